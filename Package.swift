@@ -24,7 +24,6 @@ let package = Package(
     name: "hydrant",
     products: [
         .library(name: "FileProvider", targets: ["FileProvider"]),
-        .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
     ],
     dependencies: [
@@ -38,15 +37,15 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .target(name: "FUSE", dependencies: ["CFUSE"]),
+        .target(name: "CLinux"),
 
         .target(name: "FileProvider"),
-        .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
         .target(
             name: "DirectoryProvider",
-            dependencies: ["FileProvider", .logging, .nioPosix]),
+            dependencies: ["CLinux", "FileProvider", .logging, .nioPosix]),
 
         .target(name: "ItemCatalog", dependencies: ["FileProvider", .grdb]),
-        .target(name: "ContentStore"),
+        .target(name: "ContentStore", dependencies: ["CLinux"]),
         .target(
             name: "SyncEngine",
             dependencies: [
@@ -55,7 +54,8 @@ let package = Package(
         .target(
             name: "Volume",
             dependencies: ["FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", .logging]),
-        .target(name: "MountFrontend", dependencies: ["FUSE", "Volume", "FileProvider", .logging]),
+        .target(
+            name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
 
         .target(name: "ControlAPI", dependencies: [.logging, .nioCore, .nioPosix]),
         .target(

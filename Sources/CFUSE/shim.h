@@ -1,0 +1,132 @@
+// What Hydrant uses of libfuse 3.14's low-level API, and what Swift cannot import of it:
+// macros, ioctls, variadic callbacks, and the kernel's structs that libfuse 3.14 is too
+// old to know. Only the FUSE target may import this.
+#ifndef HYDRANT_CFUSE_SHIM_H
+#define HYDRANT_CFUSE_SHIM_H
+
+#ifndef FUSE_USE_VERSION
+#define FUSE_USE_VERSION 314
+#endif
+
+// Without this, the C library's structs would be defined here a second time, and `stat` and
+// `timespec` would count as ours instead of Glibc's in the FUSE target's public API.
+#if defined(__swift__) || __has_feature(modules)
+#pragma clang module import SwiftGlibc
+#endif
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <linux/fuse.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+// MARK: The kernel's structs
+
+/// `fuse_open_out` as of protocol 7.40; the last field is padding in older headers.
+struct hydrant_open_out {
+    uint64_t fh;
+    uint32_t open_flags;
+    int32_t backing_id;
+};
+
+/// The answer to CREATE: an entry and an open file.
+struct hydrant_create_out {
+    struct fuse_entry_out entry;
+    struct hydrant_open_out open;
+};
+
+_Static_assert(sizeof(struct hydrant_open_out) == 16, "fuse_open_out is 16 bytes");
+_Static_assert(sizeof(struct fuse_entry_out) == 128, "fuse_entry_out is 128 bytes");
+_Static_assert(sizeof(struct hydrant_create_out) == 144, "CREATE is answered with 144 bytes");
+
+enum {
+    HYDRANT_OPEN_DIRECT_IO = 1 << 0,
+    HYDRANT_OPEN_KEEP_CACHE = 1 << 1,
+    HYDRANT_OPEN_CACHE_DIRECTORY = 1 << 3,
+    HYDRANT_OPEN_NO_FLUSH = 1 << 5,
+    HYDRANT_OPEN_PASSTHROUGH = 1 << 7,
+};
+
+// MARK: Passthrough (protocol 7.40)
+
+struct hydrant_backing_map {
+    int32_t fd;
+    uint32_t flags;
+    uint64_t padding;
+};
+
+/// The backing id of `fd`, or -errno.
+static inline int32_t hydrant_backing_open(int device, int32_t fd) {
+    struct hydrant_backing_map map = {.fd = fd, .flags = 0, .padding = 0};
+    int result = ioctl(device, _IOW(229, 1, struct hydrant_backing_map), &map);
+    return result < 0 ? -errno : result;
+}
+
+static inline int32_t hydrant_backing_close(int device, int32_t backing) {
+    uint32_t argument = (uint32_t)backing;
+    return ioctl(device, _IOW(229, 2, uint32_t), &argument) < 0 ? -errno : 0;
+}
+
+// MARK: Waking a session that nobody asks anything
+
+/// Makes the kernel send this session a NOTIFY_REPLY, which wakes one thread that waits in
+/// `read`, without touching the mount. No byte of the root folder is retrieved (it has none).
+static inline int hydrant_wake(int device) {
+    struct {
+        struct fuse_out_header header;
+        struct fuse_notify_retrieve_out retrieve;
+    } message;
+    memset(&message, 0, sizeof message);
+    message.header.len = sizeof message;
+    message.header.error = FUSE_NOTIFY_RETRIEVE;
+    message.retrieve.nodeid = FUSE_ROOT_ID;
+    return write(device, &message, sizeof message) < 0 ? -errno : 0;
+}
+
+// MARK: What Glibc's module leaves out
+
+/// Puts `replacement` in the place of `fd`.
+static inline int hydrant_replace(int fd, int replacement) {
+    int result;
+    do {
+        result = dup2(replacement, fd);
+    } while (result < 0 && (errno == EBUSY || errno == EINTR));
+    if (result >= 0) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
+    return result;
+}
+
+static inline int hydrant_detach_mount(const char *path) {
+    return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+/// "No such file or directory" and the like, on any thread.
+static inline void hydrant_error_text(int error, char *buffer, size_t size) {
+    const char *text = strerrordesc_np(error);
+    snprintf(buffer, size, "%s", text ? text : "unknown error");
+}
+
+// MARK: libfuse's log
+
+/// Implemented in FUSELog.swift.
+extern void hydrant_fuse_log(int32_t level, const char *text);
+
+static inline void hydrant_format_log(enum fuse_log_level level, const char *format, va_list arguments) {
+    char text[1024];
+    vsnprintf(text, sizeof text, format, arguments);
+    hydrant_fuse_log((int32_t)level, text);
+}
+
+/// libfuse has one log for the whole process.
+static inline void hydrant_install_log(void) { fuse_set_log_func(hydrant_format_log); }
+
+#endif

@@ -1,0 +1,72 @@
+#define _GNU_SOURCE
+#include "CLinux.h"
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status *out) {
+    struct statx s;
+    int flags = AT_NO_AUTOMOUNT;
+    if (path == NULL) {
+        path = "";
+        flags |= AT_EMPTY_PATH;
+    } else if (!follow) {
+        flags |= AT_SYMLINK_NOFOLLOW;
+    }
+    int result = statx(dirfd, path, flags, STATX_BASIC_STATS | STATX_BTIME, &s);
+    if (result != 0) return result;
+    out->device = makedev(s.stx_dev_major, s.stx_dev_minor);
+    out->inode = s.stx_ino;
+    out->size = s.stx_size;
+    out->mode = s.stx_mode;
+    out->links = s.stx_nlink;
+    out->owner = s.stx_uid;
+    out->group = s.stx_gid;
+    out->modified_seconds = s.stx_mtime.tv_sec;
+    out->modified_nanoseconds = s.stx_mtime.tv_nsec;
+    out->changed_seconds = s.stx_ctime.tv_sec;
+    out->changed_nanoseconds = s.stx_ctime.tv_nsec;
+    out->has_birth = (s.stx_mask & STATX_BTIME) != 0;
+    out->birth_seconds = out->has_birth ? s.stx_btime.tv_sec : 0;
+    out->birth_nanoseconds = out->has_birth ? s.stx_btime.tv_nsec : 0;
+    return 0;
+}
+
+int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags) {
+    return renameat2(from_dir, from, to_dir, to, flags);
+}
+
+int clinux_open_folder(int dirfd, const char *path, bool follow) {
+    return openat(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
+}
+
+int clinux_set_modified(int dirfd, const char *path, int64_t seconds, int64_t nanoseconds) {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    return utimensat(dirfd, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds) {
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    return futimens(fd, times);
+}
+
+ssize_t clinux_copy_range(int from, int to, int64_t offset, size_t count) {
+    off_t in = offset, out = offset;
+    return copy_file_range(from, &in, to, &out, count, 0);
+}
+
+int clinux_open_path(int dirfd, const char *path) {
+    return openat(dirfd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds) {
+    // The kernel takes AT_EMPTY_PATH here only since 5.8, and glibc not at all.
+    char path[32];
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return utimensat(AT_FDCWD, path, times, 0);
+}

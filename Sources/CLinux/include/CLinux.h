@@ -1,0 +1,51 @@
+// What Linux has and the Glibc module does not show to Swift, because it stands behind _GNU_SOURCE:
+// statx(2), renameat2(2) and a few constants; and the headers of xattr(7) and eventfd(2).
+// No logic here: a call is passed on, errno stays as it was set.
+
+#ifndef CLINUX_H
+#define CLINUX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/types.h>
+#include <sys/xattr.h>
+
+#define CLINUX_RENAME_NOREPLACE 1u
+#define CLINUX_RENAME_EXCHANGE 2u
+
+/// What statx(2) says of one file; `has_birth` where the file system knows the birth time.
+struct clinux_status {
+    uint64_t device, inode, size;
+    uint32_t mode, links, owner, group;
+    int64_t modified_seconds, changed_seconds, birth_seconds;
+    uint32_t modified_nanoseconds, changed_nanoseconds, birth_nanoseconds;
+    bool has_birth;
+};
+
+/// statx(2) with STATX_BASIC_STATS | STATX_BTIME; `path` NULL means the file `dirfd` itself; a symbolic
+/// link as last component is followed only if `follow`.
+int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status *out);
+
+int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags);
+
+/// O_PATH and O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC: a folder to start from, never through a link.
+int clinux_open_folder(int dirfd, const char *path, bool follow);
+
+/// O_PATH, O_NOFOLLOW, O_CLOEXEC: whatever has the name, not for reading; of a link, the link itself.
+int clinux_open_path(int dirfd, const char *path);
+
+/// utimensat(2) on `path` itself (never through a link), setting only the modification time.
+int clinux_set_modified(int dirfd, const char *path, int64_t seconds, int64_t nanoseconds);
+
+/// futimens(3), setting only the modification time.
+int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds);
+
+/// copy_file_range(2) at the same offset of both files.
+ssize_t clinux_copy_range(int from, int to, int64_t offset, size_t count);
+
+/// The same for an O_PATH descriptor of a file or folder.
+int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds);
+
+#endif

@@ -1,0 +1,219 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// One generation's bytes: a sparse file, and which of the provider's bytes are in it.
+///
+/// Everyone who has the generation open shares one instance. Every method may be called from any
+/// thread; none waits for the network. The lock covers which ranges are present and is held while
+/// a download's bytes are written, so that a download never overwrites what a program wrote.
+package final class ContentFile: Sendable {
+    package let id: GenerationID
+    /// Open for reading and writing; valid for as long as this object lives.
+    package let descriptor: Int32
+    private let path: String
+
+    fileprivate struct Presence {
+        /// Bytes at and past this never come from the provider.
+        var baseSize: Int64
+        /// Present below `baseSize`; nil: all.
+        var ranges: RangeSet<Int64>?
+    }
+    private let presence: Mutex<Presence>
+
+    init(id: GenerationID, descriptor: Int32, path: String, baseSize: Int64, present: RangeSet<Int64>?) {
+        self.id = id
+        self.descriptor = descriptor
+        self.path = path
+        var presence = Presence(baseSize: baseSize, ranges: present)
+        presence.truncate(to: baseSize)
+        self.presence = Mutex(presence)
+    }
+
+    deinit { close(descriptor) }
+
+    // MARK: What is here
+
+    /// All of the provider's bytes are here.
+    package var isComplete: Bool { presence.withLock { $0.ranges == nil } }
+
+    package var baseSize: Int64 { presence.withLock { $0.baseSize } }
+
+    /// The present ranges below the base size; nil: all of it.
+    package var present: RangeSet<Int64>? { presence.withLock { $0.ranges } }
+
+    /// How many of the provider's bytes are here.
+    package var bytesPresent: Int64 {
+        presence.withLock { state in
+            state.ranges.map { $0.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } } ?? state.baseSize
+        }
+    }
+
+    /// The parts of `range` that must come from the provider first, in order.
+    package func missing(in range: Range<Int64>) -> [Range<Int64>] {
+        presence.withLock { state in
+            guard let ranges = state.ranges else { return [] }
+            let wanted = range.clamped(to: 0..<state.baseSize)
+            if wanted.isEmpty { return [] }
+            var missing = RangeSet(wanted)
+            missing.subtract(ranges)
+            return Array(missing.ranges)
+        }
+    }
+
+    // MARK: Bytes from the provider
+
+    /// Writes downloaded bytes, except where bytes are present already (a program's, above all).
+    package func store(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) {
+        let failure: ContentError? = presence.withLock { state -> ContentError? in
+            guard let ranges = state.ranges else { return nil }
+            let whole = (offset..<offset + Int64(bytes.count)).clamped(to: 0..<state.baseSize)
+            if whole.isEmpty { return nil }
+            var missing = RangeSet(whole)
+            missing.subtract(ranges)
+            for range in missing.ranges {
+                let piece = UnsafeRawBufferPointer(
+                    rebasing: bytes[Int(range.lowerBound - offset)..<Int(range.upperBound - offset)])
+                if let failure = self.writeAll(piece, at: range.lowerBound) { return failure }
+            }
+            state.add(whole)
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    // MARK: Bytes from programs
+
+    /// pwrite(2) of a program's bytes.
+    ///
+    /// - Returns: whether bytes became present that were not (then the catalog must know before the
+    ///   writer is answered).
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) -> Bool {
+        var extended = false
+        let failure: ContentError? = presence.withLock { state -> ContentError? in
+            if let failure = self.writeAll(bytes, at: offset) { return failure }
+            let range = (offset..<offset + Int64(bytes.count)).clamped(to: 0..<state.baseSize)
+            if let ranges = state.ranges, !range.isEmpty, !ranges.isSuperset(of: RangeSet(range)) {
+                state.add(range)
+                extended = true
+            }
+            return nil
+        }
+        if let failure { throw failure }
+        return extended
+    }
+
+    /// What the base size and the present ranges are once the file is cut or grown to `size`.
+    package func presence(truncatedTo size: Int64) -> (baseSize: Int64, present: RangeSet<Int64>?) {
+        presence.withLock { state in
+            var after = state
+            after.truncate(to: size)
+            return (after.baseSize, after.ranges)
+        }
+    }
+
+    /// ftruncate(2). Bytes that are cut off never come from the provider again.
+    package func truncate(to size: Int64) throws(ContentError) {
+        let failure: ContentError? = presence.withLock { state -> ContentError? in
+            guard ftruncate(self.descriptor, off_t(size)) == 0 else { return ContentError.last(self.path) }
+            state.truncate(to: size)
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    /// pread(2); 0 at the end. The caller has made sure that nothing of it is missing.
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ContentError) -> Int {
+        var done = 0
+        while done < buffer.count {
+            let count = pread(
+                descriptor, buffer.baseAddress! + done, buffer.count - done, off_t(offset) + done)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw .last(path)
+            }
+            if count == 0 { break }
+            done += count
+        }
+        return done
+    }
+
+    // MARK: The file itself
+
+    package func status() throws(ContentError) -> ContentStat {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .last(path) }
+        return ContentStat(
+            size: Int64(status.st_size), modified: status.st_mtim.nanoseconds,
+            changed: status.st_ctim.nanoseconds, blocks: Int64(status.st_blocks))
+    }
+
+    /// Sets the file's own modification time (nanoseconds since 1970): it is the document's, so that
+    /// attributes read from the file while a program writes it past us (passthrough) are right.
+    package func setModified(_ nanoseconds: Int64) throws(ContentError) {
+        let (seconds, rest) = nanoseconds.quotientFlooring(1_000_000_000)
+        guard clinux_set_modified_fd(descriptor, seconds, rest) == 0 else { throw .last(path) }
+    }
+
+    /// fdatasync(2): what was written before survives power loss.
+    package func synchronize() throws(ContentError) {
+        guard fdatasync(descriptor) == 0 else { throw .last(path) }
+    }
+
+    /// Whether anyone else (a passthrough handle, a mapping that outlived it) has the file open.
+    ///
+    /// fcntl(2), F_SETLEASE: a write lease is granted to the only opener.
+    package var isUsedElsewhere: Bool {
+        guard fcntl(descriptor, fSetLease, fcntlWriteLock) == 0 else { return errno == EAGAIN || errno == EBUSY }
+        _ = fcntl(descriptor, fSetLease, fcntlUnlock)
+        return false
+    }
+
+    private func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> ContentError? {
+        var done = 0
+        while done < bytes.count {
+            let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
+            if count < 0 {
+                if errno == EINTR { continue }
+                return .last(path)
+            }
+            done += count
+        }
+        return nil
+    }
+}
+
+extension ContentFile.Presence {
+    fileprivate mutating func add(_ range: Range<Int64>) {
+        guard ranges != nil else { return }
+        ranges!.insert(contentsOf: range)
+        settle()
+    }
+
+    fileprivate mutating func truncate(to size: Int64) {
+        baseSize = min(baseSize, size)
+        guard ranges != nil else { return }
+        ranges!.remove(contentsOf: baseSize..<Int64.max)
+        settle()
+    }
+
+    private mutating func settle() {
+        if ranges!.isSuperset(of: RangeSet(0..<baseSize)) { ranges = nil }
+    }
+}
+
+// fcntl.h defines these for C only.
+private let fSetLease: Int32 = 1024
+private let fcntlWriteLock: Int32 = 1
+private let fcntlUnlock: Int32 = 2
+
+extension timespec {
+    var nanoseconds: Int64 { Int64(tv_sec) * 1_000_000_000 + Int64(tv_nsec) }
+}
+
+extension Int64 {
+    fileprivate func quotientFlooring(_ divisor: Int64) -> (Int64, Int64) {
+        let (quotient, rest) = quotientAndRemainder(dividingBy: divisor)
+        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
+    }
+}

@@ -1,0 +1,74 @@
+import CLinux
+import Glibc
+
+/// A copy of a generation's bytes at one moment, for an upload; removed with this object.
+package final class Snapshot: Sendable {
+    package let descriptor: Int32
+    /// In bytes.
+    package let size: Int64
+    private let path: String
+
+    init(descriptor: Int32, size: Int64, path: String) {
+        self.descriptor = descriptor
+        self.size = size
+        self.path = path
+    }
+
+    deinit {
+        close(descriptor)
+        Glibc.unlink(path)
+    }
+
+    /// pread(2) up to `count` bytes; fewer only at the end.
+    package func read(at offset: Int64, upTo count: Int) throws(ContentError) -> [UInt8] {
+        let count = Int(min(Int64(count), max(0, size - offset)))
+        var failure: ContentError?
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
+            while done < count {
+                let step = pread(descriptor, buffer.baseAddress! + done, count - done, off_t(offset) + done)
+                if step < 0 && errno == EINTR { continue }
+                if step < 0 { failure = .last(path) }
+                if step <= 0 { break }
+                done += step
+            }
+        }
+        if let failure { throw failure }
+        return bytes
+    }
+}
+
+extension ContentStore {
+    /// Copies a generation's bytes (a reflink where the file system can).
+    ///
+    /// The fdatasync(2) before it write-protects mapped pages, so that a store through a mapping shows
+    /// in the time stamps that are compared afterwards.
+    ///
+    /// - Throws: ``ContentError/Code/changed`` when the file was written meanwhile.
+    package func snapshot(of content: ContentFile) throws(ContentError) -> Snapshot {
+        try content.synchronize()
+        let before = try content.status()
+        let path = "\(directory)/uploads/\(content.id)"
+        Glibc.unlink(path)
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .last(path) }
+        let snapshot = Snapshot(descriptor: descriptor, size: before.size, path: path)
+        try copy(from: content.descriptor, to: descriptor, size: before.size, path: path)
+        guard try content.status() == before else {
+            throw ContentError(code: .changed, message: "\(path): written while it was copied")
+        }
+        return snapshot
+    }
+
+    private func copy(from source: Int32, to target: Int32, size: Int64, path: String) throws(ContentError) {
+        let ficlone: UInt = 0x4004_9409  // linux/fs.h
+        if ioctl(target, ficlone, source) == 0 { return }
+        var done: Int64 = 0
+        while done < size {
+            let count = clinux_copy_range(source, target, done, Int(size - done))
+            if count < 0 && errno == EINTR { continue }
+            if count < 0 { throw .last(path) }
+            if count == 0 { break }
+            done += Int64(count)
+        }
+    }
+}

@@ -1,0 +1,104 @@
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// The command's end of the control socket.
+public struct ControlClient: Sendable {
+    public let socketPath: String
+
+    public init(socketPath: String) { self.socketPath = socketPath }
+
+    /// Sends one request over a connection of its own and waits for the answer.
+    ///
+    /// - Parameter seconds: how long the whole of it may take; nil waits for ever. When it is over, or
+    ///   this task is cancelled, the daemon's work on the request is cancelled too.
+    /// - Returns: what the daemon said, a ``ControlResponse/failure(_:)`` included.
+    /// - Throws: ``ControlError/Code/notRunning`` when nobody listens,
+    ///   ``ControlError/Code/timedOut``, ``ControlError/Code/cancelled``,
+    ///   ``ControlError/Code/refused`` when we may not connect, ``ControlError/Code/protocolError`` when
+    ///   the request is too large, the answer is none, or the daemon hangs up before it.
+    public func send(
+        _ request: ControlRequest, timeout seconds: Double?
+    ) async throws(ControlError) -> ControlResponse {
+        let frame = try requestFrame(request)
+        let reply = try await exchange(frame, timeout: seconds)
+        do {
+            return try ControlCoding.decode(ControlResponse.self, from: reply)
+        } catch {
+            throw ControlError(
+                .protocolError,
+                "The daemon's answer is not understood; are command and daemon of one version? (\(error))")
+        }
+    }
+
+    private func requestFrame(_ request: ControlRequest) throws(ControlError) -> ByteBuffer {
+        let json: [UInt8]
+        do {
+            json = Array(try ControlCoding.encode(request))
+        } catch {
+            throw ControlError(.protocolError, "The request cannot be sent: \(error)")
+        }
+        guard json.count <= ControlLimits.requestBytes else {
+            throw ControlError(.protocolError, "The request has too many paths: give fewer at a time.")
+        }
+        return Frame.encode(json)
+    }
+
+    /// The promise of the reply is the one meeting point: answer, hang-up, timeout and cancellation each
+    /// try to keep or break it, and the first wins (NIO ignores the others).
+    private func exchange(_ frame: ByteBuffer, timeout: Double?) async throws(ControlError) -> ByteBuffer {
+        let loop = MultiThreadedEventLoopGroup.singleton.any()
+        let reply = loop.makePromise(of: ByteBuffer.self)
+        if let timeout {
+            let late = ControlError(
+                .timedOut, "The daemon did not answer within \(timeout) s. It goes on; ask again.")
+            let nanoseconds = Int64(max(0, min(timeout, 1e9)) * 1e9)
+            let timer = loop.scheduleTask(in: .nanoseconds(nanoseconds)) { reply.fail(late) }
+            reply.futureResult.whenComplete { _ in timer.cancel() }
+        }
+        ClientBootstrap(group: loop)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let decoder = FrameDecoder(limit: ControlLimits.responseBytes)
+                    try channel.pipeline.syncOperations.addHandlers(
+                        ByteToMessageHandler(decoder), ReplyHandler(reply))
+                }
+            }
+            .connect(unixDomainSocketPath: socketPath)
+            .whenComplete { result in
+                switch result {
+                case .success(let channel):
+                    // A failed write is followed by a hang-up, after what the daemon had to say.
+                    channel.writeAndFlush(frame, promise: nil)
+                    reply.futureResult.whenComplete { _ in channel.close(promise: nil) }
+                case .failure(let error):
+                    reply.fail(connectError(error))
+                }
+            }
+        do {
+            return try await withTaskCancellationHandler {
+                try await reply.futureResult.get()
+            } onCancel: {
+                reply.fail(ControlError(.cancelled, "The request was cancelled."))
+            }
+        } catch {
+            throw error as? ControlError ?? ControlError(.system, "The control socket failed: \(error)")
+        }
+    }
+
+    private func connectError(_ error: any Error) -> ControlError {
+        guard let code = (error as? IOError)?.errnoCode else {
+            return ControlError(.system, "Cannot connect to \(socketPath): \(error)")
+        }
+        switch code {
+        case ENOENT, ECONNREFUSED:
+            return ControlError(
+                .notRunning, "No daemon answers at \(socketPath): the domain is not mounted. Mount it first.")
+        case EACCES, EPERM:
+            return ControlError(
+                .refused, "You may not connect to \(socketPath): run this as the user who mounted it.")
+        default:
+            return ControlError(.system, "Cannot connect to \(socketPath): \(describe(errno: code)).")
+        }
+    }
+}

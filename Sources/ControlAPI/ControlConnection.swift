@@ -1,0 +1,154 @@
+import Logging
+import NIOCore
+
+/// One client's connection: answers its requests one after another.
+///
+/// Runs on the connection's event loop; only decoding, the service and encoding run elsewhere, in a task
+/// that is cancelled when the client hangs up. So reading goes on while a request is being served, and the
+/// number of requests that may wait is limited instead.
+final class ControlConnection: ChannelInboundHandler {
+    typealias InboundIn = Frame
+    typealias OutboundOut = ByteBuffer
+
+    private let service: any ControlService
+    private let logger: Logger
+    private enum State {
+        case idle
+        /// The service works on a request.
+        case serving(Task<Void, Never>)
+        /// An answer is being written. The next request waits for it, so that a client that does not
+        /// read costs the memory of one answer.
+        case answering
+        case closing
+    }
+    private var state = State.idle
+    private var waiting: [ByteBuffer] = []
+    /// What to say once the requests before it are answered; then the connection is closed.
+    private var lastWords: ControlFailure?
+
+    init(service: any ControlService, logger: Logger) {
+        self.service = service
+        self.logger = logger
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard lastWords == nil else { return }
+        switch unwrapInboundIn(data) {
+        case .message(let message):
+            guard waiting.count < ControlLimits.requestsAhead else {
+                fail(ControlFailure.tooManyRequests, "Too many requests at once: wait for the answers.")
+                break
+            }
+            waiting.append(message)
+        case .tooLong(let length):
+            fail(
+                ControlFailure.requestTooLarge,
+                "A request of \(length) bytes; at most \(ControlLimits.requestBytes) are taken. Give fewer paths.")
+        case .truncated(let length):
+            fail(ControlFailure.truncatedRequest, "The request ended after \(length) bytes, before its end.")
+        }
+        serveNext(context)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard case .some(.inputClosed) = event as? ChannelEvent else {
+            return context.fireUserInboundEventTriggered(event)
+        }
+        // Nobody waits for an answer any more, except perhaps for what was wrong with his request.
+        hangUp()
+        if lastWords == nil { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        hangUp()
+        state = .closing
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // A client that was killed shows as a reset; that is no news.
+        logger.debug("control connection failed", metadata: ["error": "\(error)"])
+        context.close(promise: nil)
+    }
+
+    private func hangUp() {
+        waiting.removeAll()
+        if case .serving(let task) = state { task.cancel() }
+    }
+
+    private func fail(_ code: String, _ message: String) {
+        logger.warning("closing a control connection", metadata: ["reason": "\(message)"])
+        lastWords = ControlFailure(code: code, message: message)
+    }
+
+    private func serveNext(_ context: ChannelHandlerContext) {
+        guard case .idle = state else { return }
+        if waiting.isEmpty {
+            if let lastWords { answerAndClose(.failure(lastWords), context) }
+            return
+        }
+        let request = waiting.removeFirst()
+        let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
+        let boundContext = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let loop = context.eventLoop
+        state = .serving(
+            Self.serve(request, service) { answer in
+                loop.execute { connection.value.finish(answer, boundContext.value) }
+            })
+    }
+
+    /// What became of one request.
+    private enum Answer: Sendable {
+        case response(ByteBuffer)
+        case unreadable(String)
+    }
+
+    private static func serve(
+        _ message: ByteBuffer, _ service: any ControlService, then: @escaping @Sendable (Answer) -> Void
+    ) -> Task<Void, Never> {
+        Task { then(await answer(message, service)) }
+    }
+
+    private static func answer(_ message: ByteBuffer, _ service: any ControlService) async -> Answer {
+        let request: ControlRequest
+        do {
+            request = try ControlCoding.decode(ControlRequest.self, from: message)
+        } catch {
+            return .unreadable("\(error)")
+        }
+        return .response(ControlCoding.responseFrame(await service.respond(to: request)))
+    }
+
+    private func finish(_ answer: Answer, _ context: ChannelHandlerContext) {
+        guard case .serving = state else { return }
+        switch answer {
+        case .response(let frame):
+            state = .answering
+            let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
+            let boundContext = NIOLoopBound(context, eventLoop: context.eventLoop)
+            context.writeAndFlush(wrapOutboundOut(frame)).whenSuccess {
+                connection.value.becomeIdle(boundContext.value)
+            }
+        case .unreadable(let reason):
+            waiting.removeAll()
+            fail(
+                ControlFailure.badRequest,
+                "The daemon does not understand the request; are command and daemon of one version? (\(reason))")
+            becomeIdle(context)
+        }
+    }
+
+    private func becomeIdle(_ context: ChannelHandlerContext) {
+        if case .closing = state { return }
+        state = .idle
+        serveNext(context)
+    }
+
+    private func answerAndClose(_ response: ControlResponse, _ context: ChannelHandlerContext) {
+        state = .closing
+        let boundContext = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.writeAndFlush(wrapOutboundOut(ControlCoding.responseFrame(response))).whenComplete { _ in
+            boundContext.value.close(promise: nil)
+        }
+    }
+}

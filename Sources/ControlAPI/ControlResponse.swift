@@ -1,0 +1,64 @@
+/// What the daemon answers.
+public enum ControlResponse: Codable, Sendable, Equatable {
+    case items([ItemStatus])
+    case domain(DomainStatus, items: [ItemStatus])
+    /// One for each path that was asked for, in that order.
+    case outcomes([PathOutcome])
+    /// What is still pending; empty when all is done.
+    case synced(pending: [PendingChange])
+    case pong(pid: Int32)
+    /// The request as a whole was not carried out.
+    case failure(ControlFailure)
+}
+
+/// What became of one path of an ``ControlRequest/evict(paths:)`` or ``ControlRequest/download(paths:)``.
+public struct PathOutcome: Codable, Sendable, Equatable {
+    /// As it was asked for.
+    public var path: PathBytes
+    /// Why it was not done, for people; nil when it was.
+    public var error: String?
+    /// The bytes that were dropped or fetched.
+    public var bytes: Int64
+
+    public init(path: PathBytes, error: String? = nil, bytes: Int64 = 0) {
+        self.path = path
+        self.error = error
+        self.bytes = bytes
+    }
+}
+
+/// Why a request was not carried out.
+public struct ControlFailure: Codable, Sendable, Equatable, Error {
+    /// For programs: one of the constants below, or one of the service's own.
+    public var code: String
+    /// For people: what happened and what to do.
+    public var message: String
+
+    public init(code: String, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The request was not JSON, or is none that this daemon knows; the connection is closed.
+    public static let badRequest = "badRequest"
+    /// The request was larger than ``ControlLimits/requestBytes``; the connection is closed.
+    public static let requestTooLarge = "requestTooLarge"
+    /// The request ended before its end; the connection is closed.
+    public static let truncatedRequest = "truncatedRequest"
+    /// Too many requests were sent without waiting for the answers; the connection is closed.
+    public static let tooManyRequests = "tooManyRequests"
+    /// The answer would be larger than ``ControlLimits/responseBytes``: ask for fewer paths.
+    public static let responseTooLarge = "responseTooLarge"
+    /// The daemon could not make its answer: a bug.
+    public static let internalError = "internalError"
+}
+
+/// How large messages may be; whoever sends a larger one is cut off.
+public enum ControlLimits {
+    /// 1 MiB of JSON.
+    public static let requestBytes = 1 << 20
+    /// 16 MiB of JSON.
+    public static let responseBytes = 16 << 20
+    /// Requests that one connection may send before the first of them is answered.
+    static let requestsAhead = 16
+}

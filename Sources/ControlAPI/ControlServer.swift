@@ -1,0 +1,120 @@
+public import Logging
+import NIOCore
+import NIOPosix
+
+/// The daemon's end of the control socket: takes connections of the same user (or root) and hands their
+/// requests to a ``ControlService``.
+///
+/// Whatever a client sends or leaves out harms its own connection only.
+public actor ControlServer {
+    private enum State {
+        case idle
+        case starting
+        case running(any Channel, SocketClaim)
+        case stopped
+    }
+
+    public nonisolated let socketPath: String
+    private let service: any ControlService
+    private let logger: Logger
+    private let connections = ConnectionTable()
+    private var state = State.idle
+
+    public init(socketPath: String, service: any ControlService, logger: Logger) {
+        self.socketPath = socketPath
+        self.service = service
+        self.logger = logger
+    }
+
+    /// Opens the socket (mode 0600) and takes connections from now on. A socket that a dead daemon left
+    /// behind is replaced. May be called once.
+    ///
+    /// - Throws: ``ControlError/Code/refused`` when a live daemon has the socket, or something that is no
+    ///   socket has its name; ``ControlError/Code/system`` when it cannot be made.
+    public func start() async throws(ControlError) {
+        guard case .idle = state else {
+            throw ControlError(.system, "This control server was started before; make another.")
+        }
+        state = .starting
+        do {
+            let claim = try await claim()
+            let channel = try await listen(claim)
+            guard case .starting = state else {
+                // Stopped meanwhile.
+                try? await channel.close()
+                await release(claim)
+                return
+            }
+            state = .running(channel, claim)
+        } catch {
+            if case .starting = state { state = .idle }
+            throw error
+        }
+    }
+
+    /// Closes the socket and every connection, cancels the requests that are being served (without
+    /// waiting for them) and removes the socket's file.
+    public func stop() async {
+        let before = state
+        state = .stopped
+        guard case .running(let channel, let claim) = before else { return }
+        try? await channel.close()
+        await connections.closeAll()
+        await release(claim)
+    }
+
+    /// On a thread that may block: the disk may be slow.
+    private func claim() async throws(ControlError) -> SocketClaim {
+        let result: Result<SocketClaim, ControlError>
+        do {
+            result = try await NIOThreadPool.singleton.runIfActive { [socketPath] in
+                do throws(ControlError) {
+                    return .success(try SocketClaim.take(socketPath))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        } catch {
+            throw ControlError(.system, "Cannot open the control socket: \(error).")
+        }
+        return try result.get()
+    }
+
+    private func release(_ claim: SocketClaim) async {
+        try? await NIOThreadPool.singleton.runIfActive { claim.release() }
+    }
+
+    private func listen(_ claim: SocketClaim) async throws(ControlError) -> any Channel {
+        let (service, logger, connections) = (service, logger, connections)
+        let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            // A client that ends its side in mid-message still hears what was wrong.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                Self.welcome(channel, service, connections, logger)
+            }
+        do {
+            return try await bootstrap.withBoundSocket(claim.socket).get()
+        } catch {
+            await release(claim)
+            throw ControlError(.system, "Cannot listen on \(socketPath): \(error).")
+        }
+    }
+
+    private static func welcome(
+        _ channel: any Channel, _ service: any ControlService, _ connections: ConnectionTable,
+        _ logger: Logger
+    ) -> EventLoopFuture<Void> {
+        PeerCheck.problem(of: channel).flatMap { problem in
+            if let problem {
+                logger.warning("refused a control connection", metadata: ["peer": "\(problem)"])
+                return channel.close()
+            }
+            guard connections.add(channel) else { return channel.close() }
+            return channel.eventLoop.makeCompletedFuture {
+                let decoder = FrameDecoder(limit: ControlLimits.requestBytes)
+                try channel.pipeline.syncOperations.addHandlers(
+                    ByteToMessageHandler(decoder), ControlConnection(service: service, logger: logger))
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Glibc
+
+/// Where the sockets of mounted domains live: a folder that only their user can look into.
+public enum SocketDirectory {
+    /// The folder, made if need be (mode 0700): `$XDG_RUNTIME_DIR/hydrant`, else `/run/user/UID/hydrant`,
+    /// else `/tmp/hydrant-UID`.
+    ///
+    /// A runtime folder that is not there or not ours (as under `sudo`) is passed over.
+    ///
+    /// - Throws: ``ControlError/Code/refused`` when what has that name is a symbolic link, belongs to
+    ///   somebody else or is open to others: somebody may be lying in wait there.
+    public static func path() throws(ControlError) -> String {
+        try path(
+            runtimeDirectory: ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
+            systemDirectory: "/run/user/\(geteuid())", fallbackParent: "/tmp")
+    }
+
+    /// The socket of the domain that is mounted at `mountPoint`, which should be absolute and free of
+    /// symbolic links, so that daemon and command arrive at the same one. The file need not exist.
+    ///
+    /// The name is short whatever the mount point is called: `sun_path` has 108 bytes.
+    public static func socketPath(mountPoint: String) throws(ControlError) -> String {
+        let socket = try path() + "/" + socketName(mountPoint: mountPoint)
+        try checkLength(socket)
+        return socket
+    }
+
+    static func path(
+        runtimeDirectory: String?, systemDirectory: String, fallbackParent: String
+    ) throws(ControlError) -> String {
+        let candidates = [runtimeDirectory, systemDirectory].compactMap { $0 }
+        let parent = candidates.first { candidate in
+            guard candidate.hasPrefix("/"), let info = lstatOf(candidate) else { return false }
+            return info.isDirectory && info.st_uid == geteuid()
+        }
+        let folder = parent.map { "\($0)/hydrant" } ?? "\(fallbackParent)/hydrant-\(geteuid())"
+        try makePrivate(folder)
+        return folder
+    }
+
+    /// A hash of the mount point, so the length is always the same.
+    static func socketName(mountPoint: String) -> String {
+        let hex = String(fnv1a(normalized(mountPoint).utf8), radix: 16)
+        return String(repeating: "0", count: 16 - hex.count) + hex + ".sock"
+    }
+
+    static func checkLength(_ socket: String) throws(ControlError) {
+        let limit = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+        guard socket.utf8.count <= limit else {
+            throw ControlError(
+                .system,
+                "The socket's path \(socket) is longer than \(limit) bytes: set XDG_RUNTIME_DIR to a shorter one."
+            )
+        }
+    }
+
+    /// `path` with every `//`, `/./` and closing `/` taken out; `..` stays, as it may follow a link.
+    private static func normalized(_ path: String) -> String {
+        let absolute =
+            path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        return "/" + absolute.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// Source: Fowler, Noll, Vo, the 64-bit FNV-1a hash; `Hasher` would differ between processes.
+    private static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+
+    /// Makes `folder`, or checks that the one that is there is ours alone.
+    private static func makePrivate(_ folder: String) throws(ControlError) {
+        if mkdir(folder, 0o700) != 0 {
+            let code = errno
+            guard code == EEXIST else {
+                throw ControlError(
+                    .system, "Cannot make the folder for sockets, \(folder): \(describe(errno: code)).")
+            }
+        }
+        guard let info = lstatOf(folder) else {
+            throw ControlError(.system, "Cannot look at \(folder): \(describe(errno: errno)).")
+        }
+        if let problem = problem(of: info) {
+            throw ControlError(
+                .refused, "\(folder) \(problem). Look who made it, remove it, and try again.")
+        }
+    }
+
+    private static func problem(of info: stat) -> String? {
+        if info.isSymbolicLink { return "is a symbolic link, not a folder" }
+        if !info.isDirectory { return "is not a folder" }
+        if info.st_uid != geteuid() { return "belongs to user \(info.st_uid), not to you" }
+        if info.permissions & 0o077 != 0 {
+            return "is open to others (mode \(String(info.permissions, radix: 8)), should be 700)"
+        }
+        return nil
+    }
+}

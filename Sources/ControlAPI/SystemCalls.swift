@@ -1,0 +1,19 @@
+import Glibc
+
+/// The text of an errno value, for messages.
+func describe(errno code: CInt) -> String {
+    String(cString: strerror(code))
+}
+
+/// lstat(2), or nil when there is nothing at `path` or it cannot be looked at (then see `errno`).
+func lstatOf(_ path: String) -> stat? {
+    var info = stat()
+    return lstat(path, &info) == 0 ? info : nil
+}
+
+extension stat {
+    var isSocket: Bool { st_mode & S_IFMT == S_IFSOCK }
+    var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+    var isSymbolicLink: Bool { st_mode & S_IFMT == S_IFLNK }
+    var permissions: mode_t { st_mode & 0o7777 }
+}

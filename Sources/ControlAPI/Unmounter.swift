@@ -1,0 +1,40 @@
+import Glibc
+
+/// Takes a FUSE mount down from outside: umount2(2) for root, fusermount3(1) for everyone else.
+public enum Unmounter {
+    /// - Parameter lazily: also when programs still use it; they keep what they have open.
+    /// - Returns: nil, or why it is still mounted.
+    public static func unmount(_ mountPoint: String, lazily: Bool) -> String? {
+        if geteuid() == 0 {
+            let detach: Int32 = 2  // MNT_DETACH
+            let noFollow: Int32 = 8  // UMOUNT_NOFOLLOW
+            if umount2(mountPoint, noFollow | (lazily ? detach : 0)) == 0 { return nil }
+            return errno == EBUSY ? busy(mountPoint) : "\(mountPoint): \(String(cString: strerror(errno)))"
+        }
+        switch run(["fusermount3", lazily ? "-uz" : "-u", "--", mountPoint]) {
+        case 0: return nil
+        case nil: return "fusermount3 is not there; install the package fuse3"
+        default:
+            return MountTable.mount(at: mountPoint) == nil ? "\(mountPoint): nothing is mounted there" : busy(mountPoint)
+        }
+    }
+
+    private static func busy(_ mountPoint: String) -> String {
+        "\(mountPoint): programs still use it (a file is open in it, or a shell stands in it)"
+    }
+
+    /// The exit status of a command, with its messages dropped; nil when it could not be started.
+    private static func run(_ command: [String]) -> Int32? {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+        var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var pid = pid_t()
+        guard posix_spawnp(&pid, command[0], &actions, nil, &arguments, environ) == 0 else { return nil }
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
+        return status & 0x7f == 0 ? (status >> 8) & 0xff : -1
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+
+/// Where a domain keeps its catalog and its bytes; locked for as long as this object lives.
+final class StateDirectory: Sendable {
+    let path: String
+    private let lock: Int32
+
+    var catalogPath: String { path + "/catalog.sqlite" }
+    var storePath: String { path + "/content" }
+
+    /// Makes it (0700) where it is missing, and takes its lock.
+    init(path: String) throws(DaemonError) {
+        self.path = path
+        try Self.make(path)
+        let file = path + "/lock"
+        lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0 else { throw DaemonError("\(file): \(String(cString: strerror(errno)))") }
+        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+            let holder = Self.text(of: lock)
+            close(lock)
+            throw DaemonError(
+                "\(path): in use by another hydrant daemon\(holder.isEmpty ? "" : " (pid \(holder))"); unmount that one first")
+        }
+        ftruncate(lock, 0)
+        let pid = "\(getpid())\n"
+        pwrite(lock, pid, pid.utf8.count, 0)
+    }
+
+    deinit { close(lock) }
+
+    static func defaultPath(domain: String) throws(DaemonError) -> String {
+        let environment = ProcessInfo.processInfo.environment
+        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/hydrant/domains/\(domain)" }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw DaemonError("neither XDG_DATA_HOME nor HOME is set; say --state-dir DIR")
+        }
+        return "\(home)/.local/share/hydrant/domains/\(domain)"
+    }
+
+    private static func make(_ path: String) throws(DaemonError) {
+        var built = ""
+        for part in path.split(separator: "/") {
+            built += "/" + part
+            if mkdir(built, 0o700) != 0 && errno != EEXIST && errno != EISDIR && errno != EROFS {
+                throw DaemonError("\(built): cannot be made: \(String(cString: strerror(errno)))")
+            }
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw DaemonError("\(path): is not a directory; say --state-dir DIR")
+        }
+        guard status.st_uid == geteuid() else {
+            throw DaemonError("\(path): belongs to user \(status.st_uid), not to you; say --state-dir DIR")
+        }
+        guard chmod(path, 0o700) == 0, access(path, R_OK | W_OK | X_OK) == 0 else {
+            throw DaemonError("\(path): cannot be written: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    private static func text(of descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 32)
+        let count = pread(descriptor, &buffer, 31, 0)
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

@@ -1,0 +1,134 @@
+public import FileProvider
+import Glibc
+
+/// New items.
+extension DirectoryProvider {
+    public func createItem(
+        _ template: ItemTemplate, contents: (any ContentSource)?
+    ) async throws(FileProviderError) -> Item {
+        try Self.checkName(template.filename)
+        let (name, modified) = (template.filename.bytes, Timestamp(template.contentModificationDate))
+        let store = store
+        if let contents, template.kind.isDocument {
+            let folder = try await withFolder(template.parentIdentifier) { $0 }
+            let permissions = template.posixPermissions ?? 0o644
+            do throws(FileProviderError) {
+                return try await create(name, permissions, modified, contents: contents, in: folder)
+            } catch {
+                if error.errno == ENOENT { throw store.folderIsGone(folder, cause: error) }
+                throw error
+            }
+        }
+        return try await withFolder(template.parentIdentifier) { folder throws(FileProviderError) in
+            do throws(FileProviderError) {
+                switch template.kind {
+                case .document:
+                    throw FileProviderError(.unsupported, "\(template.filename): a document without contents")
+                case .folder:
+                    try store.makeFolder(name, permissions: template.posixPermissions ?? 0o755, in: folder)
+                case .symbolicLink(let target): try store.makeLink(name, target: target, in: folder)
+                }
+                try folder.setModified(modified, of: name)
+            } catch {
+                if error.code == .filenameCollision { throw store.collision(name, in: folder) }
+                if error.errno == ENOENT { throw store.folderIsGone(folder, cause: error) }
+                throw error
+            }
+            try folder.sync()
+            return try store.item(name, in: folder)
+        }
+    }
+
+    private func create(
+        _ name: [UInt8], _ permissions: UInt16, _ modified: Timestamp, contents: any ContentSource,
+        in folder: Folder
+    ) async throws(FileProviderError) -> Item {
+        // A name that is taken need not wait for the upload; one that gets taken meanwhile is seen below.
+        try await blocking { [store] () throws(FileProviderError) in
+            if try folder.status(of: name) != nil { throw store.collision(name, in: folder) }
+        }
+        let draft = try await draft(of: contents, in: folder)
+        return try await discarding(draft) { () async throws(FileProviderError) in
+            try checkCancellation()
+            return try await blocking { [store] () throws(FileProviderError) in
+                try draft.finish(permissions: permissions, modified: modified)
+                store.seams.beforeCommit?()
+                try store.checkRoot()
+                do throws(FileProviderError) {
+                    try store.renameWithoutReplacing(draft.name, in: folder, to: folder, as: name)
+                } catch {
+                    if error.code == .filenameCollision { throw store.collision(name, in: folder) }
+                    // What FAT says of a colon. The folder and the draft are fine, so it is the name.
+                    guard error.errno == EINVAL else { throw error }
+                    throw FileProviderError(.invalidName, error.message, cause: error.cause)
+                }
+                try folder.sync()
+                return try store.item(name, in: folder)
+            }
+        }
+    }
+
+    /// Names that would be a path, or one of our own files.
+    static func checkName(_ name: Filename) throws(FileProviderError) {
+        if let problem = name.problem { throw FileProviderError(.invalidName, "\(name): \(problem)") }
+        if TemporaryName.kind(of: name.bytes) != nil {
+            throw FileProviderError(.invalidName, "\(name): the name is used for uploads")
+        }
+    }
+}
+
+extension Store {
+    fileprivate func makeFolder(
+        _ name: [UInt8], permissions: UInt16, in parent: Folder
+    ) throws(FileProviderError) {
+        try parent.makeFolder(name, mode: 0o700)
+        // mkdir(2) takes the umask away from the mode; the user's mode is meant as it is.
+        guard let made = try open(name, in: parent) else { return }
+        try setPermissions(permissions, of: made.descriptor, path: made.path())
+    }
+
+    fileprivate func makeLink(
+        _ name: [UInt8], target: [UInt8], in parent: Folder
+    ) throws(FileProviderError) {
+        guard !target.isEmpty, !target.contains(0) else {
+            throw FileProviderError(
+                .unsupported, "\(parent.path(of: name)): a link needs a target without NUL")
+        }
+        do throws(FileProviderError) { try parent.makeLink(name, target: target) } catch {
+            guard error.errno == EPERM else { throw error }
+            throw FileProviderError(
+                .unsupported, "\(parent.path(of: name)): this file system keeps no links", cause: error.cause)
+        }
+    }
+
+    /// Of the file itself, through an O_PATH descriptor, so that no name is looked up again.
+    func setPermissions(
+        _ permissions: UInt16, of file: Descriptor, path: String
+    ) throws(FileProviderError) {
+        _ = try naming(path) { () throws(SystemError) in
+            try check("chmod") { chmod("/proc/self/fd/\(file.number)", mode_t(permissions)) }
+        }
+    }
+
+    /// A name could not be made because its folder has been removed; unless the store has.
+    fileprivate func folderIsGone(_ folder: Folder, cause: FileProviderError) -> FileProviderError {
+        do throws(FileProviderError) { try checkRoot() } catch { return error }
+        return FileProviderError(.noSuchItem, "\(folder.path()): the folder is gone", cause: cause.cause)
+    }
+
+    /// The name is taken, by this item.
+    func collision(_ name: [UInt8], in folder: Folder) -> FileProviderError {
+        FileProviderError(
+            .filenameCollision, "\(folder.path(of: name)): the name is taken",
+            item: try? look(at: name, in: folder)?.item)
+    }
+
+    /// The item that was just put at `name`.
+    func item(_ name: [UInt8], in folder: Folder) throws(FileProviderError) -> Item {
+        guard let entry = try look(at: name, in: folder) else {
+            throw FileProviderError(
+                .cannotSynchronize, "\(folder.path(of: name)): removed by another program just now")
+        }
+        return entry.item
+    }
+}

@@ -1,0 +1,87 @@
+public import FileProvider
+import Glibc
+
+/// Items that go.
+extension DirectoryProvider {
+    /// A document is set aside first, and unlinked when what was set aside is the base version; so what
+    /// another program wrote in that moment is not deleted.
+    public func deleteItem(
+        _ identifier: ItemIdentifier, baseVersion: ItemVersion
+    ) async throws(FileProviderError) {
+        if identifier == .rootContainer {
+            throw FileProviderError(.unsupported, "the topmost folder cannot be deleted")
+        }
+        try await withEntry(identifier) { [store] entry throws(FileProviderError) in
+            if entry.status.kind == .folder {
+                try store.deleteFolder(entry)
+            } else {
+                try store.delete(entry, base: baseVersion.content)
+            }
+            try entry.folder.sync()
+            store.index.forget(identifier)
+        }
+    }
+}
+
+extension Store {
+    fileprivate func delete(_ entry: Entry, base: ContentVersion) throws(FileProviderError) {
+        try entry.check(at: base)
+        let (folder, aside) = (entry.folder, TemporaryName.make(.aside))
+        seams.beforeCommit?()
+        do throws(FileProviderError) {
+            try renameWithoutReplacing(entry.name, in: folder, to: folder, as: aside)
+        } catch {
+            if error.errno == ENOENT {
+                throw FileProviderError(.busy, "\(entry.path): moved by another program", cause: error.cause)
+            }
+            throw error
+        }
+        if try isStill(entry, at: aside) {
+            seams.beforeUnlink?()
+            // Whoever still has it open may have written just now.
+            if try isStill(entry, at: aside) { return try folder.unlink(aside) }
+        }
+        try putBack(aside, to: entry)
+    }
+
+    private func isStill(_ entry: Entry, at aside: [UInt8]) throws(FileProviderError) -> Bool {
+        guard let status = try entry.folder.status(of: aside) else { return false }
+        return status.isUnchanged(since: entry.status, usesInodes: entry.usesInodes)
+    }
+
+    private func putBack(_ aside: [UInt8], to entry: Entry) throws(FileProviderError) {
+        do throws(FileProviderError) {
+            try renameWithoutReplacing(aside, in: entry.folder, to: entry.folder, as: entry.name)
+        } catch {
+            guard error.code == .filenameCollision else { throw error }
+            try keep(
+                aside, in: entry.folder, besides: entry.name,
+                reason: "it changed while it was deleted, and its name is taken")
+            signal(entry.folder.identifier)
+        }
+        let now = try look(at: entry.name, in: entry.folder)
+        throw FileProviderError(
+            .versionMismatch, "\(entry.path): was changed by another program", item: now?.item)
+    }
+
+    fileprivate func deleteFolder(_ entry: Entry) throws(FileProviderError) {
+        do throws(FileProviderError) { try entry.folder.removeFolder(entry.name) } catch {
+            guard error.code == .directoryNotEmpty || error.errno == EEXIST else {
+                if error.errno == ENOENT || error.errno == ENOTDIR {
+                    throw FileProviderError(
+                        .busy, "\(entry.path): moved by another program", cause: error.cause)
+                }
+                throw error
+            }
+            // Nobody sees our drafts, so they are no reason to refuse. What was set aside is one.
+            guard let inside = try open(entry.name, in: entry.folder), inside.identifier == entry.identifier
+            else { throw error }
+            let names = try inside.names()
+            guard names.allSatisfy({ TemporaryName.kind(of: $0) == .draft }) else {
+                throw FileProviderError(.directoryNotEmpty, "\(entry.path): not empty", cause: error.cause)
+            }
+            for name in names { try inside.unlink(name) }
+            try entry.folder.removeFolder(entry.name)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+public import FileProvider
+import Glibc
+
+/// Where programs take the bytes from.
+extension DirectoryProvider {
+    /// The first piece is small: somebody waits for it.
+    private static let firstPiece = 64 << 10
+    private static let largestPiece = 1 << 20
+
+    /// A document that is being changed in place is given up at the first piece that may be of two
+    /// versions; one that is replaced by renaming is read to its end, since the open file stays as it was.
+    public func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>,
+        into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        let document = try await withEntry(identifier) { entry throws(FileProviderError) in
+            try OpenDocument(entry, version: version)
+        }
+        var offset = range.lowerBound
+        var count = Self.firstPiece
+        while offset < range.upperBound {
+            try checkCancellation()
+            let (start, wanted) = (offset, min(count, Int(clamping: range.upperBound - offset)))
+            let bytes: [UInt8]
+            do throws(FileProviderError) {
+                bytes = try await blocking { () throws(FileProviderError) in
+                    try document.read(at: start, upTo: wanted)
+                }
+            } catch {
+                guard error.code == .versionMismatch else { throw error }
+                // Where it is now, or that it is gone.
+                let item = try await providePlaceholder(for: identifier)
+                throw FileProviderError(.versionMismatch, error.message, item: item)
+            }
+            try await sink.write(bytes, at: start)
+            offset += Int64(bytes.count)
+            count = min(count * 4, Self.largestPiece)
+        }
+    }
+}
+
+/// A document open for reading at one version.
+private struct OpenDocument: Sendable {
+    let descriptor: Descriptor
+    let version: ContentVersion
+    let usesInodes: Bool
+    let path: String
+
+    init(_ entry: Entry, version: ContentVersion) throws(FileProviderError) {
+        guard entry.status.kind == .document else {
+            throw FileProviderError(.unsupported, "\(entry.path): not a document, so it has no contents")
+        }
+        path = entry.path
+        usesInodes = entry.usesInodes
+        self.version = version
+        guard entry.contentVersion == version else {
+            throw FileProviderError(
+                .versionMismatch, "\(path): was changed by another program", item: entry.item)
+        }
+        descriptor = try entry.folder.open(entry.name, O_RDONLY)
+        try checkVersion()
+    }
+
+    private func checkVersion() throws(FileProviderError) {
+        let status = try naming(path) { () throws(SystemError) in try descriptor.status() }
+        guard Entry.contentVersion(of: status, usesInodes: usesInodes) == version else {
+            throw FileProviderError(.versionMismatch, "\(path): was changed while it was read")
+        }
+    }
+
+    func read(at offset: Int64, upTo count: Int) throws(FileProviderError) -> [UInt8] {
+        let bytes = try naming(path) { () throws(SystemError) in
+            try descriptor.read(at: offset, upTo: count)
+        }
+        // After the read and before anybody sees the bytes.
+        try checkVersion()
+        guard bytes.count == count else {
+            throw FileProviderError(.cannotSynchronize, "\(path): ends before byte \(offset + Int64(count))")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,119 @@
+public import FileProvider
+import Glibc
+import Logging
+
+/// Changed documents.
+extension DirectoryProvider {
+    /// The new contents are written beside the document and exchanged with it in one step; then what was
+    /// displaced is looked at. If it is not the base version, another program was faster: the exchange
+    /// is undone, or, when even that comes too late, both are kept. Nothing is unlinked but the base
+    /// version itself.
+    ///
+    /// A document with several names is replaced under this one; the others keep the old contents.
+    public func itemChanged(
+        _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata,
+        baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        let base = baseVersion.content
+        let folder = try await withEntry(identifier) { entry throws(FileProviderError) in
+            try entry.checkIsDocument(at: base)
+            return entry.folder
+        }
+        let draft = try await draft(of: contents, in: folder)
+        return try await discarding(draft) { () async throws(FileProviderError) in
+            try checkCancellation()
+            // Looked for again: it may have been renamed during the upload.
+            return try await withEntry(identifier) { [store] entry throws(FileProviderError) in
+                try entry.checkIsDocument(at: base)
+                try store.dress(draft, as: entry, metadata)
+                return try store.commit(draft, over: entry, base: base)
+            }
+        }
+    }
+}
+
+extension Entry {
+    func checkIsDocument(at base: ContentVersion) throws(FileProviderError) {
+        guard status.kind == .document else {
+            throw FileProviderError(.unsupported, "\(path): not a document")
+        }
+        try check(at: base)
+    }
+
+    func check(at base: ContentVersion) throws(FileProviderError) {
+        if contentVersion != base { throw changed }
+    }
+
+    var changed: FileProviderError {
+        FileProviderError(.versionMismatch, "\(path): was changed by another program", item: item)
+    }
+}
+
+extension Store {
+    /// Makes the draft look like the document that it replaces.
+    fileprivate func dress(
+        _ draft: Draft, as old: Entry, _ metadata: ItemMetadata
+    ) throws(FileProviderError) {
+        let file = draft.descriptor
+        var permissions = metadata.posixPermissions ?? old.status.permissions
+        // Only root may give files away. Then setuid would mean another user.
+        if fchown(file.number, old.status.owner, old.status.group) != 0 { permissions &= 0o1777 }
+        let status = try draft.status
+        if old.usesInodes, let value = Identity.attributeValue(old.identifier, for: status) {
+            // Before the user's attributes, which may fill the room there is. Without it the document
+            // would come back as a stranger: better not at all.
+            try naming(old.path) { () throws(SystemError) in
+                try file.setAttribute(Identity.attribute, value)
+            }
+        }
+        try old.folder.copyAttributes(of: old.name, to: file) { loss in
+            logger.warning(
+                "an attribute was lost in an upload: \(loss)", metadata: ["document": "\(old.path)"])
+        }
+        var modified = Timestamp(metadata.contentModificationDate)
+        // Without inodes, size and date are all that tells two contents apart: the date gives way.
+        for step: Int64 in [1, 1_000, 1_000_000, 10_000_000, 2_000_000_000] {
+            try draft.finish(permissions: permissions, modified: modified)
+            let new = Entry.contentVersion(of: try draft.status, usesInodes: old.usesInodes)
+            if new != old.contentVersion { break }
+            modified = Timestamp(FileTime(nanoseconds: FileTime(modified).nanoseconds + step))
+        }
+    }
+
+    /// Puts the draft in the place of `old`, whose contents are at `base`.
+    fileprivate func commit(
+        _ draft: Draft, over old: Entry, base: ContentVersion
+    ) throws(FileProviderError) -> Item {
+        // From the exchange on, that name may be the only one of what somebody wrote.
+        let aside = TemporaryName.make(.aside)
+        let ours = try draft.status
+        seams.beforeCommit?()
+        do throws(FileProviderError) {
+            try draft.folder.rename(draft.name, to: draft.folder, as: aside)
+            try renameAtomically(aside, in: draft.folder, to: old.folder, as: old.name, flag: .exchange)
+        } catch {
+            // Under its own name again, for whoever removes it.
+            try? draft.folder.rename(aside, to: draft.folder, as: draft.name)
+            guard error.saysFlagUnsupported else { throw error }
+            return try renameOver(old, with: draft, base: base)
+        }
+        seams.afterExchange?()
+        let exchange = Exchange(store: self, place: old, asideFolder: draft.folder, aside: aside, ours: ours)
+        try exchange.settle(base: base)
+        try old.folder.sync()
+        return try item(old.name, in: old.folder)
+    }
+
+    /// Where the file system cannot exchange: a check right before, and no proof after.
+    private func renameOver(
+        _ old: Entry, with draft: Draft, base: ContentVersion
+    ) throws(FileProviderError) -> Item {
+        guard let now = try look(at: old.name, in: old.folder), now.identifier == old.identifier else {
+            throw FileProviderError(.busy, "\(old.path): moved by another program just now")
+        }
+        try now.check(at: base)
+        try draft.folder.rename(draft.name, to: old.folder, as: old.name)
+        try old.folder.sync()
+        return try item(old.name, in: old.folder)
+    }
+}

@@ -1,0 +1,84 @@
+import FileProvider
+import Glibc
+
+/// A new document on its way into the store: written beside its place under a name that nobody sees.
+struct Draft: Sendable {
+    let folder: Folder
+    let name: [UInt8]
+    let descriptor: Descriptor
+
+    init(in folder: Folder) throws(FileProviderError) {
+        self.folder = folder
+        name = TemporaryName.make(.draft)
+        do throws(FileProviderError) {
+            descriptor = try folder.open(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+        } catch {
+            // Of the folder, which people know; the draft's name would only puzzle them.
+            throw FileProviderError(SystemError(number: error.errno, call: "open"), path: folder.path())
+        }
+    }
+
+    var status: FileStatus {
+        get throws(FileProviderError) {
+            try naming(folder.path(of: name)) { () throws(SystemError) in try descriptor.status() }
+        }
+    }
+
+    /// Sets what a new document has, and makes its bytes last. The mode comes after the owner, since
+    /// chown(2) takes setuid away, and the time after everything.
+    func finish(permissions: UInt16, modified: Timestamp) throws(FileProviderError) {
+        try naming(folder.path(of: name)) { () throws(SystemError) in
+            _ = try check("fchmod") { fchmod(descriptor.number, mode_t(permissions)) }
+            try descriptor.setModified(modified)
+            try descriptor.sync()
+        }
+    }
+
+    /// Leaves no trace. Best effort: what stays is swept up later.
+    func discard() { try? folder.unlink(name) }
+}
+
+extension DirectoryProvider {
+    private static let piece = 1 << 20
+
+    /// A draft in `folder` with all of `contents`; after an error there is none.
+    func draft(
+        of contents: any ContentSource, in folder: Folder
+    ) async throws(FileProviderError) -> Draft {
+        let draft = try await blocking { () throws(FileProviderError) in try Draft(in: folder) }
+        try await discarding(draft) { () async throws(FileProviderError) in
+            try await copy(contents, to: draft)
+        }
+        return draft
+    }
+
+    /// Removes `draft` when `body` fails.
+    func discarding<Result: Sendable>(
+        _ draft: Draft, _ body: () async throws(FileProviderError) -> Result
+    ) async throws(FileProviderError) -> Result {
+        do throws(FileProviderError) { return try await body() } catch {
+            try? await blocking { draft.discard() }
+            throw error
+        }
+    }
+
+    private func copy(_ contents: any ContentSource, to draft: Draft) async throws(FileProviderError) {
+        var offset: Int64 = 0
+        while offset < contents.size {
+            try checkCancellation()
+            let wanted = min(Self.piece, Int(clamping: contents.size - offset))
+            let (start, bytes) = (offset, try await contents.read(at: offset, upTo: wanted))
+            guard !bytes.isEmpty, bytes.count <= wanted else {
+                throw FileProviderError(
+                    .cannotSynchronize,
+                    "the contents to upload end at byte \(offset), \(contents.size) were announced")
+            }
+            try await blocking { () throws(FileProviderError) in
+                try naming(draft.folder.path()) { () throws(SystemError) in
+                    try draft.descriptor.write(bytes, at: start)
+                }
+            }
+            offset += Int64(bytes.count)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import FileProvider
+
+/// How items get their identifiers; the only place that knows what one looks like.
+///
+/// - `i:INODE:BIRTH`: by inode and birth time, which no other file of the file system ever has again. It
+///   survives renames. `d:DEVICE:INODE:BIRTH` on a file system mounted below the root.
+/// - `p:PATH`, percent-escaped: where there is no birth time or there are no user attributes, and for a
+///   document with several names, since identifiers must be unique. It ends with a rename.
+///
+/// Replacing a document makes a new inode, yet its identifier stays: the new file carries the old
+/// identifier in an attribute, together with the inode it is meant for. A copy of the file has another
+/// inode, so there the attribute says nothing.
+enum Identity {
+    static let attribute = "user.hydrant.identity"
+    /// What the SDK allows.
+    private static let longest = 1024
+
+    static func ofInode(_ status: FileStatus, isOnRootDevice: Bool) -> ItemIdentifier? {
+        guard let born = status.born else { return nil }
+        return isOnRootDevice
+            ? ItemIdentifier("i:\(status.inode):\(born)")
+            : ItemIdentifier("d:\(status.device):\(status.inode):\(born)")
+    }
+
+    static func ofPath(_ components: [[UInt8]]) -> ItemIdentifier {
+        let escaped = components.map(escape).joined(separator: "/")
+        if escaped.utf8.count + 2 <= longest { return ItemIdentifier("p:" + escaped) }
+        // Too long for an identifier: a digest and the end. It cannot be read back, only looked for.
+        return ItemIdentifier("h:\(digest(escaped)):" + String(escaped.suffix(900)))
+    }
+
+    /// The names from the root down; nil when the identifier is no path, or one that no item can have.
+    static func components(of identifier: ItemIdentifier) -> [[UInt8]]? {
+        guard identifier.rawValue.hasPrefix("p:") else { return nil }
+        let parts = Array(identifier.rawValue.utf8.dropFirst(2)).split(
+            separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let names = parts.compactMap(unescape)
+        return names.count == parts.count && names.allSatisfy { Filename(bytes: $0).problem == nil }
+            ? names : nil
+    }
+
+    // MARK: The attribute
+
+    static func attributeValue(_ identifier: ItemIdentifier, for status: FileStatus) -> [UInt8]? {
+        status.born.map { Array("\(identifier.rawValue) \(status.inode):\($0)".utf8) }
+    }
+
+    /// The identifier in `value`, if it was written for the file with `status` at `path`.
+    static func identifier(
+        in value: [UInt8], for status: FileStatus, path: ItemIdentifier
+    ) -> ItemIdentifier? {
+        let text = String(decoding: value, as: UTF8.self)
+        guard let space = text.lastIndex(of: " ") else { return nil }
+        let identifier = ItemIdentifier(String(text[..<space]))
+        guard attributeValue(identifier, for: status) == value else { return nil }
+        switch identifier.rawValue.utf8.first {
+        case UInt8(ascii: "i"), UInt8(ascii: "d"): return identifier
+        // It was one of several names when it was replaced. Elsewhere, the path may be another item's.
+        default: return identifier == path ? identifier : nil
+        }
+    }
+
+    // MARK: Bytes as text
+
+    private static let plain = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~".utf8)
+    private static let hex = Array("0123456789ABCDEF".utf8)
+
+    private static func escape(_ name: [UInt8]) -> String {
+        var escaped: [UInt8] = []
+        for byte in name {
+            if plain.contains(byte) {
+                escaped.append(byte)
+            } else {
+                escaped += [UInt8(ascii: "%"), hex[Int(byte >> 4)], hex[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: escaped, as: UTF8.self)
+    }
+
+    private static func unescape(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap({ hex.firstIndex(of: $0) }),
+                let low = rest.popFirst().flatMap({ hex.firstIndex(of: $0) })
+            else { return nil }
+            bytes.append(UInt8(high << 4 | low))
+        }
+        return bytes
+    }
+
+    /// FNV-1a, twice with different starts: no defence, just a short name for a long path.
+    private static func digest(_ text: String) -> String {
+        func hash(_ start: UInt64) -> String {
+            String(text.utf8.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+        }
+        return hash(0xcbf2_9ce4_8422_2325) + "-" + hash(0x8422_2325_cbf2_9ce4)
+    }
+}

@@ -1,0 +1,184 @@
+import CLinux
+import FileProvider
+import Glibc
+import Synchronization
+
+/// Watches the store with inotify(7) on a thread of its own, and says once per folder and 50 ms what
+/// changed.
+final class InotifyWatcher: Sendable {
+    let inotify: Descriptor
+    let store: Store
+    let signals: AsyncStream<ChangeSignal>.Continuation
+    /// Wakes the thread: to stop, or to send what ``signal(_:)`` was given.
+    private let wake: Descriptor
+    private struct Requests {
+        var stop = false
+        var folders: Set<ItemIdentifier> = []
+    }
+    private let requests = Mutex(Requests())
+    private let rootWatch: Int32
+
+    init(store: Store, signals: AsyncStream<ChangeSignal>.Continuation) throws(SystemError) {
+        self.store = store
+        self.signals = signals
+        inotify = Descriptor(
+            try check("inotify_init1") { inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC)) })
+        wake = Descriptor(try check("eventfd") { eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC)) })
+        rootWatch = try WatchTree.addWatch(to: store.root, of: inotify)
+    }
+
+    /// Begins; the thread ends with ``stop()``.
+    func start() {
+        let loop = Unmanaged.passRetained(WatchLoop(self, rootWatch: rootWatch))
+        var thread = pthread_t()
+        let failed = pthread_create(
+            &thread, nil,
+            { loop in
+                Unmanaged<WatchLoop>.fromOpaque(loop!).takeRetainedValue().run()
+                return nil
+            }, loop.toOpaque())
+        if failed == 0 {
+            pthread_detach(thread)
+        } else {
+            loop.release()
+            signals.finish()
+        }
+    }
+
+    func stop() {
+        requests.withLock { $0.stop = true }
+        eventfd_write(wake.number, 1)
+        store.watchers.withLock { $0.removeAll { $0 === self } }
+    }
+
+    func signal(_ folder: ItemIdentifier) {
+        requests.withLock { _ = $0.folders.insert(folder) }
+        eventfd_write(wake.number, 1)
+    }
+
+    /// Waits for an event, a request or the time; then says what was requested. Nil is the end.
+    fileprivate func wait(milliseconds: Int32) -> Set<ItemIdentifier>? {
+        var waiting = [inotify, wake].map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
+        poll(&waiting, 2, milliseconds)
+        var count: eventfd_t = 0
+        eventfd_read(wake.number, &count)
+        return requests.withLock { requests in
+            defer { requests.folders = [] }
+            return requests.stop ? nil : requests.folders
+        }
+    }
+}
+
+/// The watcher's thread: nothing in here is touched by another one.
+private final class WatchLoop {
+    /// Events gather for so long, so that a busy folder is told once.
+    private static let gathering = Duration.milliseconds(50)
+
+    private let watcher: InotifyWatcher
+    private let tree: WatchTree
+    private var changed: Set<ItemIdentifier> = []
+    private var everything = false
+    private var mustRewatch = false
+    /// When to send what has gathered.
+    private var due: ContinuousClock.Instant?
+    /// When the next `.everything` stands in for folders without a watch.
+    private var nextRound: ContinuousClock.Instant?
+    private var buffer = [UInt8](repeating: 0, count: 64 << 10)
+
+    init(_ watcher: InotifyWatcher, rootWatch: Int32) {
+        self.watcher = watcher
+        tree = WatchTree(store: watcher.store, inotify: watcher.inotify, rootWatch: rootWatch)
+    }
+
+    func run() {
+        defer { watcher.signals.finish() }
+        _ = tree.watchAll()
+        everything = true
+        due = .now
+        while let requested = watcher.wait(milliseconds: untilNext()) {
+            changed.formUnion(requested)
+            readEvents()
+            if mustRewatch {
+                mustRewatch = false
+                _ = tree.watchAll()
+            }
+            if due == nil, everything || !changed.isEmpty { due = .now + Self.gathering }
+            if let due, due <= .now { send() }
+            standIn()
+        }
+    }
+
+    private func untilNext() -> Int32 {
+        guard let next = [due, nextRound].compactMap({ $0 }).min() else { return -1 }
+        let left = ContinuousClock.now.duration(to: next)
+        return Int32(
+            clamping: max(
+                0, left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1))
+    }
+
+    /// Where some folders go unwatched, all are asked for again every few seconds.
+    private func standIn() {
+        guard tree.isIncomplete else { return }
+        if let nextRound, nextRound > .now { return }
+        if nextRound != nil { everything = true }
+        nextRound = .now + .seconds(watcher.store.seams.unwatchedInterval)
+        if everything, due == nil { due = .now }
+    }
+
+    private func send() {
+        due = nil
+        tree.dropMovedAway()
+        let signals = everything ? [ChangeSignal.everything] : changed.map { .folder($0) }
+        (everything, changed) = (false, [])
+        for signal in signals {
+            if case .dropped = watcher.signals.yield(signal) {
+                // Nobody took the earlier ones yet. One that says it all, as soon as there is room.
+                everything = true
+                due = .now + .milliseconds(200)
+                return
+            }
+        }
+    }
+
+    // MARK: Events
+
+    private func readEvents() {
+        watcher.store.seams.beforeEvents?()
+        while true {
+            let count = buffer.withUnsafeMutableBytes {
+                read(watcher.inotify.number, $0.baseAddress!, $0.count)
+            }
+            if count <= 0 { return }
+            var offset = 0
+            while offset < count {
+                let header = buffer.withUnsafeBytes { bytes in
+                    (0..<4).map { bytes.loadUnaligned(fromByteOffset: offset + $0 * 4, as: UInt32.self) }
+                }
+                let start = offset + 16
+                let end = start + Int(header[3])
+                take(
+                    watch: Int32(bitPattern: header[0]), mask: header[1],
+                    name: Array(buffer[start..<end].prefix { $0 != 0 }))
+                offset = end
+            }
+        }
+    }
+
+    private func take(watch: Int32, mask: UInt32, name: [UInt8]) {
+        func has(_ flags: Int32...) -> Bool { flags.contains { mask & UInt32(bitPattern: $0) != 0 } }
+        if has(IN_Q_OVERFLOW) {
+            everything = true
+            mustRewatch = true
+            return
+        }
+        if has(IN_UNMOUNT) || has(IN_DELETE_SELF, IN_MOVE_SELF) && watch == tree.rootWatch {
+            everything = true
+        }
+        if has(IN_MOVE_SELF) { tree.noteMoved(watch) }
+        if has(IN_IGNORED) { return tree.forget(watch) }
+        guard !name.isEmpty, TemporaryName.kind(of: name) == nil else { return }
+        if let folder = tree.identifier(of: watch) { changed.insert(folder) }
+        // It may hold things already, made before its watch stood.
+        if has(IN_ISDIR), has(IN_CREATE, IN_MOVED_TO) { changed.formUnion(tree.watch(name, in: watch)) }
+    }
+}

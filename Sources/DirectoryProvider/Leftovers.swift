@@ -1,0 +1,48 @@
+import FileProvider
+import Glibc
+import Logging
+
+/// What a crash left behind in the store.
+extension Store {
+    /// Removes forgotten drafts from `folder`, and makes visible what was set aside and never put back:
+    /// it may be the only copy of what somebody wrote. Best effort, wherever names are listed anyway.
+    func sweep(_ folder: Folder, _ names: [[UInt8]]) {
+        for name in names {
+            guard let kind = TemporaryName.kind(of: name), isLeftover(name, in: folder) else { continue }
+            switch kind {
+            case .draft: try? folder.unlink(name)
+            case .aside:
+                _ = try? keep(name, in: folder, besides: Array("recovered".utf8), reason: "left by a crash")
+            }
+        }
+    }
+
+    /// By the change time: the modification time of a draft is the document's, years ago perhaps.
+    private func isLeftover(_ name: [UInt8], in folder: Folder) -> Bool {
+        guard let status = try? folder.status(of: name), status.kind != .folder else { return false }
+        return Int64(time(nil)) - status.changed.seconds > seams.leftoverAge
+    }
+
+    /// Gives a file set aside a name that people see.
+    @discardableResult
+    func keep(
+        _ aside: [UInt8], in folder: Folder, besides name: [UInt8], reason: String
+    ) throws(FileProviderError) -> [UInt8] {
+        for attempt in 0..<100 {
+            let visible = ConflictName.make(for: name, attempt: attempt)
+            do throws(FileProviderError) {
+                try renameWithoutReplacing(aside, in: folder, to: folder, as: visible)
+            } catch {
+                if error.code == .filenameCollision { continue }
+                throw error
+            }
+            logger.warning(
+                "kept a second version: \(reason)",
+                metadata: [
+                    "document": "\(folder.path(of: name))", "keptAs": "\(folder.path(of: visible))",
+                ])
+            return visible
+        }
+        throw FileProviderError(.filenameCollision, "\(folder.path(of: name)): too many conflicted copies")
+    }
+}

@@ -1,0 +1,24 @@
+/// Where tests reach in: file systems that lack something, and moments in which others act. Nothing here
+/// is set outside of tests.
+struct Seams: Sendable {
+    /// As on a file system without birth times or user attributes.
+    var pathIdentifiersOnly = false
+    /// As on a file system without RENAME_EXCHANGE and RENAME_NOREPLACE.
+    var renameFlagsUnsupported = false
+    /// Seconds after which a forgotten file of our own is dealt with.
+    var leftoverAge: Int64 = 6 * 3600
+    /// As if fs.inotify.max_user_watches were this.
+    var watchLimit = Int.max
+    /// Seconds between two `.everything` signals while folders go unwatched.
+    var unwatchedInterval: Double = 5
+    /// As if a folder below the root could not be read in a walk.
+    var walkFails = false
+    /// On the watcher's thread, before it reads events.
+    var beforeEvents: (@Sendable () -> Void)?
+    /// Between the last check of the version and the exchange, the move aside or the rename.
+    var beforeCommit: (@Sendable () -> Void)?
+    /// After the exchange, before what was displaced is looked at.
+    var afterExchange: (@Sendable () -> Void)?
+    /// After what was displaced was found to be the base version, before it is unlinked.
+    var beforeUnlink: (@Sendable () -> Void)?
+}

@@ -1,0 +1,77 @@
+import FileProvider
+import Glibc
+
+/// From an identifier to the file that has it now.
+extension Store {
+    /// Deeper than any tree that a person makes; a circle in the index (folders moved while it was
+    /// filled) ends here.
+    private static let deepest = 2048
+
+    /// The item, if it is where it was seen last, or elsewhere in the same folder. Nil says only that a
+    /// walk is due.
+    func find(_ identifier: ItemIdentifier, depth: Int = 0) throws(FileProviderError) -> Entry? {
+        guard let (folder, name) = try place(of: identifier, depth: depth) else { return nil }
+        if let entry = try look(at: name, in: folder), entry.identifier == identifier { return entry }
+        // A path cannot be elsewhere.
+        if Identity.components(of: identifier) != nil { return nil }
+        do throws(FileProviderError) {
+            for name in try folder.names() {
+                if let entry = try look(at: name, in: folder), entry.identifier == identifier { return entry }
+            }
+        } catch {
+            if !error.saysAbsent { throw error }
+        }
+        return nil
+    }
+
+    /// The folder, opened, if it is where it was seen last.
+    func findFolder(_ identifier: ItemIdentifier, depth: Int = 0) throws(FileProviderError) -> Folder? {
+        if identifier == .rootContainer { return root }
+        guard let entry = try find(identifier, depth: depth) else { return nil }
+        guard entry.status.kind == .folder else {
+            throw FileProviderError(.cannotSynchronize, "\(entry.path): not a folder")
+        }
+        let folder = try open(entry.name, in: entry.folder)
+        return folder?.identifier == identifier ? folder : nil
+    }
+
+    private func place(
+        of identifier: ItemIdentifier, depth: Int
+    ) throws(FileProviderError) -> (Folder, [UInt8])? {
+        if let components = Identity.components(of: identifier), let name = components.last {
+            return try open(Array(components.dropLast())).map { ($0, name) }
+        }
+        guard depth < Self.deepest else {
+            throw FileProviderError(.cannotSynchronize, "\(rootPath): folders nested too deep")
+        }
+        guard let place = index[identifier] else { return nil }
+        return try findFolder(place.parent, depth: depth + 1).map { ($0, place.name) }
+    }
+
+    /// Looks at everything below the root, which fills the index.
+    ///
+    /// - Returns: why not everything could be seen; nil when everything was.
+    func walk() -> FileProviderError? {
+        var failure: FileProviderError?
+        var waiting: [[[UInt8]]] = [[]]
+        while let components = waiting.popLast() {
+            do throws(FileProviderError) {
+                // By names, not by open folders: a deep tree would run out of descriptors.
+                guard let folder = try open(components) else { continue }
+                if seams.walkFails, folder !== root {
+                    throw FileProviderError(SystemError(number: EACCES, call: "open"), path: folder.path())
+                }
+                let names = try folder.names()
+                sweep(folder, names)
+                for name in names {
+                    if let entry = try look(at: name, in: folder), entry.status.kind == .folder {
+                        waiting.append(components + [name])
+                    }
+                }
+            } catch {
+                if !error.saysAbsent { failure = error }
+            }
+        }
+        return failure
+    }
+}

@@ -1,0 +1,50 @@
+import CLinux
+import FileProvider
+import Glibc
+
+/// Renames that never lose what is there.
+extension Store {
+    enum RenameFlag {
+        case noReplace, exchange
+        fileprivate var value: UInt32 {
+            self == .exchange ? CLINUX_RENAME_EXCHANGE : CLINUX_RENAME_NOREPLACE
+        }
+    }
+
+    func renameAtomically(
+        _ name: [UInt8], in folder: Folder, to newFolder: Folder, as newName: [UInt8], flag: RenameFlag
+    ) throws(FileProviderError) {
+        if seams.renameFlagsUnsupported {
+            throw FileProviderError(
+                SystemError(number: EINVAL, call: "renameat2"), path: folder.path(of: name))
+        }
+        try folder.rename(name, to: newFolder, as: newName, flags: flag.value)
+    }
+
+    /// Where the file system lacks RENAME_NOREPLACE, a document gets its second name before it loses the
+    /// first, which is as safe; a folder or a link (and everything where there are no hard links) is renamed
+    /// after a check, which is not: another program may take the name in between.
+    func renameWithoutReplacing(
+        _ name: [UInt8], in folder: Folder, to newFolder: Folder, as newName: [UInt8]
+    ) throws(FileProviderError) {
+        do throws(FileProviderError) {
+            return try renameAtomically(name, in: folder, to: newFolder, as: newName, flag: .noReplace)
+        } catch {
+            if !error.saysFlagUnsupported { throw error }
+        }
+        if try folder.status(of: name)?.kind == .document {
+            do throws(FileProviderError) {
+                try folder.link(name, to: newFolder, as: newName)
+                return try folder.unlink(name)
+            } catch {
+                // FAT has no links either.
+                if ![EPERM, EOPNOTSUPP].contains(error.errno) { throw error }
+            }
+        }
+        if try newFolder.status(of: newName) != nil {
+            throw FileProviderError(
+                SystemError(number: EEXIST, call: "rename"), path: newFolder.path(of: newName))
+        }
+        try folder.rename(name, to: newFolder, as: newName)
+    }
+}

@@ -1,0 +1,106 @@
+import CLinux
+import FileProvider
+import Glibc
+import Logging
+import Synchronization
+
+/// The directory that is the store. Everything here blocks, and so runs on the provider's own threads.
+final class Store: Sendable {
+    let root: Folder
+    let rootPath: String
+    let index = StoreIndex()
+    let logger: Logger
+    let seams: Seams
+    let watchers = Mutex<[InotifyWatcher]>([])
+    /// Whether a file system (by device) can carry identifiers by inode; asked once for each.
+    private let inodeDevices = Mutex<[UInt64: Bool]>([:])
+
+    init(root path: String, logger: Logger, seams: Seams) throws(FileProviderError) {
+        guard path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw FileProviderError(.cannotSynchronize, "\(path): not an absolute path")
+        }
+        let number: Int32
+        let status: FileStatus
+        let descriptor: Descriptor
+        do throws(SystemError) {
+            // The path is the user's word: links in it are followed, here and nowhere else.
+            number = try check("open") { clinux_open_folder(AT_FDCWD, path, true) }
+            descriptor = Descriptor(number)
+            status = try descriptor.status()
+        } catch {
+            switch error.number {
+            case ENOENT:
+                throw FileProviderError(.serverUnreachable, "\(path): no such directory", cause: error)
+            case ENOTDIR:
+                throw FileProviderError(.serverUnreachable, "\(path): not a directory", cause: error)
+            default: throw FileProviderError(error, path: path)
+            }
+        }
+        rootPath = path == "/" ? "" : String(path.trimmingSlashes)
+        root = Folder(
+            descriptor: descriptor, identifier: .rootContainer, components: [], status: status,
+            rootPath: rootPath)
+        self.logger = logger
+        self.seams = seams
+    }
+
+    /// Throws when the directory at the root's path is no longer the one we hold: removed, unmounted, or
+    /// hidden by a mount. What is missing then says nothing of the items.
+    func checkRoot() throws(FileProviderError) {
+        var raw = clinux_status()
+        let result = clinux_status(AT_FDCWD, rootPath.isEmpty ? "/" : rootPath, true, &raw)
+        if result == 0, FileStatus(raw).isSameFile(as: root.status) { return }
+        let why = result == 0 ? "another directory is there now" : String(cString: strerror(errno))
+        throw FileProviderError(.serverUnreachable, "\(rootPath): the store is gone: \(why)")
+    }
+
+    /// Whether the file `name` can be named by its inode. A mount point's folder is on a device of its own,
+    /// so then it is itself that is asked, not the folder above.
+    func usesInodes(_ status: FileStatus, named name: [UInt8], in folder: Folder) -> Bool {
+        guard !seams.pathIdentifiersOnly, status.born != nil else { return false }
+        if let known = inodeDevices.withLock({ $0[status.device] }) { return known }
+        let asked = status.device == folder.status.device ? [UInt8(ascii: ".")] : name
+        let keeps = folder.keepsAttributes(of: asked)
+        inodeDevices.withLock { $0[status.device] = keeps }
+        return keeps
+    }
+
+    /// The folder `name` in `parent`, opened; nil when nothing, or no folder, has that name.
+    func open(_ name: [UInt8], in parent: Folder) throws(FileProviderError) -> Folder? {
+        do throws(FileProviderError) {
+            let descriptor = try parent.openFolder(name)
+            let path = parent.path(of: name)
+            let status = try naming(path) { () throws(SystemError) in try descriptor.status() }
+            return Folder(
+                descriptor: descriptor, identifier: identifier(ofFolder: status, named: name, in: parent),
+                components: parent.components + [name], status: status, rootPath: rootPath)
+        } catch {
+            if error.saysAbsent { return nil }
+            throw error
+        }
+    }
+
+    /// The folder at `components` below the root.
+    func open(_ components: [[UInt8]]) throws(FileProviderError) -> Folder? {
+        var folder = root
+        for name in components {
+            guard let next = try open(name, in: folder) else { return nil }
+            folder = next
+        }
+        return folder
+    }
+
+    func identifier(ofFolder status: FileStatus, named name: [UInt8], in parent: Folder) -> ItemIdentifier {
+        usesInodes(status, named: name, in: parent)
+            ? Identity.ofInode(status, isOnRootDevice: status.device == root.status.device)!
+            : Identity.ofPath(parent.components + [name])
+    }
+}
+
+extension String {
+    fileprivate var trimmingSlashes: Substring {
+        var text = self[...]
+        while text.hasSuffix("/") { text.removeLast() }
+        return text
+    }
+}

@@ -1,0 +1,23 @@
+import FileProvider
+import Synchronization
+
+/// Where each item was seen last: identifier → folder and name. A hint, checked at each use; in memory
+/// only, since a look at the store can always rebuild it.
+final class StoreIndex: Sendable {
+    struct Place: Equatable {
+        var parent: ItemIdentifier
+        var name: [UInt8]
+    }
+
+    private let places = Mutex<[ItemIdentifier: Place]>([:])
+
+    subscript(identifier: ItemIdentifier) -> Place? { places.withLock { $0[identifier] } }
+
+    func note(_ identifier: ItemIdentifier, in parent: ItemIdentifier, as name: [UInt8]) {
+        places.withLock { $0[identifier] = Place(parent: parent, name: name) }
+    }
+
+    func forget(_ identifier: ItemIdentifier) {
+        places.withLock { _ = $0.removeValue(forKey: identifier) }
+    }
+}

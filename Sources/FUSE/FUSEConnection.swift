@@ -1,0 +1,198 @@
+internal import CFUSE
+internal import Glibc
+internal import Synchronization
+
+/// libfuse's session and the device beneath it. It lives until the FUSESession and the last
+/// request have let go of it, since libfuse needs its session to answer a request.
+///
+/// `@unchecked Sendable`: `session` is written in init only and locks for itself;
+/// `fileSystem` is written before the loop starts and after it has ended.
+final class FUSEConnection: @unchecked Sendable {
+    private(set) var session: OpaquePointer?
+    private(set) var fileSystem: (any FUSEFileSystem)?
+    let interrupter = FUSEInterrupter()
+
+    private let wantsPassthrough: Bool
+    private let device = Atomic<Int32>(-1)
+    private let hasEnded = Atomic(false)
+    private let awaitsInit = Atomic(true)
+    private let offer = Mutex<FUSEInitOffer?>(nil)
+    private let passthrough = Atomic(false)
+
+    /// The text is libfuse's explanation when it refuses the options.
+    init(mountOptions: [String], passthrough: Bool, fileSystem: any FUSEFileSystem) throws(Refusal) {
+        wantsPassthrough = passthrough
+        self.fileSystem = fileSystem
+        var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("hydrant")]
+        for option in mountOptions {
+            arguments.append(strdup("-o"))
+            arguments.append(strdup(Self.escaped(option)))
+        }
+        let count = arguments.count
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+
+        let (session, explanation) = FUSELog.capture {
+            arguments.withUnsafeMutableBufferPointer { buffer in
+                var list = fuse_args(argc: Int32(count), argv: buffer.baseAddress, allocated: 0)
+                defer { fuse_opt_free_args(&list) }
+                var operations = makeOperationsTable()
+                return fuse_session_new(
+                    &list, &operations, MemoryLayout<fuse_lowlevel_ops>.size,
+                    Unmanaged.passUnretained(self).toOpaque())
+            }
+        }
+        guard let session else { throw Refusal(errno: EINVAL, text: explanation) }
+        self.session = session
+    }
+
+    deinit {
+        guard let session else { return }
+        // Closes the device too. After `end` its stand-in reports an error, which libfuse
+        // takes for "already unmounted".
+        fuse_session_unmount(session)
+        fuse_session_destroy(session)
+    }
+
+    struct Refusal: Error {
+        var errno: Int32
+        var text: String
+    }
+
+    /// A comma in a value is part of it, not the start of another option.
+    private static func escaped(_ option: String) -> String {
+        guard let equals = option.firstIndex(of: "=") else { return option }
+        var result = String(option[...equals])
+        for character in option[option.index(after: equals)...] {
+            if character == "," || character == "\\" { result.append("\\") }
+            result.append(character)
+        }
+        return result
+    }
+
+    // MARK: The mount
+
+    func mount(at path: String) throws(Refusal) {
+        let ((result, errno), explanation) = FUSELog.capture {
+            let result = fuse_session_mount(session, path)
+            return (result, Glibc.errno)
+        }
+        guard result == 0 else { throw Refusal(errno: errno == 0 ? EIO : errno, text: explanation) }
+        let fd = fuse_session_fd(session)
+        var io = fuse_custom_io(
+            writev: { fd, vectors, count, connection in
+                FUSEConnection.of(connection).send(fd, vectors, count)
+            },
+            read: { fd, buffer, size, connection in
+                // libfuse ends its threads by cancelling them in this very read. The unwinding
+                // skips Swift's releases, so nothing may be retained here before it returns.
+                let count = read(fd, buffer, size)
+                if count > 0 { FUSEConnection.of(connection).received(buffer, count) }
+                return count
+            },
+            splice_receive: nil, splice_send: nil)
+        // The same descriptor again: only so does libfuse let us between itself and the device.
+        let taken = fuse_session_custom_io(session, &io, fd)
+        guard taken == 0 else { throw Refusal(errno: -taken, text: "") }
+        device.store(fd, ordering: .sequentiallyConsistent)
+    }
+
+    func loop(maxThreads: Int) -> Int32 {
+        let configuration = fuse_loop_cfg_create()
+        fuse_loop_cfg_set_clone_fd(configuration, 0)
+        fuse_loop_cfg_set_max_threads(configuration, UInt32(max(maxThreads, 1)))
+        defer { fuse_loop_cfg_destroy(configuration) }
+        return abs(fuse_session_loop_mt(session, configuration))
+    }
+
+    /// Makes the loop end with whatever it receives next, and sees to it that it receives
+    /// something.
+    func stopLoop() {
+        fuse_session_exit(session)
+        _ = hydrant_wake(device.load(ordering: .sequentiallyConsistent))
+    }
+
+    /// Once the loop has ended: lets go of the device, upon which the kernel fails whatever is
+    /// still waiting. Requests may be answered later still; so the descriptor's number stays
+    /// taken, by a device that is connected to nothing.
+    func end() {
+        hasEnded.store(true, ordering: .sequentiallyConsistent)
+        let fd = device.load(ordering: .sequentiallyConsistent)
+        if fd >= 0 {
+            var standIn = open("/dev/fuse", O_RDWR | O_CLOEXEC)
+            if standIn < 0 { standIn = open("/dev/null", O_RDONLY | O_CLOEXEC) }
+            if standIn >= 0 {
+                _ = hydrant_replace(fd, standIn)
+                close(standIn)
+            }
+        }
+        fileSystem = nil
+    }
+
+    // MARK: Between libfuse and the device
+
+    static func of(_ pointer: UnsafeMutableRawPointer?) -> FUSEConnection {
+        Unmanaged<FUSEConnection>.fromOpaque(pointer!).takeUnretainedValue()
+    }
+
+    private func received(_ buffer: UnsafeMutableRawPointer?, _ count: Int) {
+        guard awaitsInit.load(ordering: .acquiring) else { return }
+        if let received = FUSEInitOffer(request: UnsafeRawBufferPointer(start: buffer, count: count)) {
+            offer.withLock { $0 = received }
+        }
+    }
+
+    private func send(_ fd: Int32, _ vectors: UnsafeMutablePointer<iovec>?, _ count: Int32) -> Int {
+        guard let vectors, count > 0 else { return 0 }
+        let header = vectors[0].iov_base.assumingMemoryBound(to: fuse_out_header.self)
+        let isNotification = header.pointee.unique == 0
+        if awaitsInit.load(ordering: .acquiring), !isNotification,
+            let offer = offer.withLock({ $0 }), offer.unique == header.pointee.unique
+        {
+            awaitsInit.store(false, ordering: .releasing)
+            return answerInit(fd, vectors, count, offer)
+        }
+        let sent = writev(fd, vectors, count)
+        // ENOENT is what libfuse passes on without a word on standard error. A notification
+        // about something that the kernel has forgotten, or a reply after the end, is no news.
+        if sent < 0, isNotification || hasEnded.load(ordering: .relaxed) { errno = ENOENT }
+        return sent
+    }
+
+    private func answerInit(
+        _ fd: Int32, _ vectors: UnsafeMutablePointer<iovec>, _ count: Int32, _ offer: FUSEInitOffer
+    ) -> Int {
+        guard wantsPassthrough else { return writev(fd, vectors, count) }
+        var reply: [UInt8] = []
+        for vector in UnsafeBufferPointer(start: vectors, count: Int(count)) {
+            reply += UnsafeRawBufferPointer(start: vector.iov_base, count: vector.iov_len)
+        }
+        let isChanged = reply.withUnsafeMutableBytes { offer.requestPassthrough(in: $0) }
+        // Before the write: the first open may come before it returns.
+        passthrough.store(isChanged, ordering: .sequentiallyConsistent)
+        return write(fd, reply, reply.count)
+    }
+
+    // MARK: Passthrough
+
+    var passthroughAvailable: Bool {
+        passthrough.load(ordering: .relaxed) && !hasEnded.load(ordering: .relaxed)
+    }
+
+    /// The backing id, or -errno.
+    func openBacking(_ fileDescriptor: Int32) -> Int32 {
+        guard passthroughAvailable else { return -EOPNOTSUPP }
+        let result = hydrant_backing_open(device.load(ordering: .sequentiallyConsistent), fileDescriptor)
+        if result == 0 { return -EINVAL }
+        guard result == -EPERM else { return result }
+        // The stand-in says EPERM as well.
+        guard !hasEnded.load(ordering: .sequentiallyConsistent) else { return -ENOTCONN }
+        passthrough.store(false, ordering: .sequentiallyConsistent)
+        return result
+    }
+
+    func closeBacking(_ id: Int32) {
+        guard !hasEnded.load(ordering: .relaxed) else { return }
+        _ = hydrant_backing_close(device.load(ordering: .sequentiallyConsistent), id)
+    }
+}

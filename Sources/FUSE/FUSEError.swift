@@ -1,0 +1,26 @@
+internal import CFUSE
+
+/// What went wrong with a mount, where, and what the reader can do about it.
+public struct FUSEError: Error, Sendable, CustomStringConvertible {
+    public let mountPoint: String
+    /// 0 when no system call is to blame.
+    public let errno: Int32
+    public let message: String
+
+    init(_ mountPoint: String, errno: Int32 = 0, _ message: String) {
+        self.mountPoint = mountPoint
+        self.errno = errno
+        self.message = message
+    }
+
+    public var description: String { "\(mountPoint): \(message)" }
+
+    /// "No such file or directory" and the like.
+    static func text(of errno: Int32) -> String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        return buffer.withUnsafeMutableBufferPointer { buffer in
+            hydrant_error_text(errno, buffer.baseAddress, buffer.count)
+            return String(cString: buffer.baseAddress!)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+internal import CFUSE
+
+/// Tells the kernel what it must forget, on threads of its own. A notification waits for
+/// pages that a read has locked and for look-ups under way in its folder; on a request's own
+/// thread that would be a deadlock.
+///
+/// They go out in the order they came, one at a time. Only when one is stuck for `patience`
+/// do the next ones overtake it, on another thread, and never one about the same node: a
+/// read that hangs for a minute must not keep the rest of the mount stale.
+final class FUSENotifier: Sendable {
+    enum Notification: Hashable, Sendable {
+        case inode(UInt64, offset: Int64, length: Int64)
+        case entry(parent: UInt64, name: [UInt8])
+
+        var node: UInt64 {
+            switch self {
+            case .inode(let node, _, _): node
+            case .entry(let parent, _): parent
+            }
+        }
+    }
+
+    private struct Queued {
+        var number: UInt64
+        var notification: Notification
+    }
+
+    private struct Active {
+        var node: UInt64
+        var since: UInt64
+    }
+
+    private struct State {
+        var queue: [Queued] = []
+        /// To leave out what is queued already: it has not been sent, so it will do.
+        var queued: Set<Notification> = []
+        var active: [UInt64: Active] = [:]
+        var lastNumber: UInt64 = 0
+        var threads = 0
+        var isStopped = false
+    }
+
+    static let patience: UInt64 = 100_000_000
+    private static let maxThreads = 8
+
+    private let monitor = Monitor(State())
+    private let send: @Sendable (Notification) -> Void
+
+    init(send: @escaping @Sendable (Notification) -> Void) { self.send = send }
+
+    func enqueue(_ notification: Notification) {
+        let needsThread = monitor.withLock { state in
+            guard !state.isStopped, state.queued.insert(notification).inserted else { return false }
+            state.lastNumber += 1
+            state.queue.append(Queued(number: state.lastNumber, notification: notification))
+            return Self.claimThread(&state)
+        }
+        if needsThread { start() }
+    }
+
+    /// Until all that is queued now has been sent, or the session has ended.
+    func drain() {
+        let last = monitor.withLock(\.lastNumber)
+        monitor.wait { state in
+            let isOpen =
+                state.queue.contains { $0.number <= last } || state.active.keys.contains { $0 <= last }
+            return isOpen && !state.isStopped ? .wait : .done(())
+        }
+    }
+
+    func stop() {
+        monitor.withLock { state in
+            state.isStopped = true
+            state.queue = []
+            state.queued = []
+        }
+    }
+
+    /// One thread, and one more whenever all there are may be stuck.
+    private static func claimThread(_ state: inout State) -> Bool {
+        guard !state.isStopped, state.threads == state.active.count, state.threads < maxThreads else { return false }
+        state.threads += 1
+        return true
+    }
+
+    private func start() {
+        let started = startThread { [self] in
+            while let next = next() {
+                send(next.notification)
+                monitor.withLock { _ = $0.active.removeValue(forKey: next.number) }
+            }
+        }
+        if !started { monitor.withLock { $0.threads -= 1 } }
+    }
+
+    /// The next one to send; nil when the thread is no longer needed.
+    private func next() -> Queued? {
+        let idleSince = monotonicNow()
+        let (next, needsThread) = monitor.wait { state -> Monitor<State>.Step<(Queued?, Bool)> in
+            let now = monotonicNow()
+            let stuckAt = state.active.values.map { $0.since + Self.patience }.max() ?? 0
+            if !state.isStopped, stuckAt <= now,
+                let index = state.queue.firstIndex(where: { queued in
+                    !state.active.values.contains { $0.node == queued.notification.node }
+                })
+            {
+                let next = state.queue.remove(at: index)
+                state.queued.remove(next.notification)
+                state.active[next.number] = Active(node: next.notification.node, since: now)
+                return .done((next, !state.queue.isEmpty && Self.claimThread(&state)))
+            }
+            if state.isStopped || now > idleSince + 1_000_000_000 && state.queue.isEmpty {
+                state.threads -= 1
+                return .done((nil, false))
+            }
+            return .waitUntil(nanoseconds: max(stuckAt, now + 1_000_000_000))
+        }
+        if needsThread { start() }
+        return next
+    }
+}

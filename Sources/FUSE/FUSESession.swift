@@ -1,0 +1,179 @@
+internal import CFUSE
+internal import Glibc
+internal import Synchronization
+
+/// One mount: `init` checks the options, `mount` mounts, `run` serves until it is unmounted.
+/// It keeps its file system until `run` has returned.
+public final class FUSESession: Sendable {
+    public struct Options: Sendable {
+        /// As after `-o`, one each: "allow_other", "default_permissions", "fsname=x".
+        public var mountOptions: [String]
+        public var maxThreads: Int
+        /// Ask the kernel for passthrough; it needs CAP_SYS_ADMIN besides.
+        public var passthrough: Bool
+
+        public init(mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true) {
+            self.mountOptions = mountOptions
+            self.maxThreads = maxThreads
+            self.passthrough = passthrough
+        }
+    }
+
+    private enum Phase {
+        case new, mounted, running, ended
+    }
+
+    private struct State {
+        var phase = Phase.new
+        var path = ""
+        var device: String?
+        var isExiting = false
+    }
+
+    public let mountPoint: String
+    let connection: FUSEConnection
+    private let maxThreads: Int
+    private let notifier: FUSENotifier
+    private let state = Mutex(State())
+
+    public init(mountPoint: String, options: Options, fileSystem: any FUSEFileSystem) throws(FUSEError) {
+        self.mountPoint = mountPoint
+        maxThreads = options.maxThreads
+        let connection: FUSEConnection
+        do {
+            connection = try FUSEConnection(
+                mountOptions: options.mountOptions, passthrough: options.passthrough, fileSystem: fileSystem)
+        } catch {
+            throw FUSEError(
+                mountPoint, errno: error.errno,
+                "libfuse does not take the mount options \(options.mountOptions.joined(separator: ",")): \(error.text)")
+        }
+        self.connection = connection
+        notifier = FUSENotifier { connection.notify($0) }
+    }
+
+    deinit {
+        // Mounted and never run: libfuse's own clean-up unmounts.
+        notifier.stop()
+    }
+
+    // MARK: Life
+
+    public func mount() throws(FUSEError) {
+        guard state.withLock({ $0.phase == .new && !$0.isExiting }) else {
+            throw FUSEError(mountPoint, errno: EBUSY, "this session has been mounted before; make another one")
+        }
+        let path = try resolvedMountPoint()
+        do {
+            try connection.mount(at: path)
+        } catch {
+            let reason = error.text.isEmpty ? FUSEError.text(of: error.errno) : error.text
+            throw FUSEError(mountPoint, errno: error.errno, "cannot mount: \(reason)")
+        }
+        let device = MountTable().fuseDevice(at: path)
+        state.withLock { state in
+            state.phase = .mounted
+            state.path = path
+            state.device = device
+        }
+    }
+
+    /// The mount point as the kernel will write it, and as it is unmounted whatever becomes of
+    /// the working directory. Nothing of ours is mounted there yet, so it may be looked at.
+    private func resolvedMountPoint() throws(FUSEError) -> String {
+        guard let resolved = realpath(mountPoint, nil) else {
+            let errno = Glibc.errno
+            let advice =
+                switch errno {
+                case ENOENT: "there is no such folder; create it first"
+                case ENOTCONN: "a dead mount is in the way; remove it with: fusermount3 -u -z \(mountPoint)"
+                default: "cannot use the folder: \(FUSEError.text(of: errno))"
+                }
+            throw FUSEError(mountPoint, errno: errno, advice)
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Serves the mount on libfuse's threads and blocks this one until it is unmounted or
+    /// `exit` is called. Returns 0 or a positive errno. The session cannot be used again.
+    public func run() -> Int32 {
+        let canRun = state.withLock { state in
+            guard state.phase == .mounted else { return false }
+            state.phase = .running
+            return true
+        }
+        guard canRun else { return ENOTCONN }
+        let result = connection.loop(maxThreads: maxThreads)
+        let (path, device) = state.withLock { state in
+            state.phase = .ended
+            return (state.path, state.device)
+        }
+        // First the kernel must know that nobody answers any more, or unmounting could wait
+        // for us. A notification stuck in the kernel would keep the device; hence the abort.
+        abortConnection(device: device)
+        connection.end()
+        notifier.stop()
+        detachMount(at: path, device: device)
+        return result
+    }
+
+    /// Unmounts and makes `run` return, from any thread, without waiting for it. Processes
+    /// that still use files of the mount get errors from then on.
+    public func exit() {
+        let target = state.withLock { state -> (path: String, device: String?)? in
+            guard !state.isExiting, state.phase != .ended else { return nil }
+            state.isExiting = true
+            return state.phase == .new ? nil : (state.path, state.device)
+        }
+        guard let target else { return }
+        // Unmounting may make the kernel write out what is mapped, which needs the loop alive;
+        // but it must not keep us for ever. When nobody has a file open it ends the loop too.
+        let detached = Monitor(false)
+        startThread {
+            detachMount(at: target.path, device: target.device)
+            detached.withLock { $0 = true }
+        }
+        startThread { [connection] in
+            let deadline = monotonicNow() + Self.unmountPatience
+            detached.wait { isDetached in
+                isDetached || monotonicNow() >= deadline ? .done(()) : .waitUntil(nanoseconds: deadline)
+            }
+            connection.stopLoop()
+        }
+    }
+
+    private static let unmountPatience: UInt64 = 1_000_000_000
+
+    // MARK: Invalidation
+
+    /// The kernel forgets a node's attributes, and its pages from `offset` on (`length` 0: all
+    /// of them); with a negative offset only its attributes. Sent later, from another thread.
+    public func invalidateInode(_ node: UInt64, offset: Int64, length: Int64) {
+        notifier.enqueue(.inode(node, offset: offset, length: length))
+    }
+
+    /// The kernel forgets what a name stands for, or that there is none. Sent later, from
+    /// another thread.
+    public func invalidateEntry(parent: UInt64, name: [UInt8]) {
+        notifier.enqueue(.entry(parent: parent, name: name))
+    }
+
+    /// Blocks until what was queued so far has reached the kernel. Never from a callback.
+    public func drainInvalidations() { notifier.drain() }
+}
+
+extension FUSEConnection {
+    fileprivate func notify(_ notification: FUSENotifier.Notification) {
+        switch notification {
+        case .inode(let node, let offset, let length):
+            _ = fuse_lowlevel_notify_inval_inode(session, node, off_t(offset), off_t(length))
+        case .entry(let parent, let name):
+            // libfuse wants a NUL after the name that it does not count.
+            (name + [0]).withUnsafeBytes { bytes in
+                _ = fuse_lowlevel_notify_inval_entry(
+                    session, parent, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), name.count)
+            }
+        }
+    }
+}

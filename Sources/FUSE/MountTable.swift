@@ -1,0 +1,89 @@
+internal import CFUSE
+internal import Glibc
+
+/// Our mount as /proc/self/mountinfo shows it: to look at the mount point itself would be a
+/// request to ourselves.
+struct MountTable {
+    private struct Line {
+        var device: String
+        var path: [UInt8]
+        var type: String
+    }
+
+    private let lines: [Line]
+
+    init() { self.init(text: Self.contents(of: "/proc/self/mountinfo")) }
+
+    init(text: [UInt8]) {
+        // 36 35 0:49 /root /mount/point rw,… shared:1 - fuse.hydrant source options
+        lines = text.split(separator: UInt8(ascii: "\n")).compactMap { line in
+            let fields = line.split(separator: UInt8(ascii: " "))
+            guard fields.count > 6, let dash = fields[6...].firstIndex(of: [UInt8(ascii: "-")]),
+                dash + 1 < fields.count
+            else { return nil }
+            return Line(
+                device: String(decoding: fields[2], as: UTF8.self), path: Self.unescaped(fields[4]),
+                type: String(decoding: fields[dash + 1], as: UTF8.self))
+        }
+    }
+
+    /// The device ("0:49") of the FUSE mount on top at `path`.
+    func fuseDevice(at path: String) -> String? {
+        guard let top = lines.last(where: { $0.path == Array(path.utf8) }), top.type.hasPrefix("fuse") else { return nil }
+        return top.device
+    }
+
+    private static func contents(of path: String) -> [UInt8] {
+        let fd = open(path, O_RDONLY | O_CLOEXEC)
+        guard fd >= 0 else { return [] }
+        defer { close(fd) }
+        var contents: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = read(fd, &buffer, buffer.count)
+            guard count > 0 else { return contents }
+            contents += buffer[..<count]
+        }
+    }
+
+    /// Space, tab, newline and backslash are written as \040 and the like.
+    private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "\\"), rest.count >= 3,
+                let value = UInt8(String(decoding: rest.prefix(3), as: UTF8.self), radix: 8)
+            {
+                result.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+}
+
+/// Takes our mount away from its place without asking the file system anything; who has
+/// files open keeps them. Does nothing when something else is mounted there by now.
+func detachMount(at path: String, device: String?) {
+    guard let device, MountTable().fuseDevice(at: path) == device else { return }
+    if geteuid() == 0, hydrant_detach_mount(path) == 0 { return }
+
+    let arguments = ["fusermount3", "-u", "-z", "-q", "--", path]
+    let words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var child = pid_t()
+    guard posix_spawnp(&child, "fusermount3", nil, nil, words, environ) == 0 else { return }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) == -1, errno == EINTR {}
+}
+
+/// The kernel's switch for a mount whose server is stuck; there only where fusectl is mounted.
+func abortConnection(device: String?) {
+    guard let minor = device?.split(separator: ":").last else { return }
+    let fd = open("/sys/fs/fuse/connections/\(minor)/abort", O_WRONLY | O_CLOEXEC)
+    guard fd >= 0 else { return }
+    _ = write(fd, "1", 1)
+    close(fd)
+}

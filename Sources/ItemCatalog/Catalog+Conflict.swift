@@ -1,0 +1,126 @@
+package import FileProvider
+import Foundation
+
+/// Keeping both: names for conflicted copies, and the step that makes one.
+extension Catalog.Writer {
+    /// A name that is free in `folder`: `name (conflicted copy, HOST, DATE).ext`.
+    func unusedName(like name: Filename, in folder: InodeID) throws -> Filename {
+        var number = 1
+        while true {
+            let candidate = ConflictName.make(from: name, at: now, number: number)
+            if try child(of: folder, named: candidate) == nil { return candidate }
+            number += 1
+        }
+    }
+
+    /// The local change of a document and the provider's stand against each other: the provider's stays
+    /// under its name, a placeholder; the local bytes become a new document beside it.
+    ///
+    /// Whoever has the document open goes on with the local bytes.
+    /// - Parameter current: what the provider has now.
+    /// - Returns: the conflicted copy's name.
+    package func keepBoth(_ id: ItemID, current: Item, defaults: PlaceholderDefaults) throws -> Filename? {
+        guard var row = try item(id), let inode = row.inode, let local = row.local,
+            let folder = try item(local.parent)?.inode
+        else { return nil }
+        let copyName = try unusedName(like: local.name, in: folder)
+        try unlinkName(local.name, in: folder)
+        try link(inode, in: folder, as: copyName)
+        try touch(folder: folder)
+        changes.append(.entry(folder: folder, name: local.name))
+        changes.append(.entry(folder: folder, name: copyName))
+        changes.append(.attributes(folder))
+
+        let place = TreePlace(parent: local.parent, name: copyName)
+        if row.identifier == nil {
+            // It was to be created, and the name was taken: it is created under the other name, and
+            // what took the name is shown.
+            row.local = place
+            row.becomesReady(at: now)
+            try update(row)
+        } else {
+            row.inode = nil
+            row.local = nil
+            row.base = nil
+            row.contentRevision = 0
+            row.metadataRevision = 0
+            row.failure = nil
+            row.sent = nil
+            if let parent = try item(identifiedBy: current.parentIdentifier) {
+                row.setRemote(current, in: parent.id)
+            }
+            try update(row)
+            _ = try insert(
+                ItemRecord.unconfirmed(
+                    inode: inode, kind: row.kind, at: place, readyAt: now, isExcluded: false))
+        }
+        try showUnapplied(current, defaults: defaults)
+        return copyName
+    }
+
+    /// A moved item finds its new name taken at the provider: it gives way, and what has the name is shown.
+    package func giveWay(_ id: ItemID, to current: Item?, defaults: PlaceholderDefaults) throws {
+        guard var row = try item(id), let inode = row.inode, let local = row.local,
+            let folder = try item(local.parent)?.inode
+        else { return }
+        let name = try unusedName(like: local.name, in: folder)
+        try unlinkName(local.name, in: folder)
+        try link(inode, in: folder, as: name)
+        changes.append(.entry(folder: folder, name: local.name))
+        changes.append(.entry(folder: folder, name: name))
+        row.local = TreePlace(parent: local.parent, name: name)
+        row.becomesReady(at: now)
+        try update(row)
+        if let current { try showUnapplied(current, defaults: defaults) }
+    }
+
+    /// Shows an item of the provider's that had no free name until now.
+    private func showUnapplied(_ current: Item, defaults: PlaceholderDefaults) throws {
+        if let row = try item(identifiedBy: current.identifier) {
+            if row.local == nil && row.base == nil { try reconcile([row.id], defaults: defaults) }
+            return
+        }
+        guard let parent = try item(identifiedBy: current.parentIdentifier) else { return }
+        var row = ItemRecord(
+            id: .root, inode: nil, identifier: current.identifier, kind: current.kind, base: nil,
+            baseVersion: nil, local: nil, contentRevision: 0, metadataRevision: 0, remote: nil,
+            remoteVersion: nil, remoteFacts: RemoteFacts(current), readyAt: now, failure: nil, sent: nil,
+            isPinned: false, isExcluded: false)
+        row.setRemote(current, in: parent.id)
+        try reconcile([try insert(row).id], defaults: defaults)
+    }
+}
+
+/// How a conflicted copy is called.
+package enum ConflictName {
+    package static func make(from name: Filename, at moment: FileTime, number: Int) -> Filename {
+        var seconds = time_t(moment.seconds)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        let date = String(
+            format: "%04d-%02d-%02d", parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday)
+        let suffix = " (conflicted copy, \(host), \(date)\(number > 1 ? " \(number)" : ""))"
+        let (stem, ending) = split(name.bytes)
+        // A name has at most 255 bytes; the stem gives way, not in the middle of a UTF-8 character.
+        var kept = stem.prefix(max(1, 255 - suffix.utf8.count - ending.count))
+        if kept.count < stem.count {
+            while let last = kept.last, last & 0b1100_0000 == 0b1000_0000, kept.count > 1 { kept.removeLast() }
+            if let last = kept.last, last >= 0b1100_0000, kept.count > 1 { kept.removeLast() }
+        }
+        return Filename(bytes: kept + Array(suffix.utf8) + ending)
+    }
+
+    private static func split(_ bytes: [UInt8]) -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
+        guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0, bytes.count - dot <= 32 else {
+            return (bytes[...], [])
+        }
+        return (bytes[..<dot], bytes[dot...])
+    }
+
+    private static let host: String = {
+        var name = [CChar](repeating: 0, count: 256)
+        gethostname(&name, 255)
+        let bytes = name.prefix { $0 != 0 && $0 != CChar(bitPattern: UInt8(ascii: "/")) }
+        return String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }()
+}

@@ -1,0 +1,143 @@
+package import FileProvider
+import GRDB
+
+/// One entry of a folder.
+package struct FolderEntry: Sendable {
+    /// Where the listing goes on after this entry; stable for as long as the name exists.
+    package var cookie: Int64
+    package var name: Filename
+    package var inode: InodeRecord
+}
+
+extension Catalog.Reader {
+    static let inodeColumns =
+        "i.id, i.kind, i.mode, i.uid, i.gid, i.nlink, i.size, i.atime, i.mtime, i.ctime, i.btime, i.target, "
+        + "i.generation, i.base_size, i.extents, i.writing, i.stamp_size, i.stamp_mtime, i.stamp_ctime, i.enumerated"
+
+    static func inode(_ row: Row, from first: Int = 0) -> InodeRecord {
+        func int(_ column: Int) -> Int64 { row[first + column] }
+        func time(_ column: Int) -> FileTime { FileTime(nanoseconds: int(column)) }
+        let extents: [UInt8]? = row.bytes(first + 14)
+        let writing: WritingMark? =
+            switch int(15) {
+            case 0: nil
+            case 1: .maybeModified(BackingStamp(size: int(16), modified: time(17), changed: time(18)))
+            default: .modified
+            }
+        return InodeRecord(
+            id: InodeID(rawValue: int(0)), kind: InodeKind(rawValue: int(1)) ?? .document,
+            mode: UInt32(truncatingIfNeeded: int(2)), uid: UInt32(truncatingIfNeeded: int(3)),
+            gid: UInt32(truncatingIfNeeded: int(4)), linkCount: int(5), size: int(6), accessed: time(7),
+            modified: time(8), changed: time(9), born: time(10), target: row.bytes(first + 11),
+            generation: int(12), baseSize: int(13), extents: extents.map { RangeSet(blob: $0) },
+            writing: writing, isEnumerated: int(19) != 0)
+    }
+
+    package func inode(_ id: InodeID) throws -> InodeRecord {
+        guard let inode = try inodeIfPresent(id) else { throw CatalogError(.notFound, "\(id) is gone") }
+        return inode
+    }
+
+    package func inodeIfPresent(_ id: InodeID) throws -> InodeRecord? {
+        let statement = try db.cachedStatement(sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.id = ?")
+        return try Row.fetchOne(statement, arguments: [id.rawValue]).map { Self.inode($0) }
+    }
+
+    /// The inode that `name` means in `folder`, or nil when there is no such name. Whether that is the
+    /// truth about the store depends on ``InodeRecord/isEnumerated`` of the folder.
+    package func child(of folder: InodeID, named name: Filename) throws -> InodeRecord? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT \(Self.inodeColumns) FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND n.name = ?")
+        return try Row.fetchOne(statement, arguments: [folder.rawValue, name.data]).map { Self.inode($0) }
+    }
+
+    /// Entries of a folder with a cookie above `cookie`, at most `limit`, in the order of their cookies.
+    package func children(of folder: InodeID, after cookie: Int64, limit: Int) throws -> [FolderEntry] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT n.id, n.name, \(Self.inodeColumns) FROM name n JOIN inode i ON i.id = n.inode
+                WHERE n.folder = ? AND n.id > ? ORDER BY n.id LIMIT ?
+                """)
+        return try Row.fetchAll(statement, arguments: [folder.rawValue, cookie, limit]).map { row in
+            FolderEntry(
+                cookie: row[0], name: Filename(bytes: row.bytes(1) ?? []), inode: Self.inode(row, from: 2))
+        }
+    }
+
+    package func hasChildren(_ folder: InodeID) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT 1 FROM name WHERE folder = ? LIMIT 1")
+        return try Row.fetchOne(statement, arguments: [folder.rawValue]) != nil
+    }
+
+    /// The folder and name of an inode (the first of its names).
+    package func place(of inode: InodeID) throws -> (folder: InodeID, name: Filename)? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT folder, name FROM name WHERE inode = ? ORDER BY id LIMIT 1")
+        return try Row.fetchOne(statement, arguments: [inode.rawValue]).map {
+            (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? []))
+        }
+    }
+
+    /// The names from the root down to the inode; nil when it has none (unlinked).
+    package func path(of inode: InodeID) throws -> [Filename]? {
+        var names: [Filename] = []
+        var current = inode
+        while current != .root {
+            guard let place = try place(of: current), names.count < 4_096 else { return nil }
+            names.append(place.name)
+            current = place.folder
+        }
+        return names.reversed()
+    }
+
+    /// Walks `names` from the root, without following links.
+    package func resolve(_ names: [Filename]) throws -> InodeRecord {
+        var inode = try inode(.root)
+        for name in names {
+            guard inode.isFolder else { throw CatalogError(.notFolder, "a component is not a folder") }
+            guard let next = try child(of: inode.id, named: name) else {
+                throw inode.isEnumerated
+                    ? CatalogError(.notFound, "no such file or directory")
+                    : CatalogError(.notEnumerated(inode.id), "the folder has not been listed yet")
+            }
+            inode = next
+        }
+        return inode
+    }
+
+    /// Every folder whose listing has been seen, parents before what is in them.
+    package func enumeratedFolders() throws -> [InodeID] {
+        try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE kind = 1 AND enumerated = 1 AND nlink > 0 ORDER BY id")
+            .map { InodeID(rawValue: $0) }
+    }
+
+    /// Every inode with a dirty mark: a writer was at work when the last daemon ended.
+    package func inodesBeingWritten() throws -> [InodeRecord] {
+        try Row.fetchAll(db, sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.writing <> 0").map { Self.inode($0) }
+    }
+
+    /// Every inode without a name: left over when the last daemon ended.
+    package func orphans() throws -> [InodeID] {
+        try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE nlink = 0").map { InodeID(rawValue: $0) }
+    }
+
+    /// The current generation of every document with bytes of its own; for the store's clean-up.
+    package func generations() throws -> [InodeID: Int64] {
+        var all: [InodeID: Int64] = [:]
+        let rows = try Row.fetchCursor(db, sql: "SELECT id, generation FROM inode WHERE kind = 0")
+        while let row = try rows.next() { all[InodeID(rawValue: row[0])] = row[1] }
+        return all
+    }
+
+    /// The highest inode number that was ever given out.
+    package func highestInode() throws -> InodeID {
+        InodeID(rawValue: try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'inode'") ?? 1)
+    }
+}
+
+extension Row {
+    /// A BLOB (or an empty one, which SQLite may give as an empty pointer); nil for NULL.
+    func bytes(_ index: Int) -> [UInt8]? {
+        try? withUnsafeData(atIndex: index) { data in data.map { Array($0) } }
+    }
+}

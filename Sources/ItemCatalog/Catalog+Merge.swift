@@ -1,0 +1,170 @@
+package import FileProvider
+
+/// How placeholders are dressed: who owns them and which mode they have where the store says nothing.
+package struct PlaceholderDefaults: Sendable {
+    package var uid: UInt32
+    package var gid: UInt32
+    package var documentMode: UInt32
+    package var folderMode: UInt32
+    package init(uid: UInt32, gid: UInt32, documentMode: UInt32 = 0o644, folderMode: UInt32 = 0o755) {
+        self.uid = uid
+        self.gid = gid
+        self.documentMode = documentMode
+        self.folderMode = folderMode
+    }
+}
+
+/// What merging a listing left open.
+package struct MergeResult: Sendable {
+    /// Items that were in the folder and are not in its listing any more. Absence is not deletion: ask
+    /// for each of them.
+    package var missing: [ItemIdentifier] = []
+    /// Entries that cannot be shown, and why.
+    package var refused: [(name: Filename, reason: String)] = []
+}
+
+/// Writing down what the provider says. It edits the remote tree only; ``reconcile(_:)`` then brings to
+/// the local tree what no local change stands against.
+extension Catalog.Writer {
+    /// Takes the complete listing of a folder.
+    package func mergeListing(of folder: InodeID, _ items: [Item], defaults: PlaceholderDefaults) throws
+        -> MergeResult
+    {
+        var result = MergeResult()
+        guard var inode = try inodeIfPresent(folder), inode.isFolder, let parent = try item(of: folder),
+            !parent.isExcluded, let parentIdentifier = parent.identifier
+        else { return result }
+        var known: [ItemIdentifier: ItemRecord] = [:]
+        for child in try remoteChildren(of: parent.id) where child.id != .root {
+            if let identifier = child.identifier { known[identifier] = child }
+        }
+        var seenNames: Set<Filename> = []
+        var seenIdentifiers: Set<ItemIdentifier> = []
+        var fresh: [Item] = []
+        var changed: [ItemID] = []
+        for var item in items {
+            item.parentIdentifier = parentIdentifier
+            if let reason = problem(of: item, seenNames, seenIdentifiers) {
+                result.refused.append((item.filename, reason))
+                continue
+            }
+            seenNames.insert(item.filename)
+            seenIdentifiers.insert(item.identifier)
+            if let row = known.removeValue(forKey: item.identifier) {
+                if try updateRemote(row, to: item, in: parent.id) { changed.append(row.id) }
+            } else {
+                fresh.append(item)
+            }
+        }
+        // A store may give a document a new identifier (paths after a rename of the folder): the same
+        // name, kind and contents are the same document.
+        let orphansByName = Dictionary(
+            known.values.compactMap { row in row.remote.map { ($0.name, row) } }, uniquingKeysWith: { a, _ in a })
+        for item in fresh {
+            if let row = orphansByName[item.filename], isSameDocument(row, item) {
+                known[row.identifier!] = nil
+                var renamed = row
+                renamed.identifier = item.identifier
+                try update(renamed)
+                if try updateRemote(renamed, to: item, in: parent.id) { changed.append(row.id) }
+            } else if let row = try self.item(identifiedBy: item.identifier) {
+                if try isInside(parent.id, row.id) {
+                    result.refused.append((item.filename, "the provider puts a folder into itself"))
+                } else if try updateRemote(row, to: item, in: parent.id) {
+                    changed.append(row.id)
+                }
+            } else {
+                changed.append(try insertRemote(item, in: parent.id).id)
+            }
+        }
+        result.missing = Array(known.keys)
+        try reconcile(changed, defaults: defaults)
+        if !inode.isEnumerated {
+            inode = try self.inode(folder)
+            inode.isEnumerated = true
+            try update(inode)
+            changes.append(.attributes(folder))
+        }
+        return result
+    }
+
+    /// Takes what the provider says of one item that is known here.
+    package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
+        guard let row = try self.item(identifiedBy: item.identifier), row.id != .root,
+            problem(of: item, [], []) == nil, let parent = try self.item(identifiedBy: item.parentIdentifier)
+        else { return }
+        guard try !isInside(parent.id, row.id) else { return }
+        if try updateRemote(row, to: item, in: parent.id) { try reconcile([row.id], defaults: defaults) }
+    }
+
+    /// The provider answered that it has no such item.
+    package func mergeDeletion(of identifier: ItemIdentifier, defaults: PlaceholderDefaults) throws {
+        guard let row = try item(identifiedBy: identifier), row.id != .root else { return }
+        // What is in a folder is gone with it.
+        var gone = [row]
+        var index = 0
+        while index < gone.count {
+            gone += try remoteChildren(of: gone[index].id)
+            index += 1
+        }
+        for var row in gone {
+            row.remote = nil
+            row.remoteVersion = nil
+            try update(row)
+        }
+        try reconcile(gone.reversed().map(\.id), defaults: defaults)
+    }
+
+    private func problem(of item: Item, _ names: Set<Filename>, _ identifiers: Set<ItemIdentifier>) -> String? {
+        if let problem = item.filename.problem { return problem }
+        if item.size < 0 { return "its size is negative" }
+        if item.identifier.rawValue.isEmpty || item.identifier == .rootContainer { return "its identifier is reserved" }
+        if names.contains(item.filename) { return "another item has the same name" }
+        if identifiers.contains(item.identifier) { return "another item has the same identifier" }
+        return nil
+    }
+
+    private func isSameDocument(_ row: ItemRecord, _ item: Item) -> Bool {
+        row.kind == item.kind && row.identifier != nil && row.remoteVersion?.content == item.version.content
+    }
+
+    /// Whether `inner` is `outer` or below it, in the remote tree.
+    private func isInside(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
+        var current: ItemID? = inner
+        var steps = 0
+        while let id = current, id != .root, steps < 4_096 {
+            if id == outer { return true }
+            current = try item(id)?.remote?.parent
+            steps += 1
+        }
+        return false
+    }
+
+    private func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws -> Bool {
+        var updated = row
+        updated.setRemote(item, in: parent)
+        if updated.remote == updated.base && updated.remoteVersion == updated.baseVersion && updated == row {
+            return false
+        }
+        try update(updated)
+        return true
+    }
+
+    private func insertRemote(_ item: Item, in parent: ItemID) throws -> ItemRecord {
+        var row = ItemRecord(
+            id: .root, inode: nil, identifier: item.identifier, kind: item.kind, base: nil, baseVersion: nil,
+            local: nil, contentRevision: 0, metadataRevision: 0, remote: nil, remoteVersion: nil,
+            remoteFacts: RemoteFacts(item), readyAt: now, failure: nil, sent: nil, isPinned: false,
+            isExcluded: false)
+        row.setRemote(item, in: parent)
+        return try insert(row)
+    }
+}
+
+extension ItemRecord {
+    mutating func setRemote(_ item: Item, in parent: ItemID) {
+        remote = TreePlace(parent: parent, name: item.filename)
+        remoteVersion = item.version
+        remoteFacts = RemoteFacts(item)
+    }
+}

@@ -1,0 +1,81 @@
+package import FileProvider
+import GRDB
+
+/// One item whose local tree differs from base, with what a plan for it needs to know.
+package struct PendingItem: Sendable, Equatable {
+    package var item: ItemRecord
+    /// The identifier of the folder it is to be in; nil when that folder is itself not confirmed.
+    package var parentIdentifier: ItemIdentifier?
+    /// Who has its place in the remote tree, if somebody has.
+    package var occupant: ItemRecord?
+    /// What the provider still has in it (folders that were deleted here).
+    package var remoteChildren: RemoteChildren
+
+    package enum RemoteChildren: Sendable {
+        case none
+        /// Only what is being deleted or moved away from here as well.
+        case leaving
+        /// Something that has never been shown here.
+        case new
+    }
+
+    package init(
+        item: ItemRecord, parentIdentifier: ItemIdentifier?, occupant: ItemRecord?,
+        remoteChildren: RemoteChildren
+    ) {
+        self.item = item
+        self.parentIdentifier = parentIdentifier
+        self.occupant = occupant
+        self.remoteChildren = remoteChildren
+    }
+}
+
+extension Catalog.Reader {
+    /// The next pending changes that may be sent at `moment`, oldest first, at most `limit`.
+    package func pending(at moment: FileTime, limit: Int) throws -> [PendingItem] {
+        let sql = """
+            SELECT \(Self.itemColumns), p.identifier FROM item t LEFT JOIN item p ON p.id = t.local_parent
+            WHERE t.pending = 1 AND t.ready_at <= ? AND t.retry_at <= ?
+                AND (t.local_parent IS NULL OR p.identifier IS NOT NULL)
+            ORDER BY t.ready_at, t.id LIMIT ?
+            """
+        let rows = try Row.fetchAll(
+            try db.cachedStatement(sql: sql), arguments: [moment.nanoseconds, moment.nanoseconds, limit])
+        return try rows.map { row in
+            let item = Self.item(row)
+            let parent = (row[30] as String?).map { ItemIdentifier($0) }
+            return PendingItem(
+                item: item, parentIdentifier: parent,
+                occupant: try item.local.flatMap { try remoteOccupant(of: $0, otherThan: item.id) },
+                remoteChildren: item.kind.isFolder && item.local == nil
+                    ? try remoteChildrenState(item.id) : .none)
+        }
+    }
+
+    private func remoteChildrenState(_ id: ItemID) throws -> PendingItem.RemoteChildren {
+        let statement = try db.cachedStatement(
+            sql: "SELECT MAX(base_parent IS NULL) FROM item WHERE remote_parent = ?")
+        switch try Bool.fetchOne(statement, arguments: [id.rawValue]) {
+        case nil: return .none
+        case false: return .leaving
+        case true: return .new
+        }
+    }
+
+    /// Every pending change, for people; at most `limit`.
+    package func allPending(limit: Int) throws -> [ItemRecord] {
+        try fetchItems(where: "t.pending = 1 ORDER BY t.id LIMIT ?", [limit])
+    }
+
+    package func hasPending() throws -> Bool {
+        try Row.fetchOne(db, sql: "SELECT 1 FROM item WHERE pending = 1 LIMIT 1") != nil
+    }
+
+    /// When the next pending change may be sent; nil when none is waiting for a moment.
+    package func nextMoment() throws -> FileTime? {
+        try Int64.fetchOne(
+            db, sql: "SELECT MIN(MAX(ready_at, retry_at)) FROM item WHERE pending = 1 AND ready_at < ?",
+            arguments: [FileTime.farFuture.nanoseconds]
+        ).map { FileTime(nanoseconds: $0) }
+    }
+}

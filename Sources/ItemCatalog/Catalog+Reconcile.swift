@@ -1,0 +1,188 @@
+import FileProvider
+import GRDB
+
+/// Bringing the provider's changes to the local tree, where no local change stands against them.
+extension Catalog.Writer {
+    /// Compares the remote tree of these items with base and moves local and base along.
+    ///
+    /// What a local change stands against is left as it is: sending that change will meet the
+    /// mismatch, and both are kept. What has no free name waits in the same way.
+    package func reconcile(_ ids: [ItemID], defaults: PlaceholderDefaults) throws {
+        // Names that move are first let go of, so that two items may swap theirs.
+        var moving: [ItemRecord] = []
+        for id in ids {
+            guard let row = try item(id) else { continue }
+            if row.remote == nil {
+                try reconcileDeletion(row)
+            } else if row.local == nil && row.base == nil {
+                moving.append(row)
+            } else {
+                var row = row
+                try reconcileContents(&row, defaults)
+                try reconcileMetadata(&row)
+                if row.remote != row.base && row.local == row.base && row.inode != nil {
+                    try detach(row)
+                    moving.append(row)
+                } else if row.remote == row.local {
+                    row.base = row.remote
+                }
+                try update(row)
+            }
+        }
+        for row in moving {
+            if row.inode == nil { try attachNew(row, defaults) } else { try attachMoved(row) }
+        }
+    }
+
+    private func folderInode(of item: ItemID) throws -> InodeID? { try self.item(item)?.inode }
+
+    private func attachNew(_ row: ItemRecord, _ defaults: PlaceholderDefaults) throws {
+        guard let place = row.remote, let folder = try folderInode(of: place.parent) else { return }
+        if let occupant = try child(of: folder, named: place.name) {
+            try meet(row, occupant)
+            return
+        }
+        let facts = row.remoteFacts
+        var target: [UInt8]?
+        if case .symbolicLink(let bytes) = row.kind { target = bytes }
+        let isFolder = row.kind.isFolder
+        let size = target.map { Int64($0.count) } ?? facts.size
+        let inode = try insert(
+            InodeRecord(
+                id: .root, kind: InodeKind(row.kind),
+                mode: facts.mode.map { UInt32($0) } ?? (isFolder ? defaults.folderMode : defaults.documentMode),
+                uid: defaults.uid, gid: defaults.gid, linkCount: isFolder ? 2 : 1, size: size,
+                accessed: facts.modified, modified: facts.modified, changed: facts.modified,
+                born: facts.born ?? facts.modified, target: target, generation: 1,
+                baseSize: row.kind.isDocument ? size : 0,
+                extents: row.kind.isDocument && size > 0 ? RangeSet() : nil, writing: nil, isEnumerated: false))
+        try link(inode.id, in: folder, as: place.name)
+        if isFolder { try touch(folder: folder, links: 1) }
+        var row = row
+        row.inode = inode.id
+        row.local = place
+        row.base = place
+        row.baseVersion = row.remoteVersion
+        try update(row)
+        changes.append(.entry(folder: folder, name: place.name))
+        changes.append(.attributes(folder))
+    }
+
+    /// Both sides made something of one name. Two folders are one; two documents wait for the local
+    /// one's upload, which compares them.
+    private func meet(_ row: ItemRecord, _ occupant: InodeRecord) throws {
+        guard let other = try item(of: occupant.id), other.identifier == nil, !other.isExcluded else { return }
+        if row.kind.isFolder && other.kind.isFolder {
+            try adopt(row, as: other)
+        } else {
+            var other = other
+            other.becomesReady(at: now)
+            try update(other)
+        }
+    }
+
+    /// What `row` is at the provider is what `local` is here: one item.
+    package func adopt(_ row: ItemRecord, as local: ItemRecord) throws {
+        try deleteItem(row.id)
+        var local = local
+        local.identifier = row.identifier
+        local.remote = row.remote
+        local.remoteVersion = row.remoteVersion
+        local.remoteFacts = row.remoteFacts
+        local.base = row.remote
+        local.baseVersion = row.remoteVersion
+        local.failure = nil
+        try update(local)
+        if local.kind.isFolder, let inode = local.inode, var folder = try inodeIfPresent(inode) {
+            // What else is in it at the provider is not known yet.
+            folder.isEnumerated = false
+            try update(folder)
+            changes.append(.attributes(inode))
+        }
+        try db.cachedStatement(sql: "UPDATE item SET remote_parent = ? WHERE remote_parent = ?")
+            .execute(arguments: [local.id.rawValue, row.id.rawValue])
+    }
+
+    private func detach(_ row: ItemRecord) throws {
+        guard let local = row.local, let folder = try folderInode(of: local.parent) else { return }
+        try unlinkName(local.name, in: folder)
+        try touch(folder: folder, links: row.kind.isFolder ? -1 : 0)
+        changes.append(.entry(folder: folder, name: local.name))
+        changes.append(.attributes(folder))
+    }
+
+    private func attachMoved(_ row: ItemRecord) throws {
+        guard var row = try item(row.id), let place = row.remote, let inode = row.inode else { return }
+        guard let folder = try folderInode(of: place.parent), let parent = try inodeIfPresent(folder) else { return }
+        var free = place.name
+        if try child(of: folder, named: free) != nil {
+            // The name is taken here by something the provider does not know: it keeps both, the
+            // provider's move is taken back by our own to a free name.
+            free = try unusedName(like: place.name, in: folder)
+        }
+        try link(inode, in: folder, as: free)
+        try touch(folder: parent.id, links: row.kind.isFolder ? 1 : 0)
+        row.base = place
+        row.local = TreePlace(parent: place.parent, name: free)
+        try update(row)
+        changes.append(.entry(folder: folder, name: free))
+        changes.append(.attributes(inode))
+        changes.append(.attributes(folder))
+    }
+
+    private func reconcileContents(_ row: inout ItemRecord, _ defaults: PlaceholderDefaults) throws {
+        guard let remote = row.remoteVersion, let base = row.baseVersion, remote.content != base.content else { return }
+        guard row.kind.isDocument, let id = row.inode, var inode = try inodeIfPresent(id) else { return }
+        guard row.contentRevision == 0, inode.writing == nil else { return }
+        inode.generation += 1
+        inode.size = row.remoteFacts.size
+        inode.baseSize = row.remoteFacts.size
+        inode.extents = inode.size == 0 ? nil : RangeSet()
+        inode.modified = row.remoteFacts.modified
+        inode.changed = now
+        try update(inode)
+        row.baseVersion?.content = remote.content
+        row.sent = nil
+        changes.append(.contents(id))
+        if let place = try place(of: id) { changes.append(.entry(folder: place.folder, name: place.name)) }
+    }
+
+    private func reconcileMetadata(_ row: inout ItemRecord) throws {
+        guard let remote = row.remoteVersion, let base = row.baseVersion, remote.metadata != base.metadata else { return }
+        guard row.metadataRevision == 0, row.contentRevision == 0 else { return }
+        row.baseVersion?.metadata = remote.metadata
+        guard let id = row.inode, var inode = try inodeIfPresent(id), inode.writing == nil else { return }
+        if let mode = row.remoteFacts.mode { inode.mode = UInt32(mode) }
+        if row.kind.isDocument { inode.modified = row.remoteFacts.modified }
+        inode.changed = now
+        try update(inode)
+        changes.append(.attributes(id))
+    }
+
+    private func reconcileDeletion(_ row: ItemRecord) throws {
+        guard let inodeID = row.inode, var inode = try inodeIfPresent(inodeID) else {
+            // Gone here too, or never shown.
+            try deleteItem(row.id)
+            return
+        }
+        let hasNames = try hasChildren(inodeID)
+        let survives = row.isModified || inode.writing != nil || hasNames
+        if survives {
+            // Somebody's work is in it: it is made anew at the provider.
+            var row = row
+            row.becomesUnconfirmed(at: now)
+            try update(row)
+            return
+        }
+        while let place = try place(of: inodeID) {
+            try unlinkName(place.name, in: place.folder)
+            try touch(folder: place.folder, links: row.kind.isFolder ? -1 : 0)
+            changes.append(.entry(folder: place.folder, name: place.name))
+            changes.append(.attributes(place.folder))
+        }
+        inode.linkCount = 0
+        try update(inode)
+        try deleteItem(row.id)
+        changes.append(.removed(inodeID))
+    }
+}

@@ -1,0 +1,13 @@
+package import FileProvider
+
+/// What a change from the provider's side made stale in the kernel's caches.
+package enum CatalogChange: Sendable, Equatable {
+    /// This name in this folder now means something else, or nothing, or something new.
+    case entry(folder: InodeID, name: Filename)
+    /// The attributes of this inode.
+    case attributes(InodeID)
+    /// The inode's bytes are another generation now; the old one is whatever its openers hold.
+    case contents(InodeID)
+    /// The inode has no name any more.
+    case removed(InodeID)
+}

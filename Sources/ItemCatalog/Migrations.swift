@@ -1,0 +1,104 @@
+import GRDB
+
+/// The schema's history. A migration that has shipped is never changed; a new one is appended.
+enum Migrations {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 three trees") { db in
+            try db.execute(sql: threeTrees)
+        }
+        return migrator
+    }
+
+    private static let threeTrees = """
+        CREATE TABLE domain (
+            key TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) WITHOUT ROWID;
+
+        -- What POSIX sees. The row id is st_ino.
+        CREATE TABLE inode (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            kind INTEGER NOT NULL,          -- 0 document, 1 folder, 2 link
+            mode INTEGER NOT NULL,          -- permission bits
+            uid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            nlink INTEGER NOT NULL,         -- 0: unlinked, kept while a program has it open
+            size INTEGER NOT NULL,
+            atime INTEGER NOT NULL,         -- times in ns since 1970
+            mtime INTEGER NOT NULL,
+            ctime INTEGER NOT NULL,
+            btime INTEGER NOT NULL,
+            target BLOB,
+            generation INTEGER NOT NULL DEFAULT 1,
+            base_size INTEGER NOT NULL DEFAULT 0,
+            extents BLOB,                   -- present ranges below base_size; NULL: all
+            writing INTEGER NOT NULL DEFAULT 0,  -- 0 no, 1 maybe modified, 2 modified
+            stamp_size INTEGER NOT NULL DEFAULT 0,   -- of the backing file, with writing = 1
+            stamp_mtime INTEGER NOT NULL DEFAULT 0,
+            stamp_ctime INTEGER NOT NULL DEFAULT 0,
+            enumerated INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX inode_writing ON inode(id) WHERE writing <> 0;
+        CREATE INDEX inode_orphan ON inode(id) WHERE nlink = 0;
+
+        -- (folder, name) -> inode. The row id is the readdir cookie.
+        CREATE TABLE name (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            folder INTEGER NOT NULL REFERENCES inode(id),
+            name BLOB NOT NULL,
+            inode INTEGER NOT NULL REFERENCES inode(id),
+            UNIQUE (folder, name)
+        );
+        CREATE INDEX name_folder ON name(folder, id);
+        CREATE INDEX name_inode ON name(inode);
+
+        -- What the provider sees, three times: base, local, remote. parent NULL: not in that tree.
+        CREATE TABLE item (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            inode INTEGER UNIQUE REFERENCES inode(id) ON DELETE SET NULL,
+            identifier TEXT UNIQUE,
+            kind INTEGER NOT NULL,
+            target BLOB,
+            base_parent INTEGER,
+            base_name BLOB,
+            base_content BLOB,
+            base_metadata BLOB,
+            local_parent INTEGER,
+            local_name BLOB,
+            local_content INTEGER NOT NULL DEFAULT 0,
+            local_metadata INTEGER NOT NULL DEFAULT 0,
+            remote_parent INTEGER,
+            remote_name BLOB,
+            remote_content BLOB,
+            remote_metadata BLOB,
+            remote_size INTEGER NOT NULL DEFAULT 0,
+            remote_mtime INTEGER NOT NULL DEFAULT 0,
+            remote_btime INTEGER,
+            remote_mode INTEGER,
+            ready_at INTEGER NOT NULL DEFAULT 0,
+            error_code TEXT,
+            error TEXT,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            retry_at INTEGER NOT NULL DEFAULT 0,
+            sent_hash BLOB,
+            sent_size INTEGER,
+            pinned INTEGER NOT NULL DEFAULT 0,
+            excluded INTEGER NOT NULL DEFAULT 0,
+            pending INTEGER GENERATED ALWAYS AS (
+                excluded = 0 AND (
+                    local_parent IS NOT base_parent OR local_name IS NOT base_name
+                    OR local_content <> 0 OR local_metadata <> 0
+                    OR (local_parent IS NULL AND remote_parent IS NULL))) VIRTUAL
+        );
+        CREATE INDEX item_pending ON item(id) WHERE pending = 1;
+        CREATE INDEX item_remote ON item(remote_parent, remote_name);
+        CREATE INDEX item_local ON item(local_parent, local_name);
+
+        INSERT INTO inode (id, kind, mode, uid, gid, nlink, size, atime, mtime, ctime, btime)
+            VALUES (1, 1, 493, 0, 0, 2, 0, 0, 0, 0, 0);
+        INSERT INTO item (id, inode, identifier, kind, base_parent, base_name, local_parent, local_name,
+                          remote_parent, remote_name)
+            VALUES (1, 1, NULL, 1, 0, x'', 0, x'', 0, x'');
+        """
+}

@@ -1,0 +1,79 @@
+import FUSE
+import FileProvider
+import Glibc
+import ItemCatalog
+import Volume
+
+/// For ever, to the kernel: the daemon alone changes names and attributes, and says so when it does.
+let forEver: Double = 1_000_000_000
+
+extension NodeAttributes {
+    var timeout: Double { isStable ? forEver : 0 }
+
+    var stat: Glibc.stat {
+        var status = Glibc.stat()
+        status.st_ino = UInt(record.id.rawValue)
+        status.st_mode = record.kind.fileType | record.mode
+        status.st_nlink = UInt(max(0, record.linkCount))
+        status.st_uid = record.uid
+        status.st_gid = record.gid
+        status.st_size = Int(record.size)
+        status.st_blksize = 128 << 10
+        status.st_blocks = Int(blocks)
+        status.st_atim = record.accessed.timespec
+        status.st_mtim = record.modified.timespec
+        status.st_ctim = record.changed.timespec
+        return status
+    }
+}
+
+extension InodeKind {
+    var fileType: UInt32 {
+        switch self {
+        case .document: S_IFREG
+        case .folder: S_IFDIR
+        case .link: S_IFLNK
+        }
+    }
+}
+
+extension FileTime {
+    var timespec: Glibc.timespec { Glibc.timespec(tv_sec: Int(seconds), tv_nsec: Int(subsecond)) }
+    init(_ time: Glibc.timespec) { self.init(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec)) }
+}
+
+extension Lookup {
+    /// As a reply to the kernel.
+    var entry: FUSEEntry {
+        FUSEEntry(
+            node: node.rawValue, attributes: attributes.stat, attributeTimeout: attributes.timeout,
+            entryTimeout: forEver)
+    }
+}
+
+extension AttributeRequest {
+    init(_ wanted: FUSESetAttributes) {
+        func time(_ time: FUSESetAttributes.Time?) -> FileTime? {
+            switch time {
+            case nil: nil
+            case .now: .now
+            case .at(let moment): FileTime(moment)
+            }
+        }
+        self.init(
+            attributes: AttributeChange(
+                mode: wanted.mode.map { $0 & 0o7777 }, uid: wanted.uid, gid: wanted.gid,
+                accessed: time(wanted.atime), modified: time(wanted.mtime)),
+            size: wanted.size)
+    }
+}
+
+extension FUSEOpenReply {
+    init(_ opened: Opened) {
+        var backing: BackingID?
+        if case .passthrough(let id) = opened.mode { backing = BackingID(rawValue: id) }
+        self.init(
+            handle: opened.handle.rawValue, keepCache: backing == nil, noFlush: opened.isReadOnly,
+            directIO: false, cacheDirectory: false, backing: backing)
+    }
+}

@@ -1,0 +1,30 @@
+package import FUSE
+import Volume
+
+extension MountFrontend {
+    package func getattr(_ request: consuming FUSERequest, node: UInt64, handle: UInt64?) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.attributes(of: NodeID(rawValue: node))
+        } _: { request, attributes in
+            request.reply(attributes: attributes.stat, timeout: attributes.timeout)
+        }
+    }
+
+    package func setattr(
+        _ request: consuming FUSERequest, node: UInt64, to attributes: FUSESetAttributes, handle: UInt64?
+    ) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.setAttributes(NodeID(rawValue: node), to: AttributeRequest(attributes))
+        } _: { request, attributes in
+            request.reply(attributes: attributes.stat, timeout: attributes.timeout)
+        }
+    }
+
+    package func statfs(_ request: consuming FUSERequest, node: UInt64) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.statistics()
+        } _: { request, statistics in
+            request.reply(statistics: statistics)
+        }
+    }
+}

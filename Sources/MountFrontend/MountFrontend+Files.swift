@@ -1,0 +1,86 @@
+package import FUSE
+import FileProvider
+import Volume
+
+extension MountFrontend {
+    package func create(
+        _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, flags: Int32
+    ) {
+        let (volume, context) = (volume, request.context)
+        answer(request) { () throws(VolumeError) in
+            try volume.create(
+                Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, uid: context.uid,
+                gid: context.gid)
+        } _: { request, made in
+            let (lookup, opened) = made
+            if !request.reply(create: lookup.entry, open: FUSEOpenReply(opened)) {
+                volume.close(opened.handle)
+                volume.forget(lookup.node, count: 1)
+            }
+        }
+    }
+
+    package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.open(NodeID(rawValue: node), flags: flags)
+        } _: { request, opened in
+            if !request.reply(open: FUSEOpenReply(opened)) { volume.close(opened.handle) }
+        }
+    }
+
+    package func read(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int) {
+        let volume = volume
+        answer(request) { () throws(VolumeError) -> Outcome<ReadBuffer> in
+            let buffer = ReadBuffer(size: size)
+            switch try volume.read(HandleID(rawValue: handle), into: buffer.memory, at: offset) {
+            case .ready(let count):
+                buffer.count = count
+                return .ready(buffer)
+            case .wait(let wait): return .wait(wait)
+            }
+        } _: { request, buffer in
+            request.reply(bytes: UnsafeRawBufferPointer(rebasing: buffer.memory[..<buffer.count]))
+        }
+    }
+
+    package func write(
+        _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
+        offset: Int64
+    ) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.write(HandleID(rawValue: handle), bytes, at: offset)
+        } _: { request, _ in
+            request.reply(written: bytes.count)
+        }
+    }
+
+    package func flush(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.flush(HandleID(rawValue: handle))
+        } _: { request, _ in
+            request.reply(errno: 0)
+        }
+    }
+
+    package func release(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
+        volume.close(HandleID(rawValue: handle))
+        request.reply(errno: 0)
+    }
+
+    package func fsync(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, dataOnly: Bool) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.synchronize(HandleID(rawValue: handle))
+        } _: { request, _ in
+            request.reply(errno: 0)
+        }
+    }
+}
+
+/// Memory for one read's answer.
+private final class ReadBuffer {
+    let memory: UnsafeMutableRawBufferPointer
+    var count = 0
+
+    init(size: Int) { memory = .allocate(byteCount: size, alignment: 16) }
+    deinit { memory.deallocate() }
+}

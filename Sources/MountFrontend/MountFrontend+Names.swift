@@ -1,0 +1,89 @@
+package import FUSE
+import FileProvider
+import Volume
+
+extension MountFrontend {
+    package func lookup(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
+        let volume = volume
+        answer(request) { () throws(VolumeError) in
+            try volume.lookUp(Filename(bytes: name), in: NodeID(rawValue: parent))
+        } _: { request, found in
+            guard let found else {
+                request.replyNegative(timeout: forEver)
+                return
+            }
+            if !request.reply(entry: found.entry) { volume.forget(found.node, count: 1) }
+        }
+    }
+
+    package func forget(node: UInt64, count: UInt64) {
+        volume.forget(NodeID(rawValue: node), count: count)
+    }
+
+    package func mkdir(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32) {
+        let (volume, context) = (volume, request.context)
+        answer(request) { () throws(VolumeError) in
+            try volume.makeFolder(
+                Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, uid: context.uid,
+                gid: context.gid)
+        } _: { request, made in
+            if !request.reply(entry: made.entry) { volume.forget(made.node, count: 1) }
+        }
+    }
+
+    package func symlink(_ request: consuming FUSERequest, target: [UInt8], parent: UInt64, name: [UInt8]) {
+        let (volume, context) = (volume, request.context)
+        answer(request) { () throws(VolumeError) in
+            try volume.makeLink(
+                Filename(bytes: name), in: NodeID(rawValue: parent), target: target, uid: context.uid,
+                gid: context.gid)
+        } _: { request, made in
+            if !request.reply(entry: made.entry) { volume.forget(made.node, count: 1) }
+        }
+    }
+
+    package func readlink(_ request: consuming FUSERequest, node: UInt64) {
+        answerNow(request) { () throws(VolumeError) in
+            try volume.readLink(NodeID(rawValue: node))
+        } _: { request, target in
+            request.reply(target: target)
+        }
+    }
+
+    package func unlink(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
+        let volume = volume
+        answer(request) { () throws(VolumeError) in
+            try volume.unlink(Filename(bytes: name), in: NodeID(rawValue: parent))
+        } _: { request, _ in
+            request.reply(errno: 0)
+        }
+    }
+
+    package func rmdir(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
+        let volume = volume
+        answer(request) { () throws(VolumeError) in
+            try volume.removeFolder(Filename(bytes: name), in: NodeID(rawValue: parent))
+        } _: { request, _ in
+            request.reply(errno: 0)
+        }
+    }
+
+    package func rename(
+        _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], newParent: UInt64, newName: [UInt8],
+        flags: UInt32
+    ) {
+        let noReplace: UInt32 = 1  // RENAME_NOREPLACE, renameat2(2)
+        guard flags & ~noReplace == 0 else {
+            request.reply(errno: 22 /* EINVAL: exchanging is not offered */)
+            return
+        }
+        let volume = volume
+        answer(request) { () throws(VolumeError) in
+            try volume.rename(
+                Filename(bytes: name), in: NodeID(rawValue: parent), to: Filename(bytes: newName),
+                in: NodeID(rawValue: newParent), noReplace: flags & noReplace != 0)
+        } _: { request, _ in
+            request.reply(errno: 0)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package import FUSE
+package import FileProvider
+import Synchronization
+package import Volume
+
+/// The way from the volume to the kernel: invalidations and passthrough. Without a session (before the
+/// mount, after it) it does nothing.
+package final class SessionLink: KernelNotifying, BackingRegistering {
+    private struct WeakSession: Sendable { weak var session: FUSESession? }
+    private let link = Mutex(WeakSession())
+
+    package init() {}
+
+    package func attach(_ session: FUSESession) { link.withLock { $0.session = session } }
+    private var session: FUSESession? { link.withLock { $0.session } }
+
+    package func invalidateEntry(in folder: NodeID, name: Filename) {
+        session?.invalidateEntry(parent: folder.rawValue, name: name.bytes)
+    }
+
+    package func invalidateAttributes(of node: NodeID) {
+        session?.invalidateInode(node.rawValue, offset: -1, length: 0)
+    }
+
+    package func invalidateContents(of node: NodeID) {
+        session?.invalidateInode(node.rawValue, offset: 0, length: 0)
+    }
+
+    package func register(_ descriptor: Int32) -> Int32? {
+        guard let session, session.passthroughAvailable else { return nil }
+        return (try? session.openBacking(fileDescriptor: descriptor))?.rawValue
+    }
+
+    package func unregister(_ backing: Int32) { session?.closeBacking(BackingID(rawValue: backing)) }
+}

@@ -1,0 +1,17 @@
+package import FileProvider
+package import ItemCatalog
+
+/// Which version of which document a download brings.
+package struct DownloadTarget: Sendable {
+    package var inode: InodeID
+    package var identifier: ItemIdentifier
+    package var version: ContentVersion
+    /// For people: its path or name.
+    package var name: String
+    package init(inode: InodeID, identifier: ItemIdentifier, version: ContentVersion, name: String) {
+        self.inode = inode
+        self.identifier = identifier
+        self.version = version
+        self.name = name
+    }
+}

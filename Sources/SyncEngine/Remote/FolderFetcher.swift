@@ -1,0 +1,86 @@
+import FileProvider
+import ItemCatalog
+import Logging
+
+/// Fetches folders' listings; callers that want the same folder at once share one fetch.
+actor FolderFetcher {
+    private let context: SyncContext
+    private let touches: FolderTouches
+    private var running: [InodeID: Task<Result<Void, SyncError>, Never>] = [:]
+
+    init(context: SyncContext, touches: FolderTouches) {
+        self.context = context
+        self.touches = touches
+    }
+
+    /// Returns when the folder's listing, as the store has it after this call began, is in the catalog.
+    ///
+    /// - Parameter joining: a fetch that is already under way will do (a first look).
+    func fetch(_ folder: InodeID, joining: Bool) async throws(SyncError) {
+        if let task = running[folder] {
+            let result = await task.value
+            if joining { return try result.get() }
+            if let task = running[folder] { return try await task.value.get() }
+        }
+        let (context, touches) = (context, touches)
+        let task = Task(executorPreference: context.workers) { () -> Result<Void, SyncError> in
+            do {
+                try await FolderListing(context: context, touches: touches).fetch(folder)
+                return .success(())
+            } catch {
+                return .failure(SyncError(error))
+            }
+        }
+        running[folder] = task
+        let result = await task.value
+        if running[folder] == task { running[folder] = nil }
+        try result.get()
+    }
+}
+
+/// One fetch of one folder.
+private struct FolderListing: Sendable {
+    let context: SyncContext
+    let touches: FolderTouches
+    /// A provider whose pages never end is cut off here.
+    static let mostItems = 5_000_000
+
+    func fetch(_ folder: InodeID) async throws {
+        for attempt in 1...5 {
+            guard let item = try context.catalog.read({ try $0.item(of: folder) }), let identifier = item.identifier
+            else { return }
+            let before = touches.count(item.id)
+            let items = try await pages(of: identifier)
+            // A change of our own was confirmed meanwhile: the listing may be from before it.
+            if touches.count(item.id) != before && attempt < 5 { continue }
+            let result = try context.change {
+                try $0.mergeListing(of: folder, items, defaults: context.defaults)
+            }
+            for (name, reason) in result.refused {
+                context.logger.warning(
+                    "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
+            }
+            let refresh = RemoteRefresh(context: context)
+            for identifier in result.missing { await refresh.refresh(identifier) }
+            return
+        }
+    }
+
+    private func pages(of identifier: ItemIdentifier) async throws -> [Item] {
+        var items: [Item] = []
+        var page: Page?
+        var seen: Set<Page> = []
+        repeat {
+            let answer = try await context.provider.enumerateItems(in: identifier, startingAt: page)
+            items += answer.items
+            page = answer.nextPage
+            if let page, !seen.insert(page).inserted || items.count > Self.mostItems {
+                throw FileProviderError(
+                    .cannotSynchronize, "the provider's listing of \(identifier) does not end; report it to its author")
+            }
+        } while page != nil
+        context.logger.debug(
+            "enumerateItems", metadata: ["identifier": "\(identifier)", "items": "\(items.count)"])
+        return items
+    }
+}

@@ -1,0 +1,43 @@
+import FileProvider
+import ItemCatalog
+import Logging
+
+/// Asks the provider for one item again and takes the answer into the catalog.
+struct RemoteRefresh: Sendable {
+    let context: SyncContext
+
+    /// - Parameter known: what the provider just said of it, if it did.
+    func refresh(_ identifier: ItemIdentifier, known: Item? = nil) async {
+        do {
+            let item: Item
+            if let known, known.identifier == identifier {
+                item = known
+            } else {
+                context.logger.debug("providePlaceholder", metadata: ["identifier": "\(identifier)"])
+                item = try await context.provider.providePlaceholder(for: identifier)
+            }
+            guard item.identifier == identifier else { return }
+            try take(item)
+        } catch {
+            let error = SyncError(error)
+            if case .provider(let failure) = error, failure.code == .noSuchItem {
+                // The store answered: it is gone.
+                _ = try? context.change { try $0.mergeDeletion(of: identifier, defaults: context.defaults) }
+            } else {
+                context.logger.debug("refresh failed", metadata: ["identifier": "\(identifier)", "error": "\(error)"])
+            }
+        }
+    }
+
+    private func take(_ item: Item) throws(CatalogError) {
+        let parentIsKnown = try context.catalog.read { try $0.item(identifiedBy: item.parentIdentifier) } != nil
+        try context.change { writer in
+            if parentIsKnown {
+                try writer.mergeItem(item, defaults: context.defaults)
+            } else {
+                // It moved to where nobody has looked yet, and is found there when somebody does.
+                try writer.mergeDeletion(of: item.identifier, defaults: context.defaults)
+            }
+        }
+    }
+}

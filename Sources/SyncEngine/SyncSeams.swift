@@ -1,0 +1,30 @@
+package import ItemCatalog
+
+/// What the engine needs to know of, and tell to, the layer above it (the volume).
+package protocol VolumeObserving: AnyObject, Sendable {
+    /// The catalog changed from the provider's side: what the kernel has cached of it must go. Must not
+    /// block.
+    func catalogChanged(_ changes: [CatalogChange])
+    /// Some program has the inode open.
+    func isOpen(_ inode: InodeID) -> Bool
+    /// Some program has it open for writing.
+    func isBeingWritten(_ inode: InodeID) -> Bool
+}
+
+/// Times that govern the engine, in seconds.
+package struct SyncTimes: Sendable {
+    /// From the last writable close to the upload.
+    package var settle: Double = 1
+    /// From an fsync without further change to the upload.
+    package var settleAfterSync: Double = 5
+    /// A download that brings no byte for so long fails.
+    package var readTimeout: Double = 30
+    /// The first wait after a failed upload; doubles up to `longestRetry`.
+    package var firstRetry: Double = 1
+    package var longestRetry: Double = 300
+    /// From the last process letting go of a document to `stopProvidingItem`.
+    package var stopProviding: Double = 60
+    /// How often folders are looked at again where the provider signals no changes.
+    package var poll: Double = 30
+    package init() {}
+}

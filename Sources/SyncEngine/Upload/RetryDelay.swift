@@ -1,0 +1,15 @@
+import FileProvider
+import ItemCatalog
+
+/// How long to wait after a failed attempt. A change is never given up.
+enum RetryDelay {
+    /// Seconds; doubles with every attempt, up to the longest.
+    static func seconds(after attempts: Int64, _ code: FileProviderError.Code?, _ times: SyncTimes) -> Double {
+        // What will not get better by itself is tried rarely from the start.
+        let lasting: Set<FileProviderError.Code> = [
+            .permissionDenied, .invalidName, .unsupported, .readOnly, .notAuthenticated, .insufficientQuota,
+        ]
+        if let code, lasting.contains(code) { return min(times.longestRetry, max(30, times.firstRetry)) }
+        return min(times.longestRetry, times.firstRetry * Double(1 << min(attempts, 20)))
+    }
+}

@@ -1,0 +1,98 @@
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+
+/// Sends pending changes in the background: plans, runs a few steps at once, plans again.
+///
+/// There is no list of work to lose: what is pending is the difference between the trees, read from
+/// the catalog each time.
+actor UploadQueue {
+    private let context: SyncContext
+    private let runner: StepRunner
+    private var inFlight: Set<ItemID> = []
+    /// Items that were not ready although the catalog said so; not looked at again before then.
+    private var postponed: [ItemID: ContinuousClock.Instant] = [:]
+    private var offlineSince: ContinuousClock.Instant?
+    private var pausedUntil: ContinuousClock.Instant?
+    private let wakes: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+    private static let mostSteps = 4
+
+    init(context: SyncContext, runner: StepRunner) {
+        self.context = context
+        self.runner = runner
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Something is pending, or ready sooner than it was. Never blocks; from any thread.
+    nonisolated func wake() { waker.yield() }
+
+    /// `hydrant sync`: nothing waits any longer than it must.
+    func hurry() {
+        postponed = [:]
+        pausedUntil = nil
+        wake()
+    }
+
+    /// Runs until its task is cancelled.
+    func run() async {
+        let ticker = Task { [waker] in
+            // Moments that nobody announces (settle times, retries) are looked for this often at least.
+            while (try? await Task.sleep(for: .milliseconds(200))) != nil { waker.yield() }
+        }
+        defer { ticker.cancel() }
+        for await _ in wakes {
+            if Task.isCancelled { return }
+            startSteps()
+        }
+    }
+
+    private func startSteps() {
+        let now = ContinuousClock.now
+        if let pausedUntil, pausedUntil > now { return }
+        guard inFlight.count < Self.mostSteps else { return }
+        postponed = postponed.filter { $0.value > now }
+        for planned in plannedSteps() {
+            guard inFlight.count < Self.mostSteps else { return }
+            let id = planned.pending.item.id
+            inFlight.insert(id)
+            Task(executorPreference: context.workers) {
+                let outcome = await self.runner.run(planned)
+                await self.finished(id, outcome)
+            }
+        }
+    }
+
+    private func plannedSteps() -> [Planner.Planned] {
+        var limit = 64
+        while true {
+            guard let pending = try? context.catalog.read({ try $0.pending(at: .now, limit: limit) }) else { return [] }
+            let steps = Planner.plan(pending).filter {
+                !inFlight.contains($0.pending.item.id) && postponed[$0.pending.item.id] == nil
+            }
+            // All of a page may wait for something behind it.
+            if !steps.isEmpty || pending.count < limit { return steps }
+            limit *= 8
+        }
+    }
+
+    private func finished(_ id: ItemID, _ outcome: StepRunner.Outcome) {
+        inFlight.remove(id)
+        switch outcome {
+        case .done:
+            if offlineSince != nil { context.logger.info("the store answers again") }
+            offlineSince = nil
+            pausedUntil = nil
+        case .postponed:
+            postponed[id] = .now + .milliseconds(250)
+        case .failed(.some(.serverUnreachable)):
+            if offlineSince == nil { context.logger.warning("the store does not answer; changes wait") }
+            offlineSince = offlineSince ?? .now
+            pausedUntil = .now + .seconds(context.times.firstRetry)
+        case .failed:
+            break
+        }
+        wake()
+    }
+}

@@ -1,0 +1,47 @@
+import ContentStore
+import FileProvider
+import ItemCatalog
+import Synchronization
+
+/// An inode that the kernel knows, in one generation.
+///
+/// Lock order: a node's lock, then the catalog or a content file; never the other way, never two nodes.
+final class Node: Sendable {
+    let id: NodeID
+    let inode: InodeID
+    let state: Mutex<State>
+
+    /// How the kernel has the file open. Cached and passthrough exclude each other (EIO, design.md).
+    enum OpenMode: Equatable {
+        case none
+        case cached(handles: Int)
+        case passthrough(backing: Int32, handles: Int)
+    }
+
+    struct State {
+        var generation: Int64
+        var content: ContentFile?
+        var mode = OpenMode.none
+        var handles = 0
+        var writers = 0
+        /// Of the backing file when its changes were last recorded, while a writer is at work.
+        var stamp: BackingStamp?
+        /// The durable mark says `.modified`.
+        var isMarkedModified = false
+        /// What programs' writes (through us) made of size and date, until it is recorded.
+        var unrecorded: Unrecorded?
+        /// The inode has another generation by now; this is how the old one looks to who holds it.
+        var frozen: InodeRecord?
+
+        struct Unrecorded: Equatable {
+            var size: Int64
+            var modified: FileTime
+        }
+    }
+
+    init(id: NodeID, inode: InodeID, generation: Int64) {
+        self.id = id
+        self.inode = inode
+        self.state = Mutex(State(generation: generation))
+    }
+}

@@ -1,0 +1,83 @@
+import ContentStore
+import FileProvider
+import Glibc
+import ItemCatalog
+import SyncEngine
+
+/// Why a file system call fails: the errno a program sees, and what to tell a person.
+package struct VolumeError: Error, Sendable, Equatable, CustomStringConvertible {
+    package var errno: Int32
+    package var message: String
+
+    package init(_ errno: Int32, _ message: String) {
+        self.errno = errno
+        self.message = message
+    }
+
+    package var description: String { "\(message) (\(String(cString: strerror(errno))))" }
+
+    /// The folder whose listing must be fetched before the call can be answered.
+    static func needsListing(_ error: any Error) -> InodeID? {
+        if let error = error as? CatalogError, case .notEnumerated(let folder) = error.code { return folder }
+        return nil
+    }
+}
+
+/// The one table from what lower layers say to an errno.
+extension VolumeError {
+    package init(_ error: any Error) {
+        switch error {
+        case let error as VolumeError: self = error
+        case let error as SyncError: self.init(error)
+        case let error as CatalogError: self.init(Self.errno(error.code), error.message)
+        case let error as ContentError: self.init(Self.errno(error.code), error.message)
+        case let error as FileProviderError: self.init(Self.errno(error.code), error.message)
+        default: self.init(EIO, "\(error)")
+        }
+    }
+
+    private init(_ error: SyncError) {
+        switch error {
+        case .provider(let error): self.init(error as any Error)
+        case .content(let error): self.init(error as any Error)
+        case .catalog(let error): self.init(error as any Error)
+        case .timedOut: self.init(ETIMEDOUT, error.description)
+        case .untrusted: self.init(EIO, error.description)
+        case .superseded: self.init(ESTALE, error.description)
+        case .cancelled: self.init(EINTR, error.description)
+        }
+    }
+
+    private static func errno(_ code: CatalogError.Code) -> Int32 {
+        switch code {
+        case .notFound: ENOENT
+        case .exists: EEXIST
+        case .notFolder: ENOTDIR
+        case .isFolder: EISDIR
+        case .notEmpty: ENOTEMPTY
+        case .intoItself: EINVAL
+        case .crossType: EINVAL
+        case .unsupported: ENOTSUP
+        case .replaced: ESTALE
+        case .diskFull: ENOSPC
+        case .notEnumerated, .damaged, .newerVersion, .wrongDomain, .system: EIO
+        }
+    }
+
+    private static func errno(_ code: ContentError.Code) -> Int32 {
+        switch code {
+        case .diskFull: ENOSPC
+        case .changed: EBUSY
+        case .system(let number): number
+        }
+    }
+
+    private static let providerErrno: [FileProviderError.Code: Int32] = [
+        .noSuchItem: ENOENT, .filenameCollision: EEXIST, .versionMismatch: ESTALE,
+        .serverUnreachable: EHOSTUNREACH, .notAuthenticated: EACCES, .permissionDenied: EACCES,
+        .insufficientQuota: EDQUOT, .cannotSynchronize: EIO, .directoryNotEmpty: ENOTEMPTY, .busy: EBUSY,
+        .cancelled: EINTR, .invalidName: EINVAL, .unsupported: ENOTSUP, .readOnly: EROFS,
+    ]
+
+    private static func errno(_ code: FileProviderError.Code) -> Int32 { providerErrno[code] ?? EIO }
+}

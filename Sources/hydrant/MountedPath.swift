@@ -1,0 +1,67 @@
+import ArgumentParser
+import ControlAPI
+import Foundation
+
+/// A path of the user's, split at the mount that it lies in.
+struct MountedPath {
+    let mountPoint: String
+    /// Relative to the mount point, no leading slash; empty: the mount point itself.
+    let relative: PathBytes
+
+    init(_ path: String) throws(ExitCode) {
+        let absolute = Self.absolute(path)
+        guard let mount = MountTable.hydrantMount(containing: absolute) else {
+            throw fail("\(path): is not in a hydrant mount (hydrant mount shows how to make one)")
+        }
+        mountPoint = mount.mountPoint
+        relative = PathBytes(bytes: absolute.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
+    }
+
+    /// Absolute and without `.` and `..`; links are followed in the folders above, not in the last part,
+    /// and never below a mount point (a link in a mount is an item of its own).
+    private static func absolute(_ path: String) -> String {
+        let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        var parts: [Substring] = []
+        for part in full.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        let plain = "/" + parts.joined(separator: "/")
+        if MountTable.hydrantMount(containing: plain) != nil { return plain }
+        let folder = "/" + parts.dropLast().joined(separator: "/")
+        guard let last = parts.last, let resolved = realpath(folder, nil) else { return plain }
+        defer { free(resolved) }
+        let above = String(cString: resolved)
+        return (above == "/" ? "" : above) + "/" + last
+    }
+
+    /// Paths grouped by their mount, in the order given.
+    static func grouped(_ paths: [String]) throws(ExitCode) -> [(mountPoint: String, paths: [PathBytes])] {
+        var groups: [(mountPoint: String, paths: [PathBytes])] = []
+        for path in paths {
+            let mounted = try MountedPath(path)
+            if let index = groups.firstIndex(where: { $0.mountPoint == mounted.mountPoint }) {
+                groups[index].paths.append(mounted.relative)
+            } else {
+                groups.append((mounted.mountPoint, [mounted.relative]))
+            }
+        }
+        return groups
+    }
+
+    /// The mount named by the user, or the only one there is.
+    static func mountPoint(_ named: String?) throws(ExitCode) -> String {
+        if let named {
+            let absolute = Self.absolute(named)
+            guard let mount = MountTable.hydrantMount(containing: absolute) else {
+                throw fail("\(named): nothing is mounted there", CommandExit.unavailable)
+            }
+            return mount.mountPoint
+        }
+        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }
+        guard let only = mounts.first else { throw fail("nothing is mounted", CommandExit.unavailable) }
+        guard mounts.count == 1 else {
+            throw fail("several are mounted, name one: " + mounts.map(\.mountPoint).joined(separator: ", "))
+        }
+        return only.mountPoint
+    }
+}
