@@ -24,8 +24,7 @@ package struct Daemon: Sendable {
         let store = try StoreURL(configuration.store)
         let mountPoint = try MountPoint.prepare(configuration.mountPoint)
         try store.checkApart(from: mountPoint)
-        let path = try configuration.stateDirectory ?? StateDirectory.defaultPath(domain: store.domainName)
-        let state = try StateDirectory(path: absolute(path))
+        let state = try StateDirectory(path: try statePath(store))
         let parts = try build(store, state)
         let link = SessionLink()
         let volume = Volume(engine: parts.engine, kernel: link, backing: link)
@@ -106,7 +105,10 @@ package struct Daemon: Sendable {
         }
     }
 
-    private func absolute(_ path: String) -> String {
-        path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    private func statePath(_ store: StoreURL) throws(DaemonError) -> String {
+        guard let path = configuration.stateDirectory else {
+            return try StateDirectory.defaultPath(domain: store.domainName)
+        }
+        return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
     }
 }

@@ -20,4 +20,16 @@ package struct DaemonConfiguration: Sendable {
         self.store = store
         self.mountPoint = mountPoint
     }
+
+    /// Times (in seconds) and switches for tests, and for those who know what they do.
+    package mutating func takeTuning(from environment: [String: String]) {
+        func seconds(_ name: String, _ target: inout Double) {
+            if let value = environment[name].flatMap(Double.init), value >= 0 { target = value }
+        }
+        seconds("HYDRANT_SETTLE", &times.settle)
+        seconds("HYDRANT_SETTLE_AFTER_SYNC", &times.settleAfterSync)
+        seconds("HYDRANT_READ_TIMEOUT", &times.readTimeout)
+        seconds("HYDRANT_STOP_PROVIDING", &times.stopProviding)
+        if environment["HYDRANT_PASSTHROUGH"] == "0" { passthrough = false }
+    }
 }

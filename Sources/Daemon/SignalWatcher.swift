@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 
 /// Ends the mount in an orderly way on SIGTERM, SIGINT and SIGHUP.
-final class SignalWatcher: Sendable {
+final class SignalWatcher {
     private let sources: [any DispatchSourceSignal]
 
     init(_ handler: @escaping @Sendable () -> Void) {

@@ -156,7 +156,7 @@ final class Folder: Sendable {
         }
     }
 
-    /// Makes changed names last. File systems that cannot sync a folder say EINVAL; that is as good as it gets.
+    /// Makes changed names last. A file system that cannot sync a folder says EINVAL: it does what it can.
     func sync() throws(FileProviderError) {
         do throws(SystemError) {
             let number = try check("open") {

@@ -35,7 +35,7 @@ public struct FUSEEntry: Sendable {
 public struct BackingID: Hashable, Sendable {
     public let rawValue: Int32
 
-    init(rawValue: Int32) { self.rawValue = rawValue }
+    public init(rawValue: Int32) { self.rawValue = rawValue }
 }
 
 public struct FUSEOpenReply: Sendable {

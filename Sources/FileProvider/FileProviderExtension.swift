@@ -111,7 +111,10 @@ public protocol ChangeSignaling: FileProviderExtension {
 public protocol MetadataUpdating: FileProviderExtension {
     /// Sets an item's metadata; its contents stay.
     ///
-    /// - Returns: the item as it is now.
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` when a document's contents are not at
+    ///   `baseVersion`.
+    /// - Returns: the item as it is now. Where the content version holds the modification date it is
+    ///   another one, for the same contents.
     func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item

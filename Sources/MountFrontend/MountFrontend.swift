@@ -1,4 +1,4 @@
-package import FUSE
+import FUSE
 import FileProvider
 import Logging
 package import SyncEngine

@@ -40,7 +40,7 @@ struct MountCommand: AsyncParsableCommand {
         configuration.mountOptions = options
         guard let level = Logger.Level(rawValue: logLevel) else { throw fail("\(logLevel): not a log level", 64) }
         configuration.logLevel = level
-        Tuning.apply(to: &configuration)
+        configuration.takeTuning(from: ProcessInfo.processInfo.environment)
         let logger = makeLogger(level)
         let report = ReadyReport()
         do {
@@ -60,16 +60,5 @@ struct MountCommand: AsyncParsableCommand {
     private func absolute(_ path: String) -> String {
         let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         return full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
-    }
-}
-
-/// Times for tests and for those who know what they do, from the environment (seconds).
-private enum Tuning {
-    static func apply(to configuration: inout DaemonConfiguration) {
-        let environment = ProcessInfo.processInfo.environment
-        func seconds(_ name: String) -> Double? { environment[name].flatMap(Double.init) }
-        if let settle = seconds("HYDRANT_SETTLE") { configuration.times.settle = settle }
-        if let timeout = seconds("HYDRANT_READ_TIMEOUT") { configuration.times.readTimeout = timeout }
-        if environment["HYDRANT_PASSTHROUGH"] == "0" { configuration.passthrough = false }
     }
 }

@@ -44,7 +44,7 @@ import Testing
 
     @Test func fileIsRefused() throws {
         let folder = try TemporaryFolder()
-        FileManager.default.createFile(atPath: folder.path + "/hydrant", contents: nil)
+        _ = FileManager.default.createFile(atPath: folder.path + "/hydrant", contents: nil)
         let error = #expect(throws: ControlError.self) { try path(runtime: folder.path, fallback: "/nowhere") }
         #expect(error?.code == .refused)
     }

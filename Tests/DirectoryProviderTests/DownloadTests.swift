@@ -11,7 +11,7 @@ import Testing
     @Test func rangesAndPieces() async throws {
         let store = try TestStore()
         let item = try await store.create("long", Self.long)
-        #expect(isEqual(try await store.download(item), Self.long.utf8))
+        expectEqual(try await store.download(item), Self.long.utf8)
         let sink = RangeSink()
         try await store.provider.startProvidingItem(
             item.identifier, version: item.version.content, range: 1_000_003..<1_000_010, into: sink)
@@ -39,7 +39,7 @@ import Testing
         }
         #expect(error?.code == .versionMismatch)
         #expect(error?.item?.version.content != item.version.content)
-        #expect(isEqual(sink.bytes, Self.long.utf8.prefix(64 << 10)))
+        expectEqual(sink.bytes, Self.long.utf8.prefix(64 << 10))
     }
 
     @Test func aDocumentReplacedByRenamingIsReadToItsEnd() async throws {
@@ -48,7 +48,7 @@ import Testing
         let sink = CollectingSink { store.replace("long", with: "another") }
         try await store.provider.startProvidingItem(
             item.identifier, version: item.version.content, range: 0..<item.size, into: sink)
-        #expect(isEqual(sink.bytes, Self.long.utf8))
+        expectEqual(sink.bytes, Self.long.utf8)
     }
 
     @Test func cancellation() async throws {
@@ -79,9 +79,12 @@ import Testing
     }
 }
 
-/// Not `==` in an expectation: that works out the difference of megabytes when it fails, for hours.
-private func isEqual(_ bytes: [UInt8], _ expected: some Sequence<UInt8>) -> Bool {
-    bytes.elementsEqual(expected)
+/// Not `==` within an expectation: that works out and prints the difference of megabytes when it fails.
+private func expectEqual(
+    _ bytes: [UInt8], _ expected: some Sequence<UInt8>, sourceLocation: SourceLocation = #_sourceLocation
+) {
+    let isEqual = bytes.elementsEqual(expected)
+    #expect(isEqual, sourceLocation: sourceLocation)
 }
 
 private final class RangeSink: ContentSink {

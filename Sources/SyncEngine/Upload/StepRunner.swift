@@ -263,11 +263,8 @@ struct StepRunner: Sendable {
         let inode = try context.catalog.read { try $0.inode(inodeID) }
         do {
             let updated = try await provider.updateMetadata(identifier, to: metadata(of: inode), baseVersion: base)
-            try context.change { writer in
-                // The contents are another matter: had they changed there, the listing tells.
-                var updated = updated
-                updated.version.content = base.content
-                try writer.confirmContents(
+            try context.change {
+                try $0.confirmContents(
                     item.id, as: updated, contentRevision: -1, metadataRevision: item.metadataRevision)
             }
         } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {

@@ -1,0 +1,67 @@
+public import FileProvider
+import Synchronization
+
+/// Collects the bytes of a download in memory, and holds the provider to its range as Hydrant does.
+public final class CollectingSink: ContentSink {
+    /// One call of ``write(_:at:)``.
+    public struct Write: Hashable, Sendable {
+        /// In bytes from the start of the document.
+        public var offset: Int64
+        public var count: Int
+    }
+
+    private struct State {
+        var bytes: [UInt8]
+        var covered: [Bool]
+        var writes: [Write] = []
+        var hasSurplus = false
+    }
+
+    public let range: Range<Int64>
+    private let state: Mutex<State>
+
+    public init(range: Range<Int64>) {
+        self.range = range
+        let count = Int(range.upperBound - range.lowerBound)
+        state = Mutex(
+            State(
+                bytes: [UInt8](repeating: 0, count: count), covered: [Bool](repeating: false, count: count)))
+    }
+
+    /// The bytes of the range, or nil while some of them are missing.
+    public var bytes: [UInt8]? {
+        state.withLock { $0.covered.allSatisfy { $0 } ? $0.bytes : nil }
+    }
+
+    /// How many different bytes of the range have arrived.
+    public var receivedCount: Int { state.withLock { $0.covered.count { $0 } } }
+
+    /// What was written, in order, also what was refused.
+    public var writes: [Write] { state.withLock { $0.writes } }
+
+    /// Whether something outside the range was written (and refused).
+    public var hasSurplus: Bool { state.withLock { $0.hasSurplus } }
+
+    /// Throws ``FileProviderError/Code/cannotSynchronize`` for bytes outside the range and takes none of them.
+    public func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        let range = range
+        let fits = state.withLock { state in
+            state.writes.append(Write(offset: offset, count: bytes.count))
+            guard offset >= range.lowerBound, offset <= range.upperBound,
+                Int64(bytes.count) <= range.upperBound - offset
+            else {
+                state.hasSurplus = true
+                return false
+            }
+            let start = Int(offset - range.lowerBound)
+            state.bytes.replaceSubrange(start..<start + bytes.count, with: bytes)
+            for index in start..<start + bytes.count { state.covered[index] = true }
+            return true
+        }
+        guard fits else {
+            throw FileProviderError(
+                .cannotSynchronize,
+                "\(bytes.count) bytes at \(offset) are outside the range \(range) that was asked for")
+        }
+    }
+}

@@ -1,0 +1,41 @@
+public import FileProvider
+
+/// The calls that a provider gets.
+public enum Hook: String, Hashable, Sendable, CaseIterable {
+    case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, stopProvidingItem
+    case createItem, moveItem, deleteItem, updateMetadata
+}
+
+/// One call that a provider got, as a test wants to count it.
+public struct HookCall: Hashable, Sendable {
+    public var hook: Hook
+    /// The item it is about; for a creation the folder.
+    public var identifier: ItemIdentifier
+    /// The name that is given, for a creation or a move.
+    public var filename: Filename?
+    /// The folder to move to.
+    public var folder: ItemIdentifier?
+    /// Which bytes are wanted, for a download.
+    public var range: Range<Int64>?
+    /// Which contents are wanted, for a download.
+    public var contentVersion: ContentVersion?
+    /// What a change started from.
+    public var baseVersion: ItemVersion?
+    /// Where an enumeration goes on.
+    public var page: Page?
+
+    public init(
+        _ hook: Hook, _ identifier: ItemIdentifier, filename: Filename? = nil,
+        folder: ItemIdentifier? = nil, range: Range<Int64>? = nil, contentVersion: ContentVersion? = nil,
+        baseVersion: ItemVersion? = nil, page: Page? = nil
+    ) {
+        self.hook = hook
+        self.identifier = identifier
+        self.filename = filename
+        self.folder = folder
+        self.range = range
+        self.contentVersion = contentVersion
+        self.baseVersion = baseVersion
+        self.page = page
+    }
+}

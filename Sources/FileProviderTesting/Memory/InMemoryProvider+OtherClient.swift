@@ -1,0 +1,197 @@
+public import FileProvider
+
+/// What is at one path of an ``InMemoryProvider``.
+public enum StoredEntry: Hashable, Sendable {
+    case folder
+    case document([UInt8])
+    case link(target: [UInt8])
+}
+
+// The store's other client. Paths go from the topmost folder, with or without a leading slash; the
+// topmost folder itself is the empty path. None of these is in the journal; every change is signalled.
+extension InMemoryProvider {
+    /// Makes or replaces a document; folders on the way are made.
+    ///
+    /// - Parameter modified: its modification date; nil is now.
+    @discardableResult
+    public func put(
+        _ path: String, _ bytes: some Sequence<UInt8>, modified: FileTime? = nil
+    ) throws(FileProviderError) -> Item {
+        let bytes = Array(bytes)
+        let metadata = ItemMetadata(contentModificationDate: modified ?? Self.now)
+        let (item, signals) = try withStore { store throws(FileProviderError) in
+            var signals: [ChangeSignal] = []
+            let names = Self.names(path)
+            let folder = try Self.makeFolders(names.dropLast(), &store, &signals)
+            guard let name = names.last else { throw Self.missing(path) }
+            if let old = store.child(name, in: folder) {
+                signals.append(.item(old.identifier))
+                let new = try store.change(old.identifier, bytes: bytes, metadata: metadata, base: nil)
+                return (new, signals)
+            }
+            signals.append(.folder(folder))
+            let template = ItemTemplate(
+                parentIdentifier: folder, filename: name, kind: .document,
+                contentModificationDate: metadata.contentModificationDate)
+            return (try store.create(template, bytes: bytes), signals)
+        }
+        signalHub.send(signals)
+        return item
+    }
+
+    /// As ``put(_:_:modified:)`` with the UTF-8 of `text`.
+    @discardableResult
+    public func put(_ path: String, _ text: String, modified: FileTime? = nil) throws(FileProviderError) -> Item {
+        try put(path, Array(text.utf8), modified: modified)
+    }
+
+    /// Makes a folder, and those on the way; one that is there already is fine.
+    @discardableResult
+    public func mkdir(_ path: String) throws(FileProviderError) -> Item {
+        let (item, signals) = try withStore { store throws(FileProviderError) in
+            var signals: [ChangeSignal] = []
+            let folder = try Self.makeFolders(Self.names(path)[...], &store, &signals)
+            return (try store.node(folder).item, signals)
+        }
+        signalHub.send(signals)
+        return item
+    }
+
+    /// Makes a symbolic link in a folder that exists.
+    @discardableResult
+    public func link(_ path: String, to target: String) throws(FileProviderError) -> Item {
+        let item = try withStore { store throws(FileProviderError) in
+            var names = Self.names(path)
+            guard let name = names.popLast(), let folder = Self.find(names[...], store) else {
+                throw Self.missing(path)
+            }
+            let template = ItemTemplate(
+                parentIdentifier: folder.identifier, filename: name,
+                kind: .symbolicLink(target: Array(target.utf8)), contentModificationDate: Self.now)
+            return try store.create(template, bytes: [])
+        }
+        signalHub.send([.folder(item.parentIdentifier)])
+        return item
+    }
+
+    /// Deletes an item, a folder with all that is in it. Throws ``FileProviderError/Code/noSuchItem``.
+    public func remove(_ path: String) throws(FileProviderError) {
+        let parent = try withStore { store throws(FileProviderError) in
+            guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
+            // On a copy, so that an error (the topmost folder, say) changes nothing.
+            var copy = store
+            try Self.removeTree(item, &copy)
+            store = copy
+            return item.parentIdentifier
+        }
+        signalHub.send([.folder(parent)])
+    }
+
+    /// Moves an item into a folder that exists; never replaces.
+    @discardableResult
+    public func rename(_ path: String, to newPath: String) throws(FileProviderError) -> Item {
+        let (before, item) = try withStore { store throws(FileProviderError) in
+            guard let old = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
+            var names = Self.names(newPath)
+            guard let name = names.popLast(), let folder = Self.find(names[...], store) else {
+                throw Self.missing(newPath)
+            }
+            let new = try store.move(old.identifier, to: folder.identifier, as: name, base: nil)
+            return (old.parentIdentifier, new)
+        }
+        signalHub.send(
+            before == item.parentIdentifier
+                ? [.folder(before)] : [.folder(before), .folder(item.parentIdentifier)])
+        return item
+    }
+
+    /// A document's bytes; nil when there is no document at `path`.
+    public func read(_ path: String) -> [UInt8]? {
+        guard case .document(let bytes) = entry(path) else { return nil }
+        return bytes
+    }
+
+    /// What the store has at `path`; nil when there is nothing.
+    public func item(at path: String) -> Item? {
+        try? withStore { store throws(FileProviderError) in Self.find(Self.names(path)[...], store) }
+    }
+
+    /// The whole store by path, without the topmost folder. Names that are not UTF-8 are shown with U+FFFD.
+    public func snapshot() -> [String: StoredEntry] {
+        let result = try? withStore { store throws(FileProviderError) in
+            var found: [String: StoredEntry] = [:]
+            try Self.collect(.rootContainer, prefix: "", store, &found)
+            return found
+        }
+        return result ?? [:]
+    }
+}
+
+// MARK: - Paths, under the lock
+extension InMemoryProvider {
+    private func entry(_ path: String) -> StoredEntry? {
+        try? withStore { store throws(FileProviderError) in
+            guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
+            return Self.entry(try store.node(item.identifier))
+        }
+    }
+
+    private static func entry(_ node: MemoryNode) -> StoredEntry {
+        switch node.item.kind {
+        case .document: .document(node.bytes)
+        case .folder: .folder
+        case .symbolicLink(let target): .link(target: target)
+        }
+    }
+
+    private static func names(_ path: String) -> [Filename] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
+    }
+
+    private static func missing(_ path: String) -> FileProviderError {
+        FileProviderError(.noSuchItem, "There is nothing at “\(path)”, or no folder for it.")
+    }
+
+    private static func find(_ names: ArraySlice<Filename>, _ store: MemoryStore) -> Item? {
+        var item = try? store.node(.rootContainer).item
+        for name in names { item = item.flatMap { store.child(name, in: $0.identifier) } }
+        return item
+    }
+
+    private static func makeFolders(
+        _ names: ArraySlice<Filename>, _ store: inout MemoryStore, _ signals: inout [ChangeSignal]
+    ) throws(FileProviderError) -> ItemIdentifier {
+        var folder = ItemIdentifier.rootContainer
+        for name in names {
+            if let item = store.child(name, in: folder) {
+                guard item.kind.isFolder else {
+                    throw FileProviderError(.filenameCollision, "\(name) is not a folder.", item: item)
+                }
+                folder = item.identifier
+            } else {
+                signals.append(.folder(folder))
+                let template = ItemTemplate(
+                    parentIdentifier: folder, filename: name, kind: .folder, contentModificationDate: now)
+                folder = try store.create(template, bytes: []).identifier
+            }
+        }
+        return folder
+    }
+
+    private static func removeTree(_ item: Item, _ store: inout MemoryStore) throws(FileProviderError) {
+        if item.kind.isFolder {
+            for child in try store.items(in: item.identifier) { try removeTree(child, &store) }
+        }
+        try store.delete(item.identifier, base: nil)
+    }
+
+    private static func collect(
+        _ folder: ItemIdentifier, prefix: String, _ store: MemoryStore, _ found: inout [String: StoredEntry]
+    ) throws(FileProviderError) {
+        for item in try store.items(in: folder) {
+            let path = prefix + item.filename.string
+            found[path] = entry(try store.node(item.identifier))
+            if item.kind.isFolder { try collect(item.identifier, prefix: path + "/", store, &found) }
+        }
+    }
+}

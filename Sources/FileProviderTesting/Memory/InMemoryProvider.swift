@@ -1,0 +1,125 @@
+public import FileProvider
+import Foundation
+import Synchronization
+
+/// A store in memory that keeps the whole contract of the SDK: for tests, and as an example.
+///
+/// The methods of the protocol are what Hydrant calls; they are kept in a journal (``calls``). Those with
+/// a path (``put(_:_:modified:)`` and so on) are the store's *other client*: they change it behind
+/// Hydrant's back, unconditionally, and are signalled.
+///
+/// Identifiers are the store's own and survive every rename; pages come from a changing folder without a
+/// gap. Any thread may call anything.
+public final class InMemoryProvider: FileProviderExtension {
+    struct State {
+        var store: MemoryStore
+        var calls: [HookCall] = []
+        var disposition = ContentDisposition.keep
+    }
+
+    /// How many items a page of an enumeration has at most.
+    public let pageSize: Int
+    /// How many bytes are handed to a sink, or asked of a source, at once.
+    public let pieceSize: Int
+    let signalsOwnChanges: Bool
+    let signalHub = SignalHub()
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - pageSize: the most items of a page, at least 1.
+    ///   - pieceSize: the most bytes of one transfer step, at least 1.
+    ///   - signalsOwnChanges: whether changes made through the protocol are signalled too; a store may do
+    ///     either.
+    public init(pageSize: Int = 100, pieceSize: Int = 64 << 10, signalsOwnChanges: Bool = false) {
+        precondition(pageSize > 0 && pieceSize > 0)
+        self.pageSize = pageSize
+        self.pieceSize = pieceSize
+        self.signalsOwnChanges = signalsOwnChanges
+        state = Mutex(State(store: MemoryStore(made: Self.now)))
+    }
+
+    // MARK: The journal
+
+    /// Every call of a hook so far, in the order of their beginning.
+    public var calls: [HookCall] { state.withLock { $0.calls } }
+
+    /// The calls of one hook so far.
+    public func calls(of hook: Hook) -> [HookCall] { calls.filter { $0.hook == hook } }
+
+    /// Starts the journal anew.
+    public func forgetCalls() { state.withLock { $0.calls = [] } }
+
+    /// What ``stopProvidingItem(_:)`` answers.
+    public var disposition: ContentDisposition {
+        get { state.withLock { $0.disposition } }
+        set { state.withLock { $0.disposition = newValue } }
+    }
+
+    // MARK: The hooks that only look
+
+    public func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
+        note(HookCall(.providePlaceholder, identifier))
+        return try withStore { store throws(FileProviderError) in try store.node(identifier).item }
+    }
+
+    public func enumerateItems(
+        in folder: ItemIdentifier, startingAt page: Page?
+    ) async throws(FileProviderError) -> ItemPage {
+        note(HookCall(.enumerateItems, folder, page: page))
+        return try withStore { store throws(FileProviderError) in
+            try store.page(of: folder, startingAt: page, size: pageSize)
+        }
+    }
+
+    public func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>,
+        into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        note(HookCall(.startProvidingItem, identifier, range: range, contentVersion: version))
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            if Task.isCancelled { throw FileProviderError(.cancelled, "The download was cancelled.") }
+            let end = min(range.upperBound, offset + Int64(pieceSize))
+            // Looked up for each piece: the contents may change in mid-transfer.
+            let piece = try piece(of: identifier, version, offset..<end)
+            try await sink.write(piece, at: offset)
+            offset = end
+        }
+    }
+
+    public func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition {
+        note(HookCall(.stopProvidingItem, identifier))
+        return disposition
+    }
+
+    private func piece(
+        of identifier: ItemIdentifier, _ version: ContentVersion, _ range: Range<Int64>
+    ) throws(FileProviderError) -> [UInt8] {
+        try withStore { store throws(FileProviderError) in
+            let node = try store.document(identifier)
+            guard node.item.version.content == version else {
+                throw FileProviderError(
+                    .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
+            }
+            guard range.lowerBound >= 0, range.upperBound <= node.item.size else {
+                throw FileProviderError(
+                    .cannotSynchronize, "\(node.item.filename) has no bytes \(range), only \(node.item.size).")
+            }
+            return Array(node.bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+        }
+    }
+
+    // MARK: Under the lock
+
+    func note(_ call: HookCall) { state.withLock { $0.calls.append(call) } }
+
+    func withStore<Result: Sendable>(
+        _ body: (inout MemoryStore) throws(FileProviderError) -> Result
+    ) throws(FileProviderError) -> Result {
+        try state.withLock { state throws(FileProviderError) in try body(&state.store) }
+    }
+
+    static var now: FileTime {
+        FileTime(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9))
+    }
+}

@@ -1,0 +1,62 @@
+import FileProvider
+
+/// One item of a ``MemoryStore``.
+struct MemoryNode: Sendable {
+    /// In which order the items were made.
+    let number: Int
+    var item: Item
+    /// Of a document.
+    var bytes: [UInt8] = []
+
+    /// Revisions of the whole store, at which this changed last.
+    private var content: Int
+    private var place: Int
+    private var metadata: Int
+
+    init(number: Int, revision: Int, template: ItemTemplate, identifier: ItemIdentifier, bytes: [UInt8]) {
+        self.number = number
+        self.bytes = bytes
+        (content, place, metadata) = (revision, revision, revision)
+        item = Item(
+            identifier: identifier, parentIdentifier: template.parentIdentifier, filename: template.filename,
+            kind: template.kind, size: Int64(bytes.count),
+            contentModificationDate: template.contentModificationDate,
+            creationDate: template.contentModificationDate, posixPermissions: template.posixPermissions,
+            version: ItemVersion(content: ContentVersion(""), metadata: MetadataVersion("")))
+        updateVersion()
+    }
+
+    mutating func setBytes(_ bytes: [UInt8], revision: Int) {
+        self.bytes = bytes
+        item.size = Int64(bytes.count)
+        content = revision
+        updateVersion()
+    }
+
+    mutating func setMetadata(_ metadata: ItemMetadata, revision: Int) {
+        item.contentModificationDate = metadata.contentModificationDate
+        item.posixPermissions = metadata.posixPermissions ?? item.posixPermissions
+        self.metadata = revision
+        updateVersion()
+    }
+
+    mutating func setPlace(_ folder: ItemIdentifier, _ filename: Filename, revision: Int) {
+        item.parentIdentifier = folder
+        item.filename = filename
+        place = revision
+        updateVersion()
+    }
+
+    /// Whether the item was renamed or moved after `version`; another change of metadata does not count.
+    func hasMoved(since version: ItemVersion) -> Bool {
+        !version.metadata.bytes.starts(with: placeMark.utf8)
+    }
+
+    private var placeMark: String { "place \(place)," }
+
+    private mutating func updateVersion() {
+        item.version = ItemVersion(
+            content: ContentVersion("content \(content)"),
+            metadata: MetadataVersion("\(placeMark) metadata \(metadata)"))
+    }
+}
