@@ -66,6 +66,35 @@ let package = Package(
             ]),
         .executableTarget(
             name: "hydrant", dependencies: ["Daemon", "ControlAPI", .argumentParser, .logging]),
+
+        // Tests. MountHarness is what every test at a real mount, or in process, stands on.
+        .target(
+            name: "MountHarness",
+            dependencies: [
+                "ContentStore", "ControlAPI", "FileProvider", "FileProviderTesting", "ItemCatalog", "SyncEngine",
+                "Volume", .logging,
+            ],
+            path: "Tests/MountHarness"),
+        .testTarget(name: "FUSETests", dependencies: ["FUSE"]),
+        .testTarget(
+            name: "DirectoryProviderTests", dependencies: ["DirectoryProvider", "FileProvider", .logging]),
+        .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
+        .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
+        .testTarget(name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"]),
+        .testTarget(name: "ContentStoreTests", dependencies: ["ContentStore"]),
+        .testTarget(
+            name: "SyncEngineTests",
+            dependencies: [
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
+                "Volume", .logging,
+            ]),
+        .testTarget(
+            name: "VolumeTests",
+            dependencies: [
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
+                "Volume", .logging,
+            ]),
+        .testTarget(name: "MountTests", dependencies: ["ControlAPI", "FileProvider", "MountHarness", "hydrant"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -4,13 +4,16 @@
 #ifndef HYDRANT_CFUSE_SHIM_H
 #define HYDRANT_CFUSE_SHIM_H
 
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #ifndef FUSE_USE_VERSION
 #define FUSE_USE_VERSION 314
 #endif
 
 // Without this, the C library's structs would be defined here a second time, and `stat` and
 // `timespec` would count as ours instead of Glibc's in the FUSE target's public API.
-#if defined(__swift__) || __has_feature(modules)
+#if defined(__clang__) && __has_feature(modules)
 #pragma clang module import SwiftGlibc
 #endif
 
@@ -99,9 +102,8 @@ static inline int hydrant_wake(int device) {
 static inline int hydrant_replace(int fd, int replacement) {
     int result;
     do {
-        result = dup2(replacement, fd);
+        result = dup3(replacement, fd, O_CLOEXEC);
     } while (result < 0 && (errno == EBUSY || errno == EINTR));
-    if (result >= 0) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
     return result;
 }
 

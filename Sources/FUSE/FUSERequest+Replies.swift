@@ -52,6 +52,26 @@ extension FUSERequest {
         finish { $0.send(bytes) }
     }
 
+    // A closure such as withUnsafeBytes' cannot use up a request that it captures; these two
+    // save the detour through Optional.
+
+    @discardableResult
+    public consuming func reply(bytes: [UInt8]) -> Bool {
+        finish { request in
+            bytes.withUnsafeBytes { request.send($0) }
+        }
+    }
+
+    /// `fill` writes the bytes and returns how many, or a negative errno: what `pread` does.
+    @discardableResult
+    public consuming func reply(upTo size: Int, fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
+        defer { buffer.deallocate() }
+        let count = fill(buffer)
+        guard count >= 0 else { return reply(errno: Int32(clamping: -count)) }
+        return reply(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<min(count, size)]))
+    }
+
     @discardableResult
     public consuming func reply(written: Int) -> Bool {
         finish { fuse_reply_write($0, written) }

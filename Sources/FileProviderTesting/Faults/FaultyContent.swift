@@ -1,0 +1,49 @@
+import FileProvider
+import Synchronization
+
+/// Hands bytes on as slowly as the plan says, and no more than so many.
+final class FaultySink: ContentSink {
+    private let base: any ContentSink
+    private let plan: FaultPlan
+    private let remaining: Mutex<Int64>
+
+    /// Thrown into the provider to stop it; ``FaultInjectingProvider`` makes of it the end that was wanted.
+    private static let stop = FileProviderError(.cancelled, "A test has truncated the download.")
+
+    /// - Parameter limit: how many bytes come through; nil is all.
+    init(_ base: any ContentSink, _ plan: FaultPlan, limit: Int64? = nil) {
+        self.base = base
+        self.plan = plan
+        remaining = Mutex(limit ?? .max)
+    }
+
+    /// Whether bytes were held back.
+    var wasTruncated: Bool { remaining.withLock { $0 < 0 } }
+
+    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        let count = remaining.withLock { remaining in
+            let count = min(Int64(bytes.count), max(remaining, 0))
+            // Below zero once something was held back.
+            remaining = Int64(bytes.count) > count ? -1 : remaining - count
+            return Int(count)
+        }
+        if count > 0 {
+            try await plan.transfer(count)
+            try await base.write(count == bytes.count ? bytes : Array(bytes.prefix(count)), at: offset)
+        }
+        if count < bytes.count { throw Self.stop }
+    }
+}
+
+/// Reads contents as slowly as the plan says.
+struct FaultySource: ContentSource {
+    let base: any ContentSource
+    let plan: FaultPlan
+    var size: Int64 { base.size }
+
+    func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
+        let bytes = try await base.read(at: offset, upTo: count)
+        try await plan.transfer(bytes.count)
+        return bytes
+    }
+}

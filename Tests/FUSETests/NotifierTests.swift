@@ -1,0 +1,88 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import FUSE
+
+@Suite("The queue of notifications")
+struct NotifierTests {
+    private final class Kernel: Sendable {
+        let sent = Mutex<[FUSENotifier.Notification]>([])
+        let stuck = Mutex<Set<UInt64>>([])
+
+        func take(_ notification: FUSENotifier.Notification) {
+            sent.withLock { $0.append(notification) }
+            while stuck.withLock({ $0.contains(notification.node) }) { usleep(1000) }
+        }
+    }
+
+    private func inode(_ node: UInt64, _ offset: Int64 = 0) -> FUSENotifier.Notification {
+        .inode(node, offset: offset, length: 0)
+    }
+
+    @Test func keepsOrder() {
+        let kernel = Kernel()
+        let notifier = FUSENotifier { kernel.take($0) }
+        let all = (1...1000).map { inode($0) }
+        for notification in all { notifier.enqueue(notification) }
+        notifier.drain()
+        #expect(kernel.sent.withLock { $0 } == all)
+    }
+
+    @Test func leavesOutWhatIsQueuedAlready() async {
+        let kernel = Kernel()
+        let notifier = FUSENotifier { kernel.take($0) }
+        kernel.stuck.withLock { $0 = [1] }
+        notifier.enqueue(inode(1))
+        #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 1 })
+        // The first one is under way and does not cover what has changed since.
+        for _ in 0..<10 { notifier.enqueue(inode(1)) }
+        kernel.stuck.withLock { $0 = [] }
+        notifier.drain()
+        #expect(kernel.sent.withLock { $0 } == [inode(1), inode(1)])
+    }
+
+    @Test func overtakesOnlyWhatIsStuck() async {
+        let kernel = Kernel()
+        let notifier = FUSENotifier { kernel.take($0) }
+        kernel.stuck.withLock { $0 = [1, 2] }
+        for notification in [inode(1), inode(1, 4096), inode(2), inode(3), inode(2, 4096), inode(4)] {
+            notifier.enqueue(notification)
+        }
+        #expect(await eventually(within: 3) { kernel.sent.withLock { $0.count } == 4 })
+        #expect(kernel.sent.withLock { $0 } == [inode(1), inode(2), inode(3), inode(4)])
+        kernel.stuck.withLock { $0 = [] }
+        notifier.drain()
+        #expect(Set(kernel.sent.withLock { $0 }.suffix(2)) == [inode(1, 4096), inode(2, 4096)])
+    }
+
+    @Test func stopLetsWaitersGo() async {
+        let kernel = Kernel()
+        let notifier = FUSENotifier { kernel.take($0) }
+        kernel.stuck.withLock { $0 = [1] }
+        notifier.enqueue(inode(1))
+        Thread {
+            usleep(100_000)
+            notifier.stop()
+        }.start()
+        notifier.drain()
+        kernel.stuck.withLock { $0 = [] }
+        notifier.enqueue(inode(2))
+        notifier.drain()
+        #expect(kernel.sent.withLock { $0 } == [inode(1)])
+    }
+
+    @Test func readsTheMountTable() {
+        let text = """
+            22 1 254:0 / / rw,relatime - ext4 /dev/root rw
+            36 22 0:49 / /mnt/with\\040space rw,nosuid shared:1 master:2 - fuse.hydrant x rw,user_id=0
+            37 22 0:50 / /mnt/covered rw,nosuid - fuse x rw
+            38 22 0:51 / /mnt/covered rw,nosuid - tmpfs x rw
+            """
+        let table = MountTable(text: Array(text.utf8))
+        #expect(table.fuseDevice(at: "/mnt/with space") == "0:49")
+        #expect(table.fuseDevice(at: "/mnt/covered") == nil)
+        #expect(table.fuseDevice(at: "/") == nil)
+        #expect(table.fuseDevice(at: "/nowhere") == nil)
+    }
+}

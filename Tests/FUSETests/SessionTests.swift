@@ -1,0 +1,119 @@
+import FUSE
+import Glibc
+import Testing
+
+@Suite("Sessions", .serialized)
+struct SessionTests {
+    @Test func exitEndsAnIdleSession() async throws {
+        try await Mounted.with(MemoryFileSystem()) { mounted in
+            #expect(await Child.run("ls $M", ["M": mounted.path]).status == 0)
+            mounted.session.exit()
+            #expect(await mounted.runEnds(within: 2))
+            #expect(mounted.runResult == 0)
+            #expect(!Mounted.isMounted(mounted.path))
+        }
+    }
+
+    @Test func exitEndsASessionWithAFileOpen() async throws {
+        let fileSystem = MemoryFileSystem()
+        fileSystem.add("file", "x")
+        try await Mounted.with(fileSystem) { mounted in
+            let child = Child("exec 3< $M/file; sleep 1; cat <&3", variables: ["M": mounted.path])
+            #expect(await eventually(within: 5) { fileSystem.calls("open") == 1 })
+            mounted.session.exit()
+            #expect(await mounted.runEnds(within: 3))
+            #expect(mounted.runResult == 0)
+            let result = await child.end()
+            #expect(result.status == 1 && result.output.contains("cat: "), "\(result.output)")
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func exitEndsASessionWithAHungRead(directIO: Bool) async throws {
+        let fileSystem = RequestTests.Hanging(directIO: directIO)
+        try await Mounted.with(fileSystem) { mounted in
+            let child = Child("cat $M/file", variables: ["M": mounted.path])
+            #expect(await eventually(within: 5) { fileSystem.calls("read") > 0 })
+            mounted.session.exit()
+            #expect(await mounted.runEnds(within: 3))
+            #expect(mounted.runResult == 0)
+            #expect(await child.end(limit: 3).timedOut == false)
+        }
+    }
+
+    @Test func anUnmountFromOutsideEndsTheSession() async throws {
+        try await Mounted.with(MemoryFileSystem()) { mounted in
+            #expect(await Child.run("ls $M; umount $M", ["M": mounted.path]).status == 0)
+            #expect(await mounted.runEnds(within: 2))
+            #expect(mounted.runResult == 0)
+        }
+    }
+
+    @Test func manySessionsComeAndGo() async throws {
+        for _ in 0..<10 {
+            try await Mounted.with(MemoryFileSystem()) { mounted in
+                let children = (0..<5).map { _ in Child("ls $M; touch $M/a$$", variables: ["M": mounted.path]) }
+                for child in children { #expect(await child.end().status == 0) }
+            }
+        }
+    }
+
+    /// exit() before run(), which some other thread calls when it gets round to it.
+    @Test func exitMayComeBeforeRun() throws {
+        var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
+        let path = String(cString: mkdtemp(&template))
+        defer { rmdir(path) }
+        let session = try FUSESession(mountPoint: path, options: .init(), fileSystem: MemoryFileSystem())
+        try session.mount()
+        #expect(Mounted.isMounted(path))
+        session.exit()
+        #expect(session.run() == 0)
+        #expect(!Mounted.isMounted(path))
+        #expect(session.run() == ENOTCONN)
+    }
+
+    @Test func oneThatIsDroppedUnmounts() throws {
+        var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
+        let path = String(cString: mkdtemp(&template))
+        defer { rmdir(path) }
+        do {
+            let session = try FUSESession(mountPoint: path, options: .init(), fileSystem: MemoryFileSystem())
+            try session.mount()
+            #expect(Mounted.isMounted(path))
+        }
+        #expect(!Mounted.isMounted(path))
+    }
+
+    @Test func wrongOptionsAreExplained() {
+        let error = #expect(throws: FUSEError.self) {
+            try FUSESession(
+                mountPoint: "/mnt/x", options: .init(mountOptions: ["allow_other", "no_such_option=1"]),
+                fileSystem: MemoryFileSystem())
+        }
+        #expect(error?.description.hasPrefix("/mnt/x: ") == true)
+        #expect(error?.description.contains("unknown option(s): `-o no_such_option=1'") == true, "\(error!)")
+    }
+
+    @Test func aMissingFolderIsExplained() throws {
+        let session = try FUSESession(mountPoint: "/tmp/not/there", options: .init(), fileSystem: MemoryFileSystem())
+        let error = #expect(throws: FUSEError.self) { try session.mount() }
+        #expect(error?.errno == ENOENT)
+        #expect(error?.description == "/tmp/not/there: there is no such folder; create it first")
+    }
+
+    @Test func aFileIsNoMountPoint() throws {
+        let session = try FUSESession(mountPoint: "/etc/passwd", options: .init(), fileSystem: MemoryFileSystem())
+        #expect(throws: FUSEError.self) { try session.mount() }
+        #expect(!Mounted.isMounted("/etc/passwd"))
+    }
+
+    @Test func optionsReachTheKernel() async throws {
+        let options = FUSESession.Options(mountOptions: ["default_permissions", "fsname=a,b\\c", "subtype=hydrant", "ro"])
+        try await Mounted.with(MemoryFileSystem(), options: options) { mounted in
+            let result = await Child.run("grep \" $M \" /proc/mounts; touch $M/x", ["M": mounted.path])
+            #expect(result.output.hasPrefix("a,b\\134c \(mounted.path) fuse.hydrant ro,"), "\(result.output)")
+            #expect(result.output.contains("default_permissions"))
+            #expect(result.output.contains("Read-only file system"))
+        }
+    }
+}
