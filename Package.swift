@@ -24,6 +24,7 @@ let package = Package(
     name: "hydrant",
     products: [
         .library(name: "FileProvider", targets: ["FileProvider"]),
+        .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
     ],
     dependencies: [
@@ -40,6 +41,7 @@ let package = Package(
         .target(name: "CLinux"),
 
         .target(name: "FileProvider"),
+        .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
         .target(
             name: "DirectoryProvider",
             dependencies: ["CLinux", "FileProvider", .logging, .nioPosix]),

@@ -4,9 +4,6 @@
 #ifndef HYDRANT_CFUSE_SHIM_H
 #define HYDRANT_CFUSE_SHIM_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #ifndef FUSE_USE_VERSION
 #define FUSE_USE_VERSION 314
 #endif
@@ -98,6 +95,9 @@ static inline int hydrant_wake(int device) {
 
 // MARK: What Glibc's module leaves out
 
+// Swift reads the C library without _GNU_SOURCE, which hides this one.
+extern int dup3(int from, int to, int flags);
+
 /// Puts `replacement` in the place of `fd`.
 static inline int hydrant_replace(int fd, int replacement) {
     int result;
@@ -109,12 +109,6 @@ static inline int hydrant_replace(int fd, int replacement) {
 
 static inline int hydrant_detach_mount(const char *path) {
     return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
-}
-
-/// "No such file or directory" and the like, on any thread.
-static inline void hydrant_error_text(int error, char *buffer, size_t size) {
-    const char *text = strerrordesc_np(error);
-    snprintf(buffer, size, "%s", text ? text : "unknown error");
 }
 
 // MARK: libfuse's log

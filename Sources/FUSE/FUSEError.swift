@@ -1,4 +1,4 @@
-internal import CFUSE
+internal import Glibc
 
 /// What went wrong with a mount, where, and what the reader can do about it.
 public struct FUSEError: Error, Sendable, CustomStringConvertible {
@@ -16,11 +16,5 @@ public struct FUSEError: Error, Sendable, CustomStringConvertible {
     public var description: String { "\(mountPoint): \(message)" }
 
     /// "No such file or directory" and the like.
-    static func text(of errno: Int32) -> String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        return buffer.withUnsafeMutableBufferPointer { buffer in
-            hydrant_error_text(errno, buffer.baseAddress, buffer.count)
-            return String(cString: buffer.baseAddress!)
-        }
-    }
+    static func text(of errno: Int32) -> String { String(cString: strerror(errno)) }
 }

@@ -45,8 +45,9 @@ extension Catalog.Writer {
     }
 
     /// The item is where it was to go (`sent`); it may have been moved on here meanwhile.
-    package func confirmMove(_ id: ItemID, as moved: Item, sent: TreePlace) throws {
+    package func confirmMove(_ id: ItemID, as moved: Item, sent: TreePlace, defaults: PlaceholderDefaults) throws {
         guard var row = try item(id) else { return }
+        if let left = row.base { freedPlaces.append(left) }
         let reidentified = row.identifier != moved.identifier
         row.identifier = moved.identifier
         row.setRemote(moved, in: sent.parent)
@@ -59,6 +60,7 @@ extension Catalog.Writer {
             folder.isEnumerated = false
             try update(folder)
         }
+        try showWaiting(defaults)
     }
 
     /// The provider keeps no such metadata: it stays a local matter.
@@ -69,10 +71,14 @@ extension Catalog.Writer {
     }
 
     /// The provider has it no more.
-    package func confirmDeletion(_ id: ItemID) throws {
+    package func confirmDeletion(_ id: ItemID, defaults: PlaceholderDefaults) throws {
         guard let row = try item(id) else { return }
         if row.local == nil {
             try deleteItem(id)
+            if let left = row.remote ?? row.base {
+                freedPlaces.append(left)
+                try showWaiting(defaults)
+            }
         } else {
             var row = row
             row.becomesUnconfirmed(at: now)

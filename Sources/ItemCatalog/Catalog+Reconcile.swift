@@ -32,6 +32,16 @@ extension Catalog.Writer {
         for row in moving {
             if row.inode == nil { try attachNew(row, defaults) } else { try attachMoved(row) }
         }
+        try showWaiting(defaults)
+    }
+
+    /// A name has become free in the local tree: an item of the provider's may have waited for it (a
+    /// document that was replaced by another one, above all).
+    func showWaiting(_ defaults: PlaceholderDefaults) throws {
+        while let place = freedPlaces.popLast() {
+            guard let row = try remoteOccupant(of: place, otherThan: .root), row.local == nil, row.base == nil else { continue }
+            try attachNew(row, defaults)
+        }
     }
 
     private func folderInode(of item: ItemID) throws -> InodeID? { try self.item(item)?.inode }
@@ -106,6 +116,7 @@ extension Catalog.Writer {
     private func detach(_ row: ItemRecord) throws {
         guard let local = row.local, let folder = try folderInode(of: local.parent) else { return }
         try unlinkName(local.name, in: folder)
+        freedPlaces.append(local)
         try touch(folder: folder, links: row.kind.isFolder ? -1 : 0)
         changes.append(.entry(folder: folder, name: local.name))
         changes.append(.attributes(folder))
@@ -180,6 +191,7 @@ extension Catalog.Writer {
             changes.append(.entry(folder: place.folder, name: place.name))
             changes.append(.attributes(place.folder))
         }
+        if let place = row.local { freedPlaces.append(place) }
         inode.linkCount = 0
         try update(inode)
         try deleteItem(row.id)

@@ -115,6 +115,8 @@ package final class Catalog: Sendable {
     package final class Writer: Reader {
         /// What the kernel must forget once this is committed.
         package var changes: [CatalogChange] = []
+        /// Places in the local tree that were given up, where something of the provider's may wait.
+        var freedPlaces: [TreePlace] = []
         /// What time it is for everything this transaction does.
         package let now = FileTime.now
     }

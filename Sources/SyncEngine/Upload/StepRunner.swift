@@ -27,7 +27,7 @@ struct StepRunner: Sendable {
         }
         do {
             switch planned.step {
-            case .forget: try context.catalog.write { try $0.confirmDeletion(item.id) }
+            case .forget: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
             case .create: return try await create(planned.pending)
             case .uploadContents: return try await uploadContents(item)
             case .move(let place): try await move(planned.pending, to: place)
@@ -227,7 +227,7 @@ struct StepRunner: Sendable {
             let moved = try await context.provider.moveItem(
                 identifier, to: parent, as: place.name, baseVersion: base)
             let reidentified = moved.identifier != identifier
-            try context.change { try $0.confirmMove(item.id, as: moved, sent: place) }
+            try context.change { try $0.confirmMove(item.id, as: moved, sent: place, defaults: context.defaults) }
             if reidentified, item.kind.isFolder, let inode = item.inode {
                 try await fetcher.fetch(inode, joining: false)
             }
@@ -248,7 +248,8 @@ struct StepRunner: Sendable {
         let name = Filename("moving-\(item.id.rawValue)-\(UInt32.random(in: .min ... .max))")
         let moved = try await context.provider.moveItem(identifier, to: folder, as: name, baseVersion: base)
         try context.change {
-            try $0.confirmMove(item.id, as: moved, sent: TreePlace(parent: place.parent, name: name))
+            try $0.confirmMove(
+                item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: context.defaults)
         }
     }
 
@@ -282,9 +283,9 @@ struct StepRunner: Sendable {
         context.logger.debug("deleteItem", metadata: ["item": "\(context.path(of: item))"])
         do {
             try await context.provider.deleteItem(identifier, baseVersion: base)
-            try context.catalog.write { try $0.confirmDeletion(item.id) }
+            try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
         } catch let error as FileProviderError where error.code == .noSuchItem {
-            try context.catalog.write { try $0.confirmDeletion(item.id) }
+            try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
         } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .directoryNotEmpty {
             // Something newer is there: a change beats a deletion.
             let current = try await current(error, identifier)
