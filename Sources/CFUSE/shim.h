@@ -18,12 +18,12 @@
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
 #include <linux/fuse.h>
-#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -77,20 +77,49 @@ static inline int32_t hydrant_backing_close(int device, int32_t backing) {
     return ioctl(device, _IOW(229, 2, uint32_t), &argument) < 0 ? -errno : 0;
 }
 
-// MARK: Waking a session that nobody asks anything
+// MARK: The threads
 
-/// Makes the kernel send this session a NOTIFY_REPLY, which wakes one thread that waits in
-/// `read`, without touching the mount. No byte of the root folder is retrieved (it has none).
-static inline int hydrant_wake(int device) {
-    struct {
-        struct fuse_out_header header;
-        struct fuse_notify_retrieve_out retrieve;
-    } message;
-    memset(&message, 0, sizeof message);
-    message.header.len = sizeof message;
-    message.header.error = FUSE_NOTIFY_RETRIEVE;
-    message.retrieve.nodeid = FUSE_ROOT_ID;
-    return write(device, &message, sizeof message) < 0 ? -errno : 0;
+/// One of a session's threads. In C, because libfuse's way to get a thread out of a `read`
+/// that nobody ends is to cancel it, and the unwinding would skip Swift's releases.
+struct hydrant_worker {
+    pthread_t thread;
+    struct fuse_session *session;
+    struct fuse_buf buffer;
+    /// Called as the last thing by a thread that was not cancelled, with 0 or -errno.
+    void (*ended)(void *context, int result);
+    void *context;
+};
+
+static inline void *hydrant_work(void *argument) {
+    struct hydrant_worker *worker = (struct hydrant_worker *)argument;
+    int result = 0, ignored;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+    while (!fuse_session_exited(worker->session)) {
+        pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &ignored);
+        result = fuse_session_receive_buf(worker->session, &worker->buffer);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &ignored);
+        if (result == -EINTR || result == -EAGAIN) { continue; }
+        if (result <= 0) { break; }
+        fuse_session_process_buf(worker->session, &worker->buffer);
+    }
+    worker->ended(worker->context, result < 0 ? result : 0);
+    return NULL;
+}
+
+/// 0 or a positive errno. Signals stay with the program's own threads.
+static inline int hydrant_worker_start(struct hydrant_worker *worker) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int result = pthread_create(&worker->thread, NULL, hydrant_work, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return result;
+}
+
+static inline void hydrant_worker_join(struct hydrant_worker *worker) {
+    pthread_join(worker->thread, NULL);
+    free(worker->buffer.mem);
+    worker->buffer.mem = NULL;
 }
 
 // MARK: What Glibc's module leaves out

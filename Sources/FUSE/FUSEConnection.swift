@@ -9,22 +9,29 @@ internal import Synchronization
 /// `fileSystem` is written before the loop starts and after it has ended.
 final class FUSEConnection: @unchecked Sendable {
     private(set) var session: OpaquePointer?
-    private(set) var fileSystem: (any FUSEFileSystem)?
+    var fileSystem: (any FUSEFileSystem)?
     let interrupter = FUSEInterrupter()
+    let loop = FUSELoop()
 
     private let wantsPassthrough: Bool
-    private let device = Atomic<Int32>(-1)
-    private let hasEnded = Atomic(false)
+    private let readAhead: Int
+    /// "0:49"; known once mounted.
+    let deviceNumber = Mutex<String?>(nil)
+    let device = Atomic<Int32>(-1)
+    let hasEnded = Atomic(false)
+    /// What the kernel waits for, by its numbers.
+    let unanswered = Mutex<Set<UInt64>>([])
     private let awaitsInit = Atomic(true)
     private let offer = Mutex<FUSEInitOffer?>(nil)
     private let passthrough = Atomic(false)
 
     /// The text is libfuse's explanation when it refuses the options.
-    init(mountOptions: [String], passthrough: Bool, fileSystem: any FUSEFileSystem) throws(Refusal) {
-        wantsPassthrough = passthrough
+    init(options: FUSESession.Options, fileSystem: any FUSEFileSystem) throws(Refusal) {
+        wantsPassthrough = options.passthrough
+        readAhead = options.readAhead
         self.fileSystem = fileSystem
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("hydrant")]
-        for option in mountOptions {
+        for option in options.mountOptions {
             arguments.append(strdup("-o"))
             arguments.append(strdup(Self.escaped(option)))
         }
@@ -84,8 +91,8 @@ final class FUSEConnection: @unchecked Sendable {
                 FUSEConnection.of(connection).send(fd, vectors, count)
             },
             read: { fd, buffer, size, connection in
-                // libfuse ends its threads by cancelling them in this very read. The unwinding
-                // skips Swift's releases, so nothing may be retained here before it returns.
+                // FUSELoop ends its threads by cancelling them in this very read. The unwinding
+                // skips Swift's releases, so nothing may be retained before it returns.
                 let count = read(fd, buffer, size)
                 if count > 0 { FUSEConnection.of(connection).received(buffer, count) }
                 return count
@@ -97,38 +104,6 @@ final class FUSEConnection: @unchecked Sendable {
         device.store(fd, ordering: .sequentiallyConsistent)
     }
 
-    func loop(maxThreads: Int) -> Int32 {
-        let configuration = fuse_loop_cfg_create()
-        fuse_loop_cfg_set_clone_fd(configuration, 0)
-        fuse_loop_cfg_set_max_threads(configuration, UInt32(max(maxThreads, 1)))
-        defer { fuse_loop_cfg_destroy(configuration) }
-        return abs(fuse_session_loop_mt(session, configuration))
-    }
-
-    /// Makes the loop end with whatever it receives next, and sees to it that it receives
-    /// something.
-    func stopLoop() {
-        fuse_session_exit(session)
-        _ = hydrant_wake(device.load(ordering: .sequentiallyConsistent))
-    }
-
-    /// Once the loop has ended: lets go of the device, upon which the kernel fails whatever is
-    /// still waiting. Requests may be answered later still; so the descriptor's number stays
-    /// taken, by a device that is connected to nothing.
-    func end() {
-        hasEnded.store(true, ordering: .sequentiallyConsistent)
-        let fd = device.load(ordering: .sequentiallyConsistent)
-        if fd >= 0 {
-            var standIn = open("/dev/fuse", O_RDWR | O_CLOEXEC)
-            if standIn < 0 { standIn = open("/dev/null", O_RDONLY | O_CLOEXEC) }
-            if standIn >= 0 {
-                _ = hydrant_replace(fd, standIn)
-                close(standIn)
-            }
-        }
-        fileSystem = nil
-    }
-
     // MARK: Between libfuse and the device
 
     static func of(_ pointer: UnsafeMutableRawPointer?) -> FUSEConnection {
@@ -136,6 +111,8 @@ final class FUSEConnection: @unchecked Sendable {
     }
 
     private func received(_ buffer: UnsafeMutableRawPointer?, _ count: Int) {
+        let header = buffer!.assumingMemoryBound(to: fuse_in_header.self).pointee
+        if header.wantsAnswer { _ = unanswered.withLock { $0.insert(header.unique) } }
         guard awaitsInit.load(ordering: .acquiring) else { return }
         if let received = FUSEInitOffer(request: UnsafeRawBufferPointer(start: buffer, count: count)) {
             offer.withLock { $0 = received }
@@ -146,11 +123,16 @@ final class FUSEConnection: @unchecked Sendable {
         guard let vectors, count > 0 else { return 0 }
         let header = vectors[0].iov_base.assumingMemoryBound(to: fuse_out_header.self)
         let isNotification = header.pointee.unique == 0
+        if !isNotification { _ = unanswered.withLock { $0.remove(header.pointee.unique) } }
         if awaitsInit.load(ordering: .acquiring), !isNotification,
             let offer = offer.withLock({ $0 }), offer.unique == header.pointee.unique
         {
             awaitsInit.store(false, ordering: .releasing)
-            return answerInit(fd, vectors, count, offer)
+            let sent = answerInit(fd, vectors, count, offer)
+            let error = errno
+            if let device = deviceNumber.withLock({ $0 }) { raiseReadAhead(to: readAhead, device: device) }
+            errno = error
+            return sent
         }
         let sent = writev(fd, vectors, count)
         // ENOENT is what libfuse passes on without a word on standard error. A notification

@@ -68,6 +68,8 @@ final class FUSENotifier: Sendable {
         }
     }
 
+    /// What is queued is dropped. One that is stuck in the kernel stays so until what it waits
+    /// for has been answered.
     func stop() {
         monitor.withLock { state in
             state.isStopped = true
@@ -75,6 +77,8 @@ final class FUSENotifier: Sendable {
             state.queued = []
         }
     }
+
+    var isSending: Bool { monitor.withLock { !$0.active.isEmpty } }
 
     /// One thread, and one more whenever all there are may be stuck.
     private static func claimThread(_ state: inout State) -> Bool {

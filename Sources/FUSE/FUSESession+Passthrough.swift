@@ -36,7 +36,9 @@ struct FUSEInitOffer: Equatable, Sendable {
         // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 flags2@48
         // max_stack_depth@52.
         func load(_ offset: Int) -> UInt32 { reply.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
-        func store(_ value: UInt32, _ offset: Int) { reply.storeBytes(of: value, toByteOffset: offset, as: UInt32.self) }
+        func store(_ value: UInt32, _ offset: Int) {
+            reply.storeBytes(of: value, toByteOffset: offset, as: UInt32.self)
+        }
 
         guard offersPassthrough, reply.count >= 56, load(4) == 0, load(16) == 7,
             reply.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == unique,

@@ -11,11 +11,17 @@ public final class FUSESession: Sendable {
         public var maxThreads: Int
         /// Ask the kernel for passthrough; it needs CAP_SYS_ADMIN besides.
         public var passthrough: Bool
+        /// How many bytes the kernel may read ahead of a sequential reader. More than its own
+        /// 128 KiB takes root; without, it stays at that.
+        public var readAhead: Int
 
-        public init(mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true) {
+        public init(
+            mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true, readAhead: Int = 1 << 20
+        ) {
             self.mountOptions = mountOptions
             self.maxThreads = maxThreads
             self.passthrough = passthrough
+            self.readAhead = readAhead
         }
     }
 
@@ -41,8 +47,7 @@ public final class FUSESession: Sendable {
         maxThreads = options.maxThreads
         let connection: FUSEConnection
         do {
-            connection = try FUSEConnection(
-                mountOptions: options.mountOptions, passthrough: options.passthrough, fileSystem: fileSystem)
+            connection = try FUSEConnection(options: options, fileSystem: fileSystem)
         } catch {
             throw FUSEError(
                 mountPoint, errno: error.errno,
@@ -71,6 +76,7 @@ public final class FUSESession: Sendable {
             throw FUSEError(mountPoint, errno: error.errno, "cannot mount: \(reason)")
         }
         let device = MountTable().fuseDevice(at: path)
+        connection.deviceNumber.withLock { $0 = device }
         state.withLock { state in
             state.phase = .mounted
             state.path = path
@@ -92,7 +98,12 @@ public final class FUSESession: Sendable {
             throw FUSEError(mountPoint, errno: errno, advice)
         }
         defer { free(resolved) }
-        return String(cString: resolved)
+        let path = String(cString: resolved)
+        // FUSE would mount on a file as well, and hide it.
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if folder < 0, errno == ENOTDIR { throw FUSEError(mountPoint, errno: ENOTDIR, "this is no folder") }
+        close(folder)
+        return path
     }
 
     /// Serves the mount on libfuse's threads and blocks this one until it is unmounted or
@@ -104,16 +115,14 @@ public final class FUSESession: Sendable {
             return true
         }
         guard canRun else { return ENOTCONN }
-        let result = connection.loop(maxThreads: maxThreads)
+        let result = connection.loop.run(connection, threads: maxThreads)
         let (path, device) = state.withLock { state in
             state.phase = .ended
             return (state.path, state.device)
         }
-        // First the kernel must know that nobody answers any more, or unmounting could wait
-        // for us. A notification stuck in the kernel would keep the device; hence the abort.
-        abortConnection(device: device)
-        connection.end()
+        // First the kernel must know that nobody answers any more, or unmounting could wait for us.
         notifier.stop()
+        connection.end { notifier.isSending }
         detachMount(at: path, device: device)
         return result
     }
@@ -139,7 +148,7 @@ public final class FUSESession: Sendable {
             detached.wait { isDetached in
                 isDetached || monotonicNow() >= deadline ? .done(()) : .waitUntil(nanoseconds: deadline)
             }
-            connection.stopLoop()
+            connection.loop.stop()
         }
     }
 

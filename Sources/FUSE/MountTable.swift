@@ -29,7 +29,9 @@ struct MountTable {
 
     /// The device ("0:49") of the FUSE mount on top at `path`.
     func fuseDevice(at path: String) -> String? {
-        guard let top = lines.last(where: { $0.path == Array(path.utf8) }), top.type.hasPrefix("fuse") else { return nil }
+        guard let top = lines.last(where: { $0.path == Array(path.utf8) }), top.type.hasPrefix("fuse") else {
+            return nil
+        }
         return top.device
     }
 
@@ -79,11 +81,12 @@ func detachMount(at path: String, device: String?) {
     while waitpid(child, &status, 0) == -1, errno == EINTR {}
 }
 
-/// The kernel's switch for a mount whose server is stuck; there only where fusectl is mounted.
-func abortConnection(device: String?) {
-    guard let minor = device?.split(separator: ":").last else { return }
-    let fd = open("/sys/fs/fuse/connections/\(minor)/abort", O_WRONLY | O_CLOEXEC)
+/// In INIT the kernel names its limit for read-ahead (128 KiB) and takes less, never more;
+/// root may raise it elsewhere, afterwards.
+func raiseReadAhead(to bytes: Int, device: String) {
+    let fd = open("/sys/class/bdi/\(device)/read_ahead_kb", O_WRONLY | O_CLOEXEC)
     guard fd >= 0 else { return }
-    _ = write(fd, "1", 1)
+    let text = Array(String(bytes / 1024).utf8)
+    _ = write(fd, text, text.count)
     close(fd)
 }

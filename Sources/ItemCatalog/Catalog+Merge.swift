@@ -27,22 +27,25 @@ package struct MergeResult: Sendable {
 /// the local tree what no local change stands against.
 extension Catalog.Writer {
     /// Takes the complete listing of a folder.
-    package func mergeListing(of folder: InodeID, _ items: [Item], defaults: PlaceholderDefaults) throws
-        -> MergeResult
-    {
+    ///
+    /// - Parameter ignoring: items that were changed from here while the listing was made: what it says
+    ///   of them, or that they are not in it, is not taken.
+    package func mergeListing(
+        of folder: InodeID, _ items: [Item], ignoring: Set<ItemIdentifier> = [], defaults: PlaceholderDefaults
+    ) throws -> MergeResult {
         var result = MergeResult()
         guard var inode = try inodeIfPresent(folder), inode.isFolder, let parent = try item(of: folder),
             !parent.isExcluded, let parentIdentifier = parent.identifier
         else { return result }
         var known: [ItemIdentifier: ItemRecord] = [:]
         for child in try remoteChildren(of: parent.id) where child.id != .root {
-            if let identifier = child.identifier { known[identifier] = child }
+            if let identifier = child.identifier, !ignoring.contains(identifier) { known[identifier] = child }
         }
         var seenNames: Set<Filename> = []
         var seenIdentifiers: Set<ItemIdentifier> = []
         var fresh: [Item] = []
         var changed: [ItemID] = []
-        for var item in items {
+        for var item in items where !ignoring.contains(item.identifier) {
             item.parentIdentifier = parentIdentifier
             if let reason = problem(of: item, seenNames, seenIdentifiers) {
                 result.refused.append((item.filename, reason))

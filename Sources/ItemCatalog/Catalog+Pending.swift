@@ -71,11 +71,11 @@ extension Catalog.Reader {
         try Row.fetchOne(db, sql: "SELECT 1 FROM item WHERE pending = 1 LIMIT 1") != nil
     }
 
-    /// When the next pending change may be sent; nil when none is waiting for a moment.
-    package func nextMoment() throws -> FileTime? {
-        try Int64.fetchOne(
-            db, sql: "SELECT MIN(MAX(ready_at, retry_at)) FROM item WHERE pending = 1 AND ready_at < ?",
-            arguments: [FileTime.farFuture.nanoseconds]
-        ).map { FileTime(nanoseconds: $0) }
+    /// When the next pending change that may not be sent yet may be; nil when none waits for a moment.
+    package func nextMoment(after moment: FileTime) throws -> FileTime? {
+        let statement = try db.cachedStatement(
+            sql: "SELECT MIN(MAX(ready_at, retry_at)) FROM item WHERE pending = 1 AND MAX(ready_at, retry_at) > ?")
+        return try Int64.fetchOne(statement, arguments: [moment.nanoseconds])
+            .flatMap { $0 == FileTime.farFuture.nanoseconds ? nil : FileTime(nanoseconds: $0) }
     }
 }

@@ -92,11 +92,15 @@ extension Catalog.Writer {
         try update(inode)
     }
 
-    /// A pending change may be uploaded now: `hydrant sync` does not wait for the settle time.
-    package func settleNow() throws {
+    /// Pending changes may be sent now: `hydrant sync` does not wait for settle times.
+    ///
+    /// - Parameter retrying: failed ones as well, without waiting for their next try.
+    package func settleNow(retrying: Bool) throws {
         try db.execute(
-            sql: "UPDATE item SET ready_at = ?, retry_at = 0 WHERE pending = 1 AND ready_at < ?",
-            arguments: [now.nanoseconds, FileTime.farFuture.nanoseconds])
+            sql: "UPDATE item SET ready_at = ? WHERE pending = 1 AND ready_at > ? AND ready_at < ?",
+            arguments: [now.nanoseconds, now.nanoseconds, FileTime.farFuture.nanoseconds])
+        guard retrying else { return }
+        try db.execute(sql: "UPDATE item SET retry_at = 0 WHERE pending = 1 AND retry_at > 0")
     }
 }
 

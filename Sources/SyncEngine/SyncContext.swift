@@ -13,6 +13,7 @@ package final class SyncContext: Sendable {
     package let defaults: PlaceholderDefaults
     package let logger: Logger
     package let workers: Workers
+    let ownChanges = OwnChanges()
 
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
     private let observer = Mutex(WeakVolume())

@@ -16,12 +16,11 @@ package final class SyncEngine: Sendable {
 
     package init(context: SyncContext) {
         self.context = context
-        let touches = FolderTouches()
         hydrator = Hydrator(context: context)
-        fetcher = FolderFetcher(context: context, touches: touches)
+        fetcher = FolderFetcher(context: context)
         queue = UploadQueue(
             context: context,
-            runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher, touches: touches))
+            runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher))
         listener = ChangeListener(context: context, fetcher: fetcher)
         stopper = StopScheduler(context: context)
     }
@@ -79,13 +78,16 @@ package final class SyncEngine: Sendable {
     package func sync(timeout: Double?) async throws(SyncError) -> [ItemRecord] {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
         do {
-            try context.catalog.write { try $0.settleNow() }
+            try context.catalog.write { try $0.settleNow(retrying: true) }
+            await queue.hurry()
             while try context.catalog.read({ try $0.hasPending() }) {
                 if Task.isCancelled { throw SyncError.cancelled }
                 if let deadline, .now >= deadline { return try pending() }
                 // A change that came meanwhile is part of it too.
-                try context.catalog.write { try $0.settleNow() }
-                await queue.hurry()
+                if try context.catalog.read({ try $0.nextMoment(after: .now) }) != nil {
+                    try context.catalog.write { try $0.settleNow(retrying: false) }
+                    queue.wake()
+                }
                 try? await Task.sleep(for: .milliseconds(50))
             }
             return []
@@ -105,6 +107,14 @@ package final class SyncEngine: Sendable {
 
     /// Downloads all of a document. Returns how many bytes came.
     package func download(_ id: InodeID) async throws(SyncError) -> Int64 {
+        // A document that is replaced meanwhile is begun anew.
+        for _ in 0..<5 {
+            do { return try await downloadCurrent(id) } catch SyncError.superseded { continue }
+        }
+        throw .superseded
+    }
+
+    private func downloadCurrent(_ id: InodeID) async throws(SyncError) -> Int64 {
         do {
             let (inode, item) = try context.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
             guard inode.kind == .document, inode.extents != nil, let item, let identifier = item.identifier,

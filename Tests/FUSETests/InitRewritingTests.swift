@@ -5,7 +5,9 @@ import Testing
 @Suite("The answer to INIT")
 struct InitRewritingTests {
     /// As Linux 6.18 says hello.
-    private func request(minor: UInt32 = 45, flags: UInt32 = 0x73ff_fffb, flags2: UInt32 = 0x0000_01fd, opcode: UInt32 = 26)
+    private func request(
+        minor: UInt32 = 45, flags: UInt32 = 0x73ff_fffb, flags2: UInt32 = 0x0000_01fd, opcode: UInt32 = 26
+    )
         -> [UInt8]
     {
         var bytes = [UInt8](repeating: 0, count: 104)

@@ -31,7 +31,8 @@ struct PassthroughTests {
                 }
                 return backing!
             }
-            return FUSEOpenReply(handle: node + 1000, keepCache: true, noFlush: flags & O_ACCMODE == O_RDONLY, backing: id)
+            return FUSEOpenReply(
+                handle: node + 1000, keepCache: true, noFlush: flags & O_ACCMODE == O_RDONLY, backing: id)
         }
 
         override func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
@@ -81,7 +82,7 @@ struct PassthroughTests {
         try await with { fileSystem, mounted, below in
             let result = await Child.run("(echo created >&3; stat -c '%a %n' $M/file) 3<> $M/file", ["M": mounted.path])
             #expect(result.output == "644 \(mounted.path)/file\n")
-            #expect(contents(of: below) == "created\nes below\n")
+            #expect(contents(of: below) == "created\ns below\n")
             #expect(fileSystem.calls("create") == 1)
             #expect(fileSystem.calls("write") == 0)
         }
@@ -100,6 +101,29 @@ struct PassthroughTests {
         }
     }
 
+    /// As for an ordinary user: a thread gives up CAP_SYS_ADMIN, for itself alone, and asks.
+    @Test func aRefusalIsRemembered() async throws {
+        try await Mounted.with(MemoryFileSystem()) { mounted in
+            #expect(await Child.run("ls $M", ["M": mounted.path]).status == 0)
+            #expect(mounted.session.passthroughAvailable)
+            let error = Mutex<FUSEError?>(nil)
+            let isDone = Atomic(false)
+            Thread {
+                dropSysAdmin()
+                let fd = Glibc.open("/etc/passwd", O_RDONLY)
+                do throws(FUSEError) { _ = try mounted.session.openBacking(fileDescriptor: fd) } catch let refusal {
+                    error.withLock { $0 = refusal }
+                }
+                close(fd)
+                isDone.store(true, ordering: .releasing)
+            }.start()
+            #expect(await eventually(within: 3) { isDone.load(ordering: .acquiring) })
+            #expect(error.withLock { $0?.errno } == EPERM)
+            #expect(error.withLock { $0?.description.contains("CAP_SYS_ADMIN") } == true)
+            #expect(!mounted.session.passthroughAvailable)
+        }
+    }
+
     @Test func notWhenItIsNotWanted() async throws {
         try await Mounted.with(MemoryFileSystem(), options: .init(passthrough: false)) { mounted in
             #expect(await Child.run("ls $M", ["M": mounted.path]).status == 0)
@@ -107,4 +131,21 @@ struct PassthroughTests {
             #expect(throws: FUSEError.self) { try mounted.session.openBacking(fileDescriptor: 0) }
         }
     }
+}
+
+/// In glibc, but in no header of it.
+@_silgen_name("capget") private func capget(
+    _ header: UnsafeMutablePointer<UInt32>, _ data: UnsafeMutablePointer<UInt32>
+) -> Int32
+@_silgen_name("capset") private func capset(
+    _ header: UnsafeMutablePointer<UInt32>, _ data: UnsafeMutablePointer<UInt32>
+) -> Int32
+
+private func dropSysAdmin() {
+    // Version 3, this thread; then effective, permitted, inheritable, twice.
+    var header: [UInt32] = [0x2008_0522, 0]
+    var data = [UInt32](repeating: 0, count: 6)
+    #expect(capget(&header, &data) == 0)
+    data[0] &= ~(1 << 21)
+    #expect(capset(&header, &data) == 0)
 }

@@ -12,6 +12,7 @@ struct RequestTests {
         let directIO: Bool
         let answersInterrupts: Bool
         let interrupts = Atomic(0)
+        private let isOver = Atomic(false)
 
         init(directIO: Bool, answersInterrupts: Bool = true) {
             self.directIO = directIO
@@ -28,12 +29,19 @@ struct RequestTests {
             _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int
         ) {
             count("read")
+            guard !isOver.load(ordering: .relaxed) else { return _ = request.reply(errno: ETIMEDOUT) }
             let pending = FUSEPendingRequest(request)
             pending.onInterrupt { [self, weak pending] in
                 interrupts.add(1, ordering: .relaxed)
                 if answersInterrupts, let request = pending?.take() { request.reply(errno: EINTR) }
             }
             self.pending.withLock { $0.append(pending) }
+        }
+
+        /// The reads that hang fail, and those to come.
+        func letGo() {
+            isOver.store(true, ordering: .relaxed)
+            for pending in pending.withLock({ $0 }) { pending.take()?.reply(errno: ETIMEDOUT) }
         }
     }
 
@@ -75,7 +83,7 @@ struct RequestTests {
             let children = (0..<30).map { _ in Child("cat $M/file", variables: ["M": mounted.path]) }
             #expect(await eventually(within: 5) { fileSystem.calls("read") == 30 })
             #expect(await Child.run("ls $M", ["M": mounted.path], limit: 3).output == "file\nother\n")
-            for pending in fileSystem.pending.withLock({ $0 }) { pending.take()?.reply(errno: ETIMEDOUT) }
+            fileSystem.letGo()
             for child in children { #expect(await child.end().output.contains("Connection timed out")) }
         }
     }

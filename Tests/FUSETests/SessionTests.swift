@@ -1,6 +1,8 @@
-import FUSE
 import Glibc
+import Synchronization
 import Testing
+
+@testable import FUSE
 
 @Suite("Sessions", .serialized)
 struct SessionTests {
@@ -58,6 +60,28 @@ struct SessionTests {
         }
     }
 
+    /// However it ended, libfuse's session, the device and the file system are freed.
+    @Test func nothingIsLeftBehind() async throws {
+        weak var connection: FUSEConnection?
+        weak var fileSystem: RequestTests.Hanging?
+        do {
+            let hanging = RequestTests.Hanging(directIO: true)
+            fileSystem = hanging
+            try await Mounted.with(hanging) { mounted in
+                connection = mounted.session.connection
+                let child = Child("cat $M/file", variables: ["M": mounted.path])
+                #expect(await eventually(within: 5) { hanging.calls("read") == 1 })
+                mounted.session.invalidateInode(1, offset: -1, length: 0)
+                mounted.session.exit()
+                #expect(await child.end(limit: 3).timedOut == false)
+            }
+            #expect(connection != nil, "a request is still unanswered")
+            hanging.pending.withLock { $0 = [] }
+        }
+        // Threads of ours that have nothing to do end after a second.
+        #expect(await eventually(within: 4) { connection == nil && fileSystem == nil })
+    }
+
     /// exit() before run(), which some other thread calls when it gets round to it.
     @Test func exitMayComeBeforeRun() throws {
         var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
@@ -103,12 +127,15 @@ struct SessionTests {
 
     @Test func aFileIsNoMountPoint() throws {
         let session = try FUSESession(mountPoint: "/etc/passwd", options: .init(), fileSystem: MemoryFileSystem())
-        #expect(throws: FUSEError.self) { try session.mount() }
+        let error = #expect(throws: FUSEError.self) { try session.mount() }
+        #expect(error?.errno == ENOTDIR)
         #expect(!Mounted.isMounted("/etc/passwd"))
     }
 
     @Test func optionsReachTheKernel() async throws {
-        let options = FUSESession.Options(mountOptions: ["default_permissions", "fsname=a,b\\c", "subtype=hydrant", "ro"])
+        let options = FUSESession.Options(mountOptions: [
+            "default_permissions", "fsname=a,b\\c", "subtype=hydrant", "ro",
+        ])
         try await Mounted.with(MemoryFileSystem(), options: options) { mounted in
             let result = await Child.run("grep \" $M \" /proc/mounts; touch $M/x", ["M": mounted.path])
             #expect(result.output.hasPrefix("a,b\\134c \(mounted.path) fuse.hydrant ro,"), "\(result.output)")

@@ -8,13 +8,20 @@ public final class CollectingSink: ContentSink {
         /// In bytes from the start of the document.
         public var offset: Int64
         public var count: Int
+
+        public init(offset: Int64, count: Int) {
+            self.offset = offset
+            self.count = count
+        }
     }
 
     private struct State {
         var bytes: [UInt8]
-        var covered: [Bool]
+        var covered = RangeSet<Int>()
         var writes: [Write] = []
         var hasSurplus = false
+
+        var receivedCount: Int { covered.ranges.reduce(0) { $0 + $1.count } }
     }
 
     public let range: Range<Int64>
@@ -22,19 +29,16 @@ public final class CollectingSink: ContentSink {
 
     public init(range: Range<Int64>) {
         self.range = range
-        let count = Int(range.upperBound - range.lowerBound)
-        state = Mutex(
-            State(
-                bytes: [UInt8](repeating: 0, count: count), covered: [Bool](repeating: false, count: count)))
+        state = Mutex(State(bytes: [UInt8](repeating: 0, count: range.count)))
     }
 
     /// The bytes of the range, or nil while some of them are missing.
     public var bytes: [UInt8]? {
-        state.withLock { $0.covered.allSatisfy { $0 } ? $0.bytes : nil }
+        state.withLock { $0.receivedCount == $0.bytes.count ? $0.bytes : nil }
     }
 
     /// How many different bytes of the range have arrived.
-    public var receivedCount: Int { state.withLock { $0.covered.count { $0 } } }
+    public var receivedCount: Int { state.withLock { $0.receivedCount } }
 
     /// What was written, in order, also what was refused.
     public var writes: [Write] { state.withLock { $0.writes } }
@@ -55,7 +59,7 @@ public final class CollectingSink: ContentSink {
             }
             let start = Int(offset - range.lowerBound)
             state.bytes.replaceSubrange(start..<start + bytes.count, with: bytes)
-            for index in start..<start + bytes.count { state.covered[index] = true }
+            state.covered.insert(contentsOf: start..<start + bytes.count)
             return true
         }
         guard fits else {

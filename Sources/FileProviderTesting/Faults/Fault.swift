@@ -11,7 +11,7 @@ public enum Fault: Sendable {
     /// ``FileProviderError/Code/serverUnreachable``. Errors of the store come through.
     case lostReply
     /// A download: only so many bytes arrive, then the call throws `error`, or returns as if all were
-    /// well (nil), which no honest provider does.
+    /// well (nil), which no honest provider does. A download of no more bytes than that is left alone.
     case truncatedDownload(after: Int64, error: FileProviderError?)
     /// A download: so many zero bytes are written behind the end of the range.
     case surplusBytes(Int)

@@ -100,8 +100,8 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         } catch let cause {
             // What the truncation itself provoked is not news; a real error of the store is.
             guard short.wasTruncated else { throw cause }
-            if let error { throw error }
         }
+        if short.wasTruncated, let error { throw error }
     }
 
     private static var replyLost: FileProviderError {

@@ -1,4 +1,4 @@
-import FileProvider
+public import FileProvider
 import Synchronization
 
 /// Where calls hang until a test lets them go on.

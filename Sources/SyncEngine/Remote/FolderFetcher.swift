@@ -5,12 +5,10 @@ import Logging
 /// Fetches folders' listings; callers that want the same folder at once share one fetch.
 actor FolderFetcher {
     private let context: SyncContext
-    private let touches: FolderTouches
     private var running: [InodeID: Task<Result<Void, SyncError>, Never>] = [:]
 
-    init(context: SyncContext, touches: FolderTouches) {
+    init(context: SyncContext) {
         self.context = context
-        self.touches = touches
     }
 
     /// Returns when the folder's listing, as the store has it after this call began, is in the catalog.
@@ -22,10 +20,9 @@ actor FolderFetcher {
             if joining { return try result.get() }
             if let task = running[folder] { return try await task.value.get() }
         }
-        let (context, touches) = (context, touches)
-        let task = Task(executorPreference: context.workers) { () -> Result<Void, SyncError> in
+        let task = Task(executorPreference: context.workers) { [context] () -> Result<Void, SyncError> in
             do {
-                try await FolderListing(context: context, touches: touches).fetch(folder)
+                try await FolderListing(context: context).fetch(folder)
                 return .success(())
             } catch {
                 return .failure(SyncError(error))
@@ -41,29 +38,25 @@ actor FolderFetcher {
 /// One fetch of one folder.
 private struct FolderListing: Sendable {
     let context: SyncContext
-    let touches: FolderTouches
     /// A provider whose pages never end is cut off here.
     static let mostItems = 5_000_000
 
     func fetch(_ folder: InodeID) async throws {
-        for attempt in 1...5 {
-            guard let item = try context.catalog.read({ try $0.item(of: folder) }), let identifier = item.identifier
-            else { return }
-            let before = touches.count(item.id)
-            let items = try await pages(of: identifier)
-            // A change of our own was confirmed meanwhile: the listing may be from before it.
-            if touches.count(item.id) != before && attempt < 5 { continue }
-            let result = try context.change {
-                try $0.mergeListing(of: folder, items, defaults: context.defaults)
-            }
-            for (name, reason) in result.refused {
-                context.logger.warning(
-                    "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
-            }
-            let refresh = RemoteRefresh(context: context)
-            for identifier in result.missing { await refresh.refresh(identifier) }
-            return
+        guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else { return }
+        let moment = context.ownChanges.ask()
+        defer { context.ownChanges.answered() }
+        let items = try await pages(of: identifier)
+        let result = try context.change { writer in
+            // Asked inside the transaction: what is confirmed after it is not undone by it.
+            let ignored = context.ownChanges.since(moment)
+            return try writer.mergeListing(of: folder, items, ignoring: ignored, defaults: context.defaults)
         }
+        for (name, reason) in result.refused {
+            context.logger.warning(
+                "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
+        }
+        let refresh = RemoteRefresh(context: context)
+        for identifier in result.missing { await refresh.refresh(identifier) }
     }
 
     private func pages(of identifier: ItemIdentifier) async throws -> [Item] {

@@ -8,14 +8,26 @@ struct RemoteRefresh: Sendable {
 
     /// - Parameter known: what the provider just said of it, if it did.
     func refresh(_ identifier: ItemIdentifier, known: Item? = nil) async {
+        let moment = context.ownChanges.ask()
+        defer { context.ownChanges.answered() }
+        let answer = await ask(identifier, known: known)
+        // With a change of our own meanwhile, the answer may be from before it; what the provider says in
+        // reply to that change is taken instead.
+        if known == nil, context.ownChanges.since(moment).contains(identifier) { return }
+        take(answer, identifier)
+    }
+
+    private func ask(_ identifier: ItemIdentifier, known: Item?) async -> Result<Item, SyncError> {
+        if let known, known.identifier == identifier { return .success(known) }
+        context.logger.debug("providePlaceholder", metadata: ["identifier": "\(identifier)"])
+        do { return .success(try await context.provider.providePlaceholder(for: identifier)) } catch {
+            return .failure(SyncError(error))
+        }
+    }
+
+    private func take(_ answer: Result<Item, SyncError>, _ identifier: ItemIdentifier) {
         do {
-            let item: Item
-            if let known, known.identifier == identifier {
-                item = known
-            } else {
-                context.logger.debug("providePlaceholder", metadata: ["identifier": "\(identifier)"])
-                item = try await context.provider.providePlaceholder(for: identifier)
-            }
+            let item = try answer.get()
             guard item.identifier == identifier else { return }
             try take(item)
         } catch {

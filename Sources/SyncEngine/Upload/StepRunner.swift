@@ -9,7 +9,6 @@ struct StepRunner: Sendable {
     let context: SyncContext
     let hydrator: Hydrator
     let fetcher: FolderFetcher
-    let touches: FolderTouches
 
     enum Outcome: Sendable {
         /// The trees moved: plan again.
@@ -21,10 +20,8 @@ struct StepRunner: Sendable {
 
     func run(_ planned: Planner.Planned) async -> Outcome {
         let item = planned.pending.item
-        defer {
-            touches.touch(item.local?.parent)
-            touches.touch(item.remote?.parent)
-        }
+        context.ownChanges.begin(item.identifier)
+        defer { context.ownChanges.end(item.identifier) }
         do {
             switch planned.step {
             case .forget: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }

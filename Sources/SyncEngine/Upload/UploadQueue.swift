@@ -15,6 +15,7 @@ actor UploadQueue {
     private var postponed: [ItemID: ContinuousClock.Instant] = [:]
     private var offlineSince: ContinuousClock.Instant?
     private var pausedUntil: ContinuousClock.Instant?
+    private var timer: Task<Void, Never>?
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
     private static let mostSteps = 4
@@ -31,20 +32,32 @@ actor UploadQueue {
     /// `hydrant sync`: nothing waits any longer than it must.
     func hurry() {
         postponed = [:]
-        pausedUntil = nil
+        if offlineSince == nil { pausedUntil = nil }
         wake()
     }
 
     /// Runs until its task is cancelled.
     func run() async {
-        let ticker = Task { [waker] in
-            // Moments that nobody announces (settle times, retries) are looked for this often at least.
-            while (try? await Task.sleep(for: .milliseconds(200))) != nil { waker.yield() }
-        }
-        defer { ticker.cancel() }
+        wake()
         for await _ in wakes {
-            if Task.isCancelled { return }
+            if Task.isCancelled { break }
             startSteps()
+            wakeLater()
+        }
+        timer?.cancel()
+    }
+
+    /// Settle times and retries come to an end without anybody saying so.
+    private func wakeLater() {
+        timer?.cancel()
+        guard inFlight.count < Self.mostSteps else { return }
+        var waits: [Duration] = postponed.values.map { $0 - .now }
+        if let pausedUntil { waits.append(pausedUntil - .now) }
+        let upcoming = (try? context.catalog.read { try $0.nextMoment(after: .now) }) ?? nil
+        if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - FileTime.now.nanoseconds)) }
+        guard let wait = waits.filter({ $0 > .zero }).min() else { return }
+        timer = Task { [waker] in
+            if (try? await Task.sleep(for: wait + .milliseconds(1))) != nil { waker.yield() }
         }
     }
 

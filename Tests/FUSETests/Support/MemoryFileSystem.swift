@@ -30,7 +30,9 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
 
     @discardableResult
     func add(_ name: String, _ contents: String = "", to parent: UInt64 = 1) -> UInt64 {
-        state.withLock { $0.add(Array(name.utf8), Node(mode: S_IFREG | 0o644, bytes: Array(contents.utf8)), to: parent) }
+        state.withLock {
+            $0.add(Array(name.utf8), Node(mode: S_IFREG | 0o644, bytes: Array(contents.utf8)), to: parent)
+        }
     }
 
     func contents(of node: UInt64) -> String {

@@ -1,0 +1,89 @@
+import FileProvider
+
+// The statements that rules make.
+extension ConformanceContext {
+    func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
+        if !condition { throw RuleFailure(reason()) }
+    }
+
+    /// `body` must fail with one of these codes; its error.
+    @discardableResult
+    func requireError(
+        _ codes: FileProviderError.Code..., from what: String,
+        _ body: () async throws -> Void
+    ) async throws -> FileProviderError {
+        do {
+            try await body()
+        } catch let error as FileProviderError {
+            if codes.isEmpty || codes.contains(error.code) { return error }
+            throw RuleFailure("\(what) should fail with \(codes.map(\.description)), but: \(error)")
+        }
+        throw RuleFailure("\(what) should fail\(codes.isEmpty ? "" : " with \(codes[0])"), but succeeded")
+    }
+
+    /// The two must say the same of one item.
+    func requireSame(_ a: Item, _ b: Item, _ aName: String, _ bName: String) throws {
+        var differences: [String] = []
+        func compare<Value: Equatable>(_ name: String, _ key: KeyPath<Item, Value>) {
+            let (a, b) = (a[keyPath: key], b[keyPath: key])
+            if a != b { differences.append("\(name) \(a) and \(b)") }
+        }
+        compare("identifier", \.identifier)
+        compare("parent", \.parentIdentifier)
+        compare("name", \.filename)
+        compare("kind", \.kind)
+        compare("size", \.size)
+        compare("modification date", \.contentModificationDate)
+        compare("creation date", \.creationDate)
+        compare("permissions", \.posixPermissions)
+        compare("content version", \.version.content)
+        compare("metadata version", \.version.metadata)
+        try require(
+            differences.isEmpty, "\(aName) and \(bName) differ: \(differences.joined(separator: "; "))")
+    }
+
+    /// What the provider returned must be what it says when it is asked anew.
+    func requireIsCurrent(_ returned: Item) async throws {
+        try requireSame(returned, try await placeholder(returned), "the returned item", "a fresh placeholder")
+    }
+
+    /// An error about a conflict must carry what the store has now.
+    func requireItem(of error: FileProviderError, isCurrent item: Item) async throws {
+        guard let carried = error.item else {
+            throw RuleFailure("the error \(error.code) does not carry the item that the store has now")
+        }
+        try requireSame(carried, try await placeholder(item), "the error's item", "a fresh placeholder")
+    }
+
+    /// The item is as it was, its bytes too.
+    func requireUnchanged(_ item: Item, _ bytes: [UInt8], after what: String) async throws {
+        let now = try await placeholder(item)
+        try requireSame(item, now, "the item before \(what)", "the one after it")
+        try require(try await self.bytes(of: now) == bytes, "the contents have changed with \(what)")
+    }
+
+    func requireContents(_ item: Item, are bytes: [UInt8]) async throws {
+        let current = try await placeholder(item)
+        try require(
+            current.size == Int64(bytes.count), "the size is \(current.size) where \(bytes.count) is right")
+        let found = try await self.bytes(of: current)
+        if found == bytes { return }
+        if let index = zip(found, bytes).enumerated().first(where: { $1.0 != $1.1 })?.offset {
+            throw RuleFailure("the contents are wrong from byte \(index) on")
+        }
+    }
+
+    /// The names in the folder are these, in any order.
+    func requireNames(_ names: Filename..., in folder: ItemIdentifier? = nil, after what: String) async throws {
+        let found = try await items(in: folder).map(\.filename).sorted()
+        try require(
+            found == names.sorted(), "after \(what) the folder has \(found), not \(names.sorted())")
+    }
+
+    /// The store must answer that there is no such item.
+    func requireGone(_ item: Item) async throws {
+        try await requireError(.noSuchItem, from: "a placeholder of a deleted item") {
+            _ = try await placeholder(item)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import FileProvider
+import Synchronization
+
+/// Which items we are changing at the provider, or have changed since a question to it began: what the
+/// answer says of those may be from before the change, and is not taken.
+final class OwnChanges: Sendable {
+    private struct State {
+        var sequence: UInt64 = 0
+        var inFlight: [ItemIdentifier: Int] = [:]
+        /// When an item was last changed; only for as long as some question is open.
+        var changed: [ItemIdentifier: UInt64] = [:]
+        var questions = 0
+    }
+    private let state = Mutex(State())
+
+    /// A step for this item goes to the provider.
+    func begin(_ identifier: ItemIdentifier?) {
+        guard let identifier else { return }
+        state.withLock { $0.inFlight[identifier, default: 0] += 1 }
+    }
+
+    /// Its outcome is in the catalog.
+    func end(_ identifier: ItemIdentifier?) {
+        guard let identifier else { return }
+        state.withLock { state in
+            state.sequence += 1
+            if state.questions > 0 { state.changed[identifier] = state.sequence }
+            let count = state.inFlight[identifier, default: 1] - 1
+            state.inFlight[identifier] = count == 0 ? nil : count
+        }
+    }
+
+    /// A question to the provider begins.
+    func ask() -> UInt64 {
+        state.withLock { state in
+            state.questions += 1
+            return state.sequence
+        }
+    }
+
+    /// The items that an answer to the question that began at `moment` may be out of date about.
+    func since(_ moment: UInt64) -> Set<ItemIdentifier> {
+        state.withLock { state in
+            Set(state.inFlight.keys).union(state.changed.filter { $0.value > moment }.keys)
+        }
+    }
+
+    /// The answer has been taken.
+    func answered() {
+        state.withLock { state in
+            state.questions -= 1
+            if state.questions == 0 { state.changed = [:] }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import FileProvider
+import ItemCatalog
+import Testing
+
+@Suite struct PendingTests {
+    private let catalog: TestCatalog
+
+    init() throws {
+        catalog = try TestCatalog()
+        try catalog.list([])
+    }
+
+    private func order() throws -> [String] {
+        try catalog.pending().compactMap { ($0.item.local ?? $0.item.base)?.name.string }
+    }
+
+    @Test func parentsComeBeforeWhatIsInThem() throws {
+        let outer = try catalog.create("outer", kind: .folder)
+        let inner = try catalog.create("inner", in: outer.id, kind: .folder)
+        try catalog.create("leaf", in: inner.id)
+        #expect(try order() == ["outer"])
+        try catalog.confirm(outer.id, as: "O")
+        #expect(try order() == ["inner"])
+        #expect(try catalog.pending().first?.parentIdentifier == ItemIdentifier("O"))
+        try catalog.confirm(inner.id, as: "I")
+        #expect(try order() == ["leaf"])
+    }
+
+    @Test func theOldestChangeComesFirst() throws {
+        for name in ["a", "b", "c"] as [Filename] {
+            let inode = try catalog.create(name)
+            try catalog.confirm(inode.id, as: name.string)
+        }
+        for name in ["c", "a", "b"] as [Filename] { try catalog.edit(try catalog.inode(name).id) }
+        #expect(try order() == ["c", "a", "b"])
+        #expect(try catalog.catalog.read { try $0.pending(at: TestCatalog.later, limit: 2) }.count == 2)
+    }
+
+    @Test func aWriterAtWorkIsNotReady() throws {
+        let inode = try catalog.create("a")
+        try catalog.confirm(inode.id, as: "A")
+        try catalog.catalog.write { try $0.beginWriting(inode.id, generation: 1, mark: .modified) }
+        #expect(try catalog.catalog.read { try $0.hasPending() })
+        #expect(try catalog.pending().isEmpty)
+        #expect(try catalog.catalog.read { try $0.nextMoment(after: .now) } == nil)
+        // Nor does "sync now" send half a document.
+        try catalog.catalog.write { try $0.settleNow(retrying: true) }
+        #expect(try catalog.pending().isEmpty)
+        try catalog.catalog.write { try $0.endWriting(inode.id, settle: 0, defaults: catalog.defaults) }
+        #expect(try order() == ["a"])
+    }
+
+    @Test func maybeModifiedIsNotPending() throws {
+        let inode = try catalog.create("a")
+        try catalog.confirm(inode.id, as: "A")
+        try catalog.catalog.write { try $0.beginWriting(inode.id, generation: 1, mark: .maybeModified(.none)) }
+        #expect(try catalog.catalog.read { try $0.hasPending() } == false)
+        #expect(try catalog.catalog.read { try $0.inodesBeingWritten() }.map(\.id) == [inode.id])
+        #expect(
+            failure {
+                try catalog.catalog.write { try $0.beginWriting(inode.id, generation: 2, mark: .modified) }
+            } == .replaced)
+    }
+
+    @Test func theSettleTimeIsKept() throws {
+        let inode = try catalog.create("a")
+        try catalog.confirm(inode.id, as: "A")
+        let before = FileTime.now
+        try catalog.catalog.write {
+            _ = try $0.recordWritten(inode.id, size: 4, modified: .now, mark: nil, settle: 60)
+        }
+        let ready = try catalog.item("a").readyAt
+        #expect(ready >= before.adding(seconds: 60) && ready <= FileTime.now.adding(seconds: 60))
+        #expect(try catalog.catalog.read { try $0.nextMoment(after: .now) } == ready)
+        #expect(try catalog.catalog.read { try $0.pending(at: .now, limit: 9) }.isEmpty)
+        #expect(try catalog.catalog.read { try $0.pending(at: ready, limit: 9) }.count == 1)
+    }
+
+    @Test func aDeletedFolderKnowsWhatTheProviderStillHasInIt() throws {
+        try catalog.list([remote("F", "f", kind: .folder)])
+        let folder = try catalog.inode("f").id
+        try catalog.list([remote("X", "x", in: "F")], in: folder)
+        try catalog.unlink("x", in: folder)
+        _ = try catalog.catalog.write { try $0.removeFolder("f", in: .root, settle: 0) }
+        func state() throws -> PendingItem.RemoteChildren? {
+            try catalog.pending().first { $0.item.identifier == ItemIdentifier("F") }?.remoteChildren
+        }
+        #expect(try state() == .leaving)
+        let x = try catalog.item(identified: "X").orThrow("no tombstone")
+        try catalog.catalog.write { try $0.confirmDeletion(x.id, defaults: catalog.defaults) }
+        #expect(try state() == PendingItem.RemoteChildren.none)
+    }
+
+    @Test func truncationIsRecordedBeforeTheBytes() throws {
+        try catalog.list([remote("A", "a", size: 100)])
+        let inode = try catalog.inode("a").id
+        let record = try catalog.catalog.write {
+            try $0.truncate(inode, to: 10, baseSize: 10, extents: RangeSet(0..<5), mark: nil, settle: 0)
+        }
+        #expect(record.size == 10 && record.baseSize == 10)
+        #expect(try catalog.inode("a").extents == RangeSet(0..<5))
+        #expect(try catalog.pendingNames() == ["a"])
+    }
+
+    @Test func aWriteTakesSetIdBitsAway() throws {
+        let inode = try catalog.create("a")
+        _ = try catalog.catalog.write {
+            try $0.setAttributes(inode.id, to: AttributeChange(mode: 0o6755), settle: 0)
+        }
+        _ = try catalog.catalog.write {
+            try $0.truncate(inode.id, to: 0, baseSize: 0, extents: nil, mark: nil, settle: 0)
+        }
+        #expect(try catalog.inode("a").mode == 0o755)
+    }
+
+    @Test func extentsComeBackAsTheyWent() throws {
+        try catalog.list([remote("A", "a", size: .max)])
+        let inode = try catalog.inode("a").id
+        var many = RangeSet<Int64>()
+        for number: Int64 in 0..<500 { many.insert(contentsOf: number * 1_000..<number * 1_001 + 1) }
+        let far: Int64 = 1 << 40
+        var scattered = RangeSet<Int64>(0..<255)
+        scattered.insert(contentsOf: 256..<65_535)
+        scattered.insert(contentsOf: far..<far + 1)
+        let sets: [RangeSet<Int64>?] = [
+            nil, RangeSet(), RangeSet(0..<1), RangeSet(0..<Int64.max), RangeSet(Int64.max - 1..<Int64.max),
+            scattered, many,
+        ]
+        for extents in sets {
+            try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: extents) }
+            #expect(try catalog.inode("a").extents == extents)
+        }
+    }
+
+    @Test func theBytesThatAreHereAreCounted() throws {
+        try catalog.list([remote("A", "a", size: 100)])
+        let inode = try catalog.inode("a").id
+        #expect(try catalog.inode("a").bytesPresent == 0)
+        try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: RangeSet([0..<10, 50..<60])) }
+        #expect(try catalog.inode("a").bytesPresent == 20)
+        try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: nil) }
+        #expect(try catalog.inode("a").bytesPresent == 100)
+        // Grown past what the provider has: the new bytes are here.
+        _ = try catalog.catalog.write {
+            try $0.truncate(inode, to: 130, baseSize: 100, extents: RangeSet(0..<10), mark: nil, settle: 0)
+        }
+        #expect(try catalog.inode("a").bytesPresent == 40)
+    }
+}

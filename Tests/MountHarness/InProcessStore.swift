@@ -1,0 +1,74 @@
+import ContentStore
+package import FileProvider
+import Foundation
+package import ItemCatalog
+import Logging
+package import SyncEngine
+package import Volume
+
+/// A volume with catalog, content store and engine in this process, over any provider.
+package final class InProcessStore: Sendable {
+    package let volume: Volume
+    package let kernel = FakeKernel()
+    package let backing: FakeBacking
+    package let catalog: Catalog
+    package let directory: String
+    package var files: VolumeFileSystem { VolumeFileSystem(volume: volume, backing: backing) }
+
+    /// - Parameter directory: is used again for what a restart finds; nil: a new one.
+    package init(
+        provider: any FileProviderExtension, directory: String, times: SyncTimes = .quick, passthrough: Bool = false
+    ) throws {
+        self.directory = directory
+        backing = FakeBacking(isAllowed: passthrough)
+        catalog = try Catalog(
+            path: directory + "/catalog.sqlite", domain: "memory:test", owner: (geteuid(), getegid()))
+        var logger = Logger(label: "in process") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        let context = SyncContext(
+            provider: provider, catalog: catalog, store: try ContentStore(directory: directory + "/content"), times: times,
+            defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
+        volume = Volume(engine: SyncEngine(context: context), kernel: kernel, backing: backing)
+        try volume.recover()
+        volume.engine.start()
+    }
+
+    package func stop() async {
+        await volume.engine.stop()
+        catalog.close()
+    }
+
+    /// What `hydrant sync` does; what is still pending then.
+    package func sync(limit: Double = 20) throws -> [ItemRecord] {
+        try blocking { [volume] in try await volume.engine.sync(timeout: limit) }
+    }
+}
+
+extension SyncTimes {
+    /// Nothing takes long in tests.
+    package static var quick: SyncTimes {
+        var times = SyncTimes()
+        times.settle = 0.05
+        times.settleAfterSync = 0.1
+        times.firstRetry = 0.05
+        times.longestRetry = 0.2
+        return times
+    }
+}
+
+/// Runs async code from a scenario's thread (never from the cooperative pool) and waits for it.
+package func blocking<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
+    let done = DispatchSemaphore(value: 0)
+    let box = ResultBox<T>()
+    Task {
+        do { box.result = .success(try await body()) } catch { box.result = .failure(error) }
+        done.signal()
+    }
+    done.wait()
+    return try box.result!.get()
+}
+
+/// Written before the semaphore is signalled, read after it was waited for.
+private final class ResultBox<T: Sendable>: @unchecked Sendable {
+    var result: Result<T, any Error>?
+}

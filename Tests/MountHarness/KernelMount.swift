@@ -1,0 +1,45 @@
+import Foundation
+
+/// A mount as the kernel's table has it. Never looks at the mount point itself, which may hang.
+struct KernelMount: Sendable, Equatable {
+    var mountPoint: String
+    /// Of the file system's device number: names its FUSE connection.
+    var minor: Int
+    var fileSystem: String
+
+    static func all() -> [KernelMount] {
+        guard let text = try? String(contentsOf: URL(filePath: "/proc/self/mountinfo", directoryHint: .notDirectory), encoding: .utf8)
+        else { return [] }
+        return text.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard let dash = fields.firstIndex(of: "-"), fields.count > dash + 1,
+                let minor = fields[2].split(separator: ":").last.flatMap({ Int($0) })
+            else { return nil }
+            return KernelMount(mountPoint: String(fields[4]), minor: minor, fileSystem: String(fields[dash + 1]))
+        }
+    }
+
+    static func below(_ folder: String) -> [KernelMount] {
+        all().filter { $0.mountPoint == folder || $0.mountPoint.hasPrefix(folder + "/") }
+    }
+
+    /// Every request of the file system fails from now on, those that hang too.
+    private func abort() {
+        guard fileSystem.hasPrefix("fuse") else { return }
+        let folder = "/sys/fs/fuse/connections"
+        let file = "\(folder)/\(minor)/abort"
+        if access(file, F_OK) != 0 { _ = mount("fusectl", folder, "fusectl", 0, nil) }
+        let descriptor = open(file, O_WRONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        _ = write(descriptor, "1", 1)
+        close(descriptor)
+    }
+
+    /// Takes down everything that is mounted in a folder, whatever state it is in.
+    static func forceDown(below folder: String) {
+        for mount in below(folder).reversed() {
+            mount.abort()
+            umount2(mount.mountPoint, Int32(MNT_DETACH))
+        }
+    }
+}

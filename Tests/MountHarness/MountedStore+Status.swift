@@ -1,0 +1,17 @@
+package import ControlAPI
+import Foundation
+
+extension MountedStore {
+    /// What `hydrant status --json` says of paths in the mount.
+    package func statuses(_ paths: [String]) throws -> [ItemStatus] {
+        let result = try hydrant(["status", "--json"] + paths.map { $0.isEmpty ? mountPoint : mountPoint + "/" + $0 })
+        guard result.succeeded else { throw HarnessError("status: \(result)") }
+        return try JSONDecoder().decode([ItemStatus].self, from: Data(result.stdout.utf8))
+    }
+
+    package func status(_ path: String) throws -> ItemStatus {
+        let all = try statuses([path])
+        guard all.count == 1, let only = all.first else { throw HarnessError("status \(path): \(all.count) objects") }
+        return only
+    }
+}

@@ -1,0 +1,166 @@
+import Foundation
+import Synchronization
+
+/// How a store is mounted for a scenario.
+package struct MountOptions: Sendable {
+    package var passthrough = true
+    /// Seconds from the last writable close to the upload. Long ones keep a change pending until sync.
+    package var settle = 0.1
+    package var settleAfterSync = 0.2
+    package var readTimeout = 30.0
+    package var environment: [String: String] = [:]
+    package var arguments: [String] = []
+    /// Seconds for the whole scenario.
+    package var limit = 40.0
+    /// No other scenario runs meanwhile: for those that measure time.
+    package var isAlone = false
+    package init() {}
+
+    /// With some of it changed.
+    package static func with(_ change: (inout MountOptions) -> Void) -> MountOptions {
+        var options = MountOptions()
+        change(&options)
+        return options
+    }
+    package static var cached: MountOptions { .with { $0.passthrough = false } }
+    /// Changes stay pending until `hydrant sync`.
+    package static var lateUploads: MountOptions {
+        .with {
+            $0.settle = 3_600
+            $0.settleAfterSync = 3_600
+        }
+    }
+}
+
+/// A directory of documents, mounted by the real command with a daemon of its own. Everything here blocks;
+/// call it from a scenario's thread only.
+package final class MountedStore: Sendable {
+    package let sandbox: Sandbox
+    package let options: MountOptions
+    package var store: String { sandbox.store }
+    package var mountPoint: String { sandbox.mountPoint }
+    package var scratch: String { sandbox.scratch }
+    private let logStart = Mutex(0)
+
+    package init(_ sandbox: Sandbox, _ options: MountOptions) {
+        self.sandbox = sandbox
+        self.options = options
+    }
+
+    var environment: [String: String] {
+        var all = options.environment
+        all["HYDRANT_SETTLE"] = all["HYDRANT_SETTLE"] ?? "\(options.settle)"
+        all["HYDRANT_SETTLE_AFTER_SYNC"] = all["HYDRANT_SETTLE_AFTER_SYNC"] ?? "\(options.settleAfterSync)"
+        all["HYDRANT_READ_TIMEOUT"] = all["HYDRANT_READ_TIMEOUT"] ?? "\(options.readTimeout)"
+        if !options.passthrough { all["HYDRANT_PASSTHROUGH"] = "0" }
+        return all
+    }
+
+    // MARK: Mounting
+
+    /// The command line that mounts the store; `arguments` are added.
+    package func mountCommand(_ arguments: [String] = []) -> [String] {
+        ["mount", "dir:\(store)", mountPoint, "--state-dir", sandbox.state, "--log-level", "debug"]
+            + options.arguments + arguments
+    }
+
+    package func mount() throws {
+        let result = try hydrant(mountCommand())
+        guard result.succeeded else { throw HarnessError("cannot mount: \(result)") }
+        sandbox.note(daemon: try daemonPID())
+    }
+
+    package func daemonPID() throws -> Int32 {
+        let text = try String(contentsOf: URL(filePath: sandbox.state + "/lock", directoryHint: .notDirectory), encoding: .utf8)
+        guard let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)), pid > 1 else {
+            throw HarnessError("no process id in the lock file: “\(text)”")
+        }
+        return pid
+    }
+
+    /// SIGKILL, and waits until the process is gone. The mount point stays, dead.
+    package func kill9() throws {
+        let pid = try daemonPID()
+        guard kill(pid, SIGKILL) == 0 else { throw HarnessError("kill \(pid): \(String(cString: strerror(errno)))") }
+        try waitUntil(10, "the daemon is gone") { !Self.isAlive(pid) }
+    }
+
+    /// A process that has ended but was not collected yet is gone as well.
+    package static func isAlive(_ pid: Int32) -> Bool {
+        guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return false }
+        let text = String(decoding: data, as: UTF8.self)
+        guard let end = text.range(of: ") ", options: .backwards) else { return true }
+        return !"ZX".contains(text[end.upperBound])
+    }
+
+    package func unmount() throws {
+        let result = try hydrant(["unmount", mountPoint])
+        guard result.succeeded else { throw HarnessError("cannot unmount: \(result)") }
+    }
+
+    package func remount() throws {
+        if isMounted, try Self.isAlive(daemonPID()) { try unmount() }
+        try mount()
+    }
+
+    /// Whether the kernel has anything mounted there.
+    package var isMounted: Bool { !KernelMount.below(mountPoint).isEmpty }
+
+    // MARK: Commands
+
+    package func hydrant(_ arguments: [String], limit: Double = 20) throws -> ChildResult {
+        try sandbox.run([Sandbox.executable] + arguments, environment: environment, limit: limit)
+    }
+
+    /// Runs a script in the mount; `$STORE`, `$MOUNT`, `$SCRATCH` and `$HYDRANT` are set. It stops at the first error.
+    package func shell(_ script: String, limit: Double = 20) throws -> ChildResult {
+        try start(script).wait(limit: limit)
+    }
+
+    /// As ``shell(_:limit:)``, but does not wait for it.
+    package func start(_ script: String) throws -> ChildProcess {
+        try sandbox.spawn(
+            ["bash", "-c", "set -e -o pipefail; cd \"$MOUNT\"\n" + script], environment: environment)
+    }
+
+    /// As ``shell(_:limit:)``; throws unless it succeeds. Returns what it printed.
+    @discardableResult
+    package func run(_ script: String, limit: Double = 20) throws -> String {
+        let result = try shell(script, limit: limit)
+        guard result.succeeded else { throw HarnessError("“\(script)”: \(result)") }
+        return result.stdout
+    }
+
+    /// `hydrant sync`; throws when anything stays pending.
+    package func sync(limit: Double = 20) throws {
+        let result = try hydrant(["sync", mountPoint, "--timeout", "\(limit)"], limit: limit + 5)
+        guard result.succeeded else { throw HarnessError("sync: \(result)\n\(logTail)") }
+    }
+
+    /// Nil when store and mount are the same, byte for byte; else what differs.
+    package func difference() throws -> String? {
+        let result = try shell("diff -r --no-dereference \"$STORE\" \"$MOUNT\"", limit: 30)
+        return result.succeeded ? nil : result.stdout + result.stderr
+    }
+
+    // MARK: The log
+
+    /// The provider's hooks that were called since the mount or ``forgetCalls()``.
+    package func hookCalls() -> [LoggedCall] {
+        Array(LoggedCall.all(inLog: sandbox.log).dropFirst(logStart.withLock { $0 }))
+    }
+
+    package func forgetCalls() {
+        let count = LoggedCall.all(inLog: sandbox.log).count
+        logStart.withLock { $0 = count }
+    }
+
+    package var logTail: String {
+        let data = FileManager.default.contents(atPath: sandbox.log) ?? Data()
+        return String(decoding: data.suffix(4_000), as: UTF8.self)
+    }
+}
+
+extension MountOptions: CustomStringConvertible {
+    package var description: String { passthrough ? "passthrough" : "without passthrough" }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Synchronization
+
+/// The directories of one scenario, and the processes that it started. Paths are short: a socket's path has
+/// 108 bytes at most.
+package final class Sandbox: Sendable {
+    package let path: String
+    package var store: String { path + "/store" }
+    package var mountPoint: String { path + "/mnt" }
+    package var state: String { path + "/state" }
+    package var runtime: String { path + "/run" }
+    /// For whatever the test wants to put somewhere.
+    package var scratch: String { path + "/tmp" }
+    package var log: String { path + "/log/hydrant/hydrant.log" }
+
+    private struct State {
+        var children: [ChildProcess] = []
+        var count = 0
+        /// Daemons that were seen, to be killed at the end.
+        var daemons: Set<pid_t> = []
+        var isOver = false
+    }
+    private let record = Mutex(State())
+
+    package init() throws {
+        var template = Array("/tmp/hyt-XXXXXX".utf8CString)
+        guard let made = mkdtemp(&template) else { throw HarnessError("mkdtemp: \(String(cString: strerror(errno)))") }
+        path = String(cString: made)
+        for folder in ["store", "mnt", "run", "tmp", "log", "data", "home", "out"] {
+            guard mkdir(path + "/" + folder, 0o700) == 0 else { throw HarnessError("mkdir: \(String(cString: strerror(errno)))") }
+        }
+    }
+
+    /// What children get: nothing of the user's own mounts or settings.
+    package func environment(_ extra: [String: String]) -> [String: String] {
+        var all = ProcessInfo.processInfo.environment.filter {
+            !$0.key.hasPrefix("HYDRANT_") && !$0.key.hasPrefix("XDG_") && !$0.key.hasPrefix("GIT_")
+        }
+        all["XDG_RUNTIME_DIR"] = runtime
+        all["XDG_STATE_HOME"] = path + "/log"
+        all["XDG_DATA_HOME"] = path + "/data"
+        all["HOME"] = path + "/home"
+        all["LC_ALL"] = "C.UTF-8"
+        all["TZ"] = "UTC"
+        all["STORE"] = store
+        all["MOUNT"] = mountPoint
+        all["SCRATCH"] = scratch
+        all["HYDRANT"] = Self.executable
+        all["GIT_CONFIG_GLOBAL"] = path + "/home/.gitconfig"
+        all["GIT_CONFIG_NOSYSTEM"] = "1"
+        all["PYTHONDONTWRITEBYTECODE"] = "1"
+        return all.merging(extra) { $1 }
+    }
+
+    /// The command under test: built into the same directory as the running tests.
+    package static let executable: String = {
+        if let named = ProcessInfo.processInfo.environment["HYDRANT_EXECUTABLE"] { return named }
+        var buffer = [CChar](repeating: 0, count: 4_096)
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        let own = String(decoding: buffer.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return own.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" } + "/hydrant"
+    }()
+
+    package func spawn(_ arguments: [String], environment extra: [String: String] = [:]) throws -> ChildProcess {
+        let number = try record.withLock { record in
+            if record.isOver { throw HarnessError("the time is up") }
+            record.count += 1
+            return record.count
+        }
+        let child = try ChildProcess(
+            arguments, environment: environment(extra), output: "\(path)/out/\(number)")
+        record.withLock { $0.children.append(child) }
+        return child
+    }
+
+    package func run(_ arguments: [String], environment extra: [String: String] = [:], limit: Double) throws -> ChildResult {
+        try spawn(arguments, environment: extra).wait(limit: limit)
+    }
+
+    func note(daemon pid: pid_t) { record.withLock { _ = $0.daemons.insert(pid) } }
+
+    // MARK: The end
+
+    /// Kills everything, and takes every mount down. Unblocks whoever hangs in one.
+    package func forceDown() {
+        let (children, daemons) = record.withLock { record in
+            record.isOver = true
+            return (record.children, record.daemons)
+        }
+        for pid in daemons.union(lockHolders()) where isDaemon(pid) {
+            kill(pid, SIGKILL)
+        }
+        for child in children where child.isRunning { child.destroy() }
+        KernelMount.forceDown(below: path)
+    }
+
+    /// The daemons that the state directories here name.
+    private func lockHolders() -> Set<pid_t> {
+        let folders = [state] + ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).map { "\(path)/\($0)" }
+        return Set(
+            folders.compactMap { folder in
+                FileManager.default.contents(atPath: folder + "/lock").flatMap {
+                    pid_t(String(decoding: $0, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+                }
+            })
+    }
+
+    /// Process ids are used again: only what was started for this scenario is killed.
+    private func isDaemon(_ pid: pid_t) -> Bool {
+        guard let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") else { return false }
+        return environment.range(of: Data("XDG_RUNTIME_DIR=\(runtime)".utf8)) != nil
+    }
+
+    /// Leaves nothing behind.
+    package func remove() throws {
+        forceDown()
+        let left = KernelMount.below(path)
+        guard left.isEmpty else { throw HarnessError("still mounted: \(left.map(\.mountPoint))") }
+        try FileManager.default.removeItem(atPath: path)
+    }
+}

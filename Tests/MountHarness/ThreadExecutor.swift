@@ -1,0 +1,50 @@
+import Foundation
+import Synchronization
+
+/// A thread of its own for a task that blocks: scenarios touch the mount with plain system calls, which must
+/// never happen on the cooperative pool (one thread a core).
+package final class ThreadExecutor: TaskExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isOver = false
+    }
+    private let state = Mutex(State())
+    private let arrived = DispatchSemaphore(value: 0)
+    package static let threadName = "scenario"
+
+    package init() {
+        let thread = Thread { [self] in work() }
+        thread.name = Self.threadName
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        state.withLock { $0.jobs.append(job) }
+        arrived.signal()
+    }
+
+    /// The thread ends when what was enqueued has run.
+    package func finish() {
+        state.withLock { $0.isOver = true }
+        arrived.signal()
+    }
+
+    private func work() {
+        while true {
+            arrived.wait()
+            let (job, isOver) = state.withLock { state in
+                (state.jobs.isEmpty ? nil : state.jobs.removeFirst(), state.isOver)
+            }
+            if let job { job.runSynchronously(on: asUnownedTaskExecutor()) } else if isOver { return }
+        }
+    }
+}
+
+/// Runs `body` on a thread of its own; task-local values (which test this is) are there.
+package func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    let executor = ThreadExecutor()
+    defer { executor.finish() }
+    return try await Task(executorPreference: executor) { try body() }.value
+}

@@ -1,0 +1,16 @@
+import Foundation
+
+/// Asks again until the answer is yes.
+package func waitUntil(_ limit: Double, _ what: String, _ condition: () throws -> Bool) throws {
+    let deadline = ContinuousClock.now + .seconds(limit)
+    while try !condition() {
+        if ContinuousClock.now > deadline { throw HarnessError("not within \(limit) s: \(what)") }
+        usleep(5_000)
+    }
+}
+
+/// How long something takes, in seconds.
+package func elapsed(_ body: () throws -> Void) rethrows -> Double {
+    let duration = try ContinuousClock().measure(body)
+    return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+}

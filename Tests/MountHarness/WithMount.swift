@@ -1,0 +1,42 @@
+import Foundation
+
+/// Mounts a store for one scenario, and leaves nothing behind whatever happens.
+///
+/// The body runs on a thread of its own and may block. When it takes longer than `options.limit` the daemon
+/// is killed and the mount taken down by force, which ends every hang; the test fails and the run goes on.
+///
+/// - Parameters:
+///   - seed: fills the store, whose path it gets, before it is mounted.
+package func withMount(
+    _ options: MountOptions = MountOptions(), seed: @escaping @Sendable (String) throws -> Void = { _ in },
+    _ body: @escaping @Sendable (MountedStore) throws -> Void
+) async throws {
+    try await withSandbox(options) { store in
+        try seed(store.store)
+        try store.mount()
+        try body(store)
+    }
+}
+
+/// As ``withMount(_:seed:_:)``, without mounting anything.
+package func withSandbox(
+    _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore) throws -> Void
+) async throws {
+    let weight = options.isAlone ? MountSlots.shared.count : 1
+    await MountSlots.shared.take(weight)
+    defer { MountSlots.shared.give(weight) }
+    try await onThread {
+        let sandbox = try Sandbox()
+        let store = MountedStore(sandbox, options)
+        let watchdog = Watchdog(limit: options.limit) { sandbox.forceDown() }
+        let result = Result { try body(store) }
+        let log = store.logTail
+        watchdog.end()
+        let cleaned = Result { try sandbox.remove() }
+        if watchdog.hasFired {
+            throw HarnessError("the scenario took longer than \(options.limit) s and was ended by force; log:\n\(log)")
+        }
+        do { try result.get() } catch { throw HarnessError("\(error)\nlog:\n\(log)") }
+        try cleaned.get()
+    }
+}

@@ -1,0 +1,111 @@
+import FileProvider
+import FileProviderTesting
+import Foundation
+import ItemCatalog
+import Testing
+import Volume
+
+/// Cached and passthrough exclude each other for one node (EIO in the kernel, design.md).
+@Suite struct OpenModeTests {
+    private func backing(_ opened: Opened) -> Int32? {
+        if case .passthrough(let id) = opened.mode { id } else { nil }
+    }
+
+    @Test func aPlaceholderIsOpenedCachedAndStaysSoWhileOpen() async throws {
+        let test = try TestVolume(passthrough: true)
+        try test.remote.put("a", "text")
+        let first = try await test.open("a")
+        #expect(first.mode == .cached)
+        #expect(first.isReadOnly)
+        #expect(try await test.read(first.handle) == Array("text".utf8))
+        // Complete by now, but open through the page cache.
+        let second = try await test.open("a", O_RDWR)
+        #expect(second.mode == .cached)
+        #expect(!second.isReadOnly)
+        test.volume.close(first.handle)
+        #expect(try await test.open("a").mode == .cached)
+        #expect(test.backing.registrations == 0)
+    }
+
+    @Test func aDownloadedDocumentIsPassedThroughWithOneBackingID() async throws {
+        let test = try TestVolume(passthrough: true)
+        try test.remote.put("a", "text")
+        #expect(try await test.contents("a") == "text")
+        let first = try await test.open("a")
+        let id = try #require(backing(first))
+        let second = try await test.open("a", O_RDWR)
+        #expect(backing(second) == id)
+        #expect(test.backing.registrations == 1)
+        test.volume.close(first.handle)
+        #expect(test.backing.registered.keys.contains(id))
+        let third = try await test.open("a")
+        #expect(backing(third) == id)
+        try test.close(second.handle)
+        test.volume.close(third.handle)
+        #expect(test.backing.registered.isEmpty)
+        // Once all are closed the choice is free again.
+        let later = try await test.open("a")
+        #expect(backing(later) != nil && backing(later) != id)
+        test.volume.close(later.handle)
+        #expect(test.backing.registered.isEmpty)
+    }
+
+    @Test func withoutTheRightToItEverythingIsCached() async throws {
+        let test = try TestVolume(passthrough: false)
+        try test.remote.put("a", "text")
+        #expect(try await test.contents("a") == "text")
+        #expect(try await test.open("a").mode == .cached)
+        #expect(try await test.create("b").1.mode == .cached)
+    }
+
+    @Test func aNewDocumentIsPassedThroughFromTheStart() async throws {
+        let test = try TestVolume(passthrough: true)
+        let (lookup, opened) = try await test.create("a")
+        let id = try #require(backing(opened))
+        let descriptor = try #require(test.backing.registered[id])
+        // The kernel writes without us.
+        #expect(pwrite(descriptor, "hello", 5, 0) == 5)
+        let seen = try test.volume.attributes(of: lookup.node)
+        #expect(seen.record.size == 5)
+        #expect(!seen.isStable)
+        try test.volume.flush(opened.handle)
+        #expect(try test.durably { try $0.child(of: .root, named: "a") }?.size == 5)
+        test.volume.close(opened.handle)
+        #expect(try test.volume.attributes(of: lookup.node).isStable)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("hello".utf8))
+    }
+
+    @Test func aPassthroughWriteIsPendingBeforeCloseReturns() async throws {
+        let test = try TestVolume(passthrough: true, settle: 60)
+        try test.remote.put("a", "old text")
+        #expect(try await test.contents("a") == "old text")
+        let opened = try await test.open("a", O_RDWR)
+        #expect(try test.pendingNames() == [])
+        // Durably so before the first byte.
+        let marked = try test.durably { try $0.inodesBeingWritten() }
+        #expect(marked.count == 1)
+        let descriptor = try #require(test.backing.registered.values.first)
+        #expect(pwrite(descriptor, "NEW", 3, 0) == 3)
+        try test.volume.flush(opened.handle)
+        #expect(try test.durably { try $0.allPending(limit: 9) }.count == 1)
+        test.volume.close(opened.handle)
+        #expect(try test.durably { try $0.inodesBeingWritten() }.isEmpty)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("NEW text".utf8))
+    }
+
+    @Test func aPassthroughOpenThatWritesNothingChangesNothing() async throws {
+        let test = try TestVolume(passthrough: true)
+        try test.remote.put("a", "text", modified: FileTime(seconds: 5_000, nanoseconds: 7))
+        #expect(try await test.contents("a") == "text")
+        let opened = try await test.open("a", O_RDWR)
+        #expect(backing(opened) != nil)
+        #expect(try await test.read(opened.handle) == Array("text".utf8))
+        try test.close(opened.handle)
+        #expect(try test.pendingNames() == [])
+        #expect(try test.durably { try $0.inodesBeingWritten() }.isEmpty)
+        let attributes = try await test.lookUp("a").attributes
+        #expect(attributes.record.modified == FileTime(seconds: 5_000, nanoseconds: 7))
+    }
+}

@@ -1,0 +1,164 @@
+import ContentStore
+import FileProvider
+import FileProviderTesting
+import Foundation
+import ItemCatalog
+import SyncEngine
+import Testing
+import Volume
+
+/// What the next daemon makes of what a killed one left.
+@Suite struct RecoveryTests {
+    private let test: TestVolume
+
+    init() throws { test = try TestVolume(settle: 60) }
+
+    @Test func aWriterThatNeverClosedIsPendingWithItsBytes() async throws {
+        try test.remote.put("old", "before")
+        let edited = try await test.open("old", O_RDWR)
+        _ = try await test.read(edited.handle)
+        try test.write(edited.handle, "after!")
+        let (_, created) = try await test.create("new")
+        try test.write(created.handle, "fresh")
+
+        let next = try await test.killed()
+        #expect(try next.pendingNames() == ["new", "old"])
+        #expect(try next.catalog.read { try $0.inodesBeingWritten() }.isEmpty)
+        #expect(try await next.contents("old") == "after!")
+        #expect(try await next.contents("new") == "fresh")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("old") == Array("after!".utf8))
+        #expect(next.remote.read("new") == Array("fresh".utf8))
+    }
+
+    @Test func whatWasClosedSurvives() async throws {
+        try await test.save("a", "kept")
+        let next = try await test.killed()
+        #expect(try next.pendingNames() == ["a"])
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("kept".utf8))
+    }
+
+    @Test func aWriterThatWroteNothingLeavesNothing() async throws {
+        let date = FileTime(seconds: 5_000)
+        try test.remote.put("a", "text", modified: date)
+        #expect(try await test.contents("a") == "text")
+        _ = try await test.open("a", O_RDWR)
+        let next = try await test.killed()
+        #expect(try next.pendingNames() == [])
+        #expect(try next.catalog.read { try $0.inodesBeingWritten() }.isEmpty)
+        #expect(try await next.lookUp("a").attributes.record.modified == date)
+    }
+
+    /// Only a download wrote to the file.
+    @Test func aDownloadUnderAWriterIsNoChange() async throws {
+        let date = FileTime(seconds: 5_000)
+        try test.remote.put("a", "text", modified: date)
+        let opened = try await test.open("a", O_RDWR)
+        #expect(try await test.read(opened.handle) == Array("text".utf8))
+        let next = try await test.killed()
+        #expect(try next.pendingNames() == [])
+        #expect(try await next.lookUp("a").attributes.record.modified == date)
+    }
+
+    @Test func aPassthroughWriteIsFoundByItsStamp() async throws {
+        let passing = try TestVolume(passthrough: true, settle: 60)
+        try passing.remote.put("a", "text")
+        #expect(try await passing.contents("a") == "text")
+        _ = try await passing.open("a", O_RDWR)
+        let descriptor = try #require(passing.backing.registered.values.first)
+        #expect(pwrite(descriptor, "TEXT", 4, 0) == 4)
+        let next = try await passing.killed()
+        #expect(try next.pendingNames() == ["a"])
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("TEXT".utf8))
+    }
+
+    @Test func aPartialWriteIntoAPlaceholderIsNotOverwrittenByTheDownload() async throws {
+        let text = String(repeating: "x", count: 20_000)
+        try test.remote.put("a", text)
+        let opened = try await test.open("a", O_WRONLY)
+        try test.write(opened.handle, "MINE", at: 10_000)
+        let next = try await test.killed()
+        #expect(try next.pendingNames() == ["a"])
+        #expect(try await next.sync().isEmpty)
+        var expected = Array(text.utf8)
+        expected.replaceSubrange(10_000..<10_004, with: Array("MINE".utf8))
+        #expect(next.remote.read("a") == expected)
+    }
+
+    @Test func anUnlinkedOpenFileIsReclaimed() async throws {
+        let lookup = try await test.save("a", "text")
+        _ = try await test.open("a")
+        try await test.answer { try test.volume.unlink("a", in: .root) }
+        let inode = lookup.attributes.record.id
+        #expect(test.store.status(GenerationID(inode: inode.rawValue, number: 1)) != nil)
+        let next = try await test.killed()
+        #expect(try next.catalog.read { try $0.inodeIfPresent(inode) } == nil)
+        #expect(next.store.status(GenerationID(inode: inode.rawValue, number: 1)) == nil)
+    }
+
+    @Test func bytesThatNoCatalogKnowsStay() async throws {
+        try await test.save("a", "text")
+        let folder = test.directory + "/content/storage/ff"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let unknown = folder + "/767.1"
+        try Data("somebody's work".utf8).write(to: URL(filePath: unknown, directoryHint: .notDirectory))
+        _ = try await test.killed()
+        #expect(FileManager.default.fileExists(atPath: unknown))
+    }
+
+    @Test func aDownloadIsNotRepeated() async throws {
+        try test.remote.put("a", "text")
+        #expect(try await test.contents("a") == "text")
+        // The catalog learns of a download when its stream ends.
+        #expect(
+            try await eventually { try test.durably { try $0.child(of: .root, named: "a") }?.extents == nil })
+        let next = try await test.killed()
+        test.remote.forgetCalls()
+        #expect(try await next.contents("a") == "text")
+        #expect(test.remote.calls(of: .startProvidingItem).isEmpty)
+    }
+
+    @Test func lostBytesOfAnUnmodifiedDocumentComeAgain() async throws {
+        try test.remote.put("a", "text")
+        #expect(try await test.contents("a") == "text")
+        #expect(
+            try await eventually { try test.durably { try $0.child(of: .root, named: "a") }?.extents == nil })
+        let lookup = try await test.lookUp("a")
+        try FileManager.default.removeItem(atPath: file(lookup))
+        let next = try await test.killed()
+        let node = try await next.lookUp("a").node
+        #expect(await errnoOf { _ = try next.volume.open(node, flags: O_RDONLY) } == ESTALE)
+        #expect(try await next.contents("a") == "text")
+    }
+
+    @Test func lostBytesOfAModifiedDocumentAreAnErrorNotZeros() async throws {
+        let lookup = try await test.save("a", "work")
+        try FileManager.default.removeItem(atPath: file(lookup))
+        let next = try await test.killed()
+        let node = try await next.lookUp("a").node
+        #expect(await errnoOf { _ = try next.volume.open(node, flags: O_RDONLY) } == EIO)
+        #expect(try next.pendingNames() == ["a"])
+    }
+
+    /// Nor are zeros uploaded in their place.
+    @Test func lostBytesOfAModifiedDocumentAreNeverUploaded() async throws {
+        try test.remote.put("a", "precious")
+        let opened = try await test.open("a", O_RDWR)
+        _ = try await test.read(opened.handle)
+        try test.write(opened.handle, "PRECIOUS")
+        try test.close(opened.handle)
+        try FileManager.default.removeItem(atPath: file(try await test.lookUp("a")))
+        let next = try await test.killed()
+        next.engine.start()
+        _ = try await next.engine.sync(timeout: 1)
+        #expect(next.remote.read("a") == Array("precious".utf8))
+    }
+
+    private func file(_ lookup: Lookup) -> String {
+        let inode = lookup.attributes.record.id.rawValue
+        let shard = inode < 16 ? "0" + String(inode, radix: 16) : String(inode & 0xff, radix: 16)
+        return "\(test.directory)/content/storage/\(shard)/\(inode).\(lookup.attributes.record.generation)"
+    }
+}

@@ -1,0 +1,212 @@
+import ContentStore
+import FileProvider
+import FileProviderTesting
+import Foundation
+import ItemCatalog
+import Logging
+import SyncEngine
+import Synchronization
+import Volume
+
+/// Keeps what the kernel would be told to forget.
+final class RecordingKernel: KernelNotifying {
+    enum Event: Equatable {
+        case entry(NodeID, Filename)
+        case attributes(NodeID)
+        case contents(NodeID)
+    }
+    private let recorded = Mutex<[Event]>([])
+    var events: [Event] { recorded.withLock { $0 } }
+    func forgetEvents() { recorded.withLock { $0 = [] } }
+
+    func invalidateEntry(in folder: NodeID, name: Filename) { recorded.withLock { $0.append(.entry(folder, name)) } }
+    func invalidateAttributes(of node: NodeID) { recorded.withLock { $0.append(.attributes(node)) } }
+    func invalidateContents(of node: NodeID) { recorded.withLock { $0.append(.contents(node)) } }
+}
+
+/// Gives out backing ids, and keeps account of them.
+final class RecordingBacking: BackingRegistering {
+    private struct State {
+        var isAllowed: Bool
+        var next: Int32 = 100
+        var descriptors: [Int32: Int32] = [:]
+        var registrations = 0
+    }
+    private let state: Mutex<State>
+    init(isAllowed: Bool) { state = Mutex(State(isAllowed: isAllowed)) }
+
+    /// Backing ids that are registered now, with their descriptors.
+    var registered: [Int32: Int32] { state.withLock { $0.descriptors } }
+    var registrations: Int { state.withLock { $0.registrations } }
+
+    func register(_ descriptor: Int32) -> Int32? {
+        state.withLock { state in
+            guard state.isAllowed else { return nil }
+            state.next += 1
+            state.registrations += 1
+            state.descriptors[state.next] = descriptor
+            return state.next
+        }
+    }
+
+    func unregister(_ backing: Int32) { state.withLock { _ = $0.descriptors.removeValue(forKey: backing) } }
+}
+
+/// A volume over a store in memory, without a kernel.
+final class TestVolume: Sendable {
+    typealias Provider = FaultInjectingProvider<InMemoryProvider>
+    let directory: String
+    let provider: Provider
+    let kernel = RecordingKernel()
+    let backing: RecordingBacking
+    let catalog: Catalog
+    let store: ContentStore
+    let engine: SyncEngine
+    let volume: Volume
+
+    var remote: InMemoryProvider { provider.base }
+
+    init(
+        passthrough: Bool = false, settle: Double = 0, directory: String? = nil, provider: Provider? = nil
+    ) throws {
+        self.directory = directory ?? NSTemporaryDirectory() + "volume-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
+        self.provider = provider ?? Provider(InMemoryProvider(pieceSize: 4_096))
+        backing = RecordingBacking(isAllowed: passthrough)
+        catalog = try Catalog(path: self.directory + "/catalog", domain: "test:", owner: (1_000, 1_000))
+        store = try ContentStore(directory: self.directory + "/content")
+        var times = SyncTimes()
+        times.settle = settle
+        times.settleAfterSync = 30
+        times.firstRetry = 0.05
+        times.readTimeout = 5
+        let context = SyncContext(
+            provider: self.provider, catalog: catalog, store: store, times: times,
+            defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        engine = SyncEngine(context: context)
+        volume = Volume(engine: engine, kernel: kernel, backing: backing)
+        try volume.recover()
+    }
+
+    /// What the next daemon finds when this one is killed now: nothing is closed or finished.
+    func killed() async throws -> TestVolume {
+        await engine.stop()
+        return try TestVolume(directory: directory, provider: provider)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    // MARK: Calls, as the frontend makes them
+
+    func answer<T>(_ call: () throws -> Outcome<T>) async throws -> T {
+        while true {
+            switch try call() {
+            case .ready(let value): return value
+            case .wait(let wait): try await wait.run()
+            }
+        }
+    }
+
+    func find(_ path: String) async throws -> Lookup? {
+        var found: Lookup?
+        for name in path.split(separator: "/") {
+            let folder = found?.node ?? .root
+            found = try await answer { try volume.lookUp(Filename(String(name)), in: folder) }
+            if found == nil { break }
+        }
+        return found
+    }
+
+    func lookUp(_ path: String) async throws -> Lookup {
+        guard let found = try await find(path) else { throw VolumeError(ENOENT, path) }
+        return found
+    }
+
+    func open(_ path: String, _ flags: Int32 = O_RDONLY) async throws -> Opened {
+        try volume.open(try await lookUp(path).node, flags: flags)
+    }
+
+    func create(_ name: Filename, in folder: NodeID = .root) async throws -> (Lookup, Opened) {
+        try await answer { try volume.create(name, in: folder, mode: 0o644, uid: 1_000, gid: 1_000) }
+    }
+
+    func read(_ handle: HandleID, _ offset: Int64 = 0, _ count: Int = 1 << 20) async throws -> [UInt8] {
+        try await answer {
+            var bytes = [UInt8](repeating: 0xee, count: count)
+            return switch try bytes.withUnsafeMutableBytes({ try volume.read(handle, into: $0, at: offset) }) {
+            case .ready(let count): .ready(Array(bytes[..<count]))
+            case .wait(let wait): .wait(wait)
+            }
+        }
+    }
+
+    func write(_ handle: HandleID, _ text: String, at offset: Int64 = 0) throws {
+        try Array(text.utf8).withUnsafeBytes { try volume.write(handle, $0, at: offset) }
+    }
+
+    /// What close(2) does.
+    func close(_ handle: HandleID) throws {
+        try volume.flush(handle)
+        volume.close(handle)
+    }
+
+    /// `cat`.
+    func contents(_ path: String) async throws -> String {
+        let opened = try await open(path)
+        defer { volume.close(opened.handle) }
+        return String(decoding: try await read(opened.handle), as: UTF8.self)
+    }
+
+    /// `echo text >name`, in the root.
+    @discardableResult
+    func save(_ name: Filename, _ text: String) async throws -> Lookup {
+        let (lookup, opened) = try await create(name)
+        try write(opened.handle, text)
+        try close(opened.handle)
+        return lookup
+    }
+
+    // MARK: The rest of the world
+
+    /// Asks the provider for the root's listing again.
+    func refresh(_ folder: InodeID = .root) async throws { try await engine.enumerate(folder) }
+
+    /// Sends what is pending.
+    func sync() async throws -> [ItemRecord] {
+        engine.start()
+        return try await engine.sync(timeout: 20)
+    }
+
+    func pendingNames() throws -> [String] {
+        try catalog.read { try $0.allPending(limit: 100) }
+            .map { ($0.local ?? $0.base ?? $0.remote)?.name.string ?? "?" }.sorted()
+    }
+
+    /// What another process would read in the catalog's file at this moment.
+    func durably<T>(_ body: (Catalog.Reader) throws -> T) throws -> T {
+        let other = try Catalog(path: catalog.path, domain: "test:", owner: (0, 0))
+        defer { other.close() }
+        return try other.read(body)
+    }
+}
+
+/// The errno that `body` fails with; nil when it does not.
+func errnoOf(_ body: () async throws -> Void) async -> Int32? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return (error as? VolumeError)?.errno ?? -1
+    }
+}
+
+/// Waits for something that comes in the background; false after ten seconds.
+func eventually(_ condition: () throws -> Bool) async throws -> Bool {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while try !condition() {
+        if .now > deadline { return false }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+    return true
+}

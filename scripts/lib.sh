@@ -1,0 +1,101 @@
+# What quickstart, test and check share. Sourcing it changes into the repository and defines functions.
+# shellcheck shell=bash
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# To build Hydrant: Debian's packages (Ubuntu has the same names).
+BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev)
+# What the tests use besides.
+TEST_PACKAGES=(attr rsync git python3)
+
+say() { printf '%s\n' "$*" >&2; }
+
+# die MESSAGE [NEXT LINES…]
+die() {
+    say "${0##*/}: $1"
+    shift
+    for line in "$@"; do say "  $line"; done
+    exit 1
+}
+
+is_installed() {
+    [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] && return
+    # Debian 12 calls the real package pkgconf; a program that somebody installed by hand will do too.
+    case $1 in
+        pkg-config | attr | rsync | git | python3) command -v "${1/#attr/getfattr}" >/dev/null ;;
+        *) return 1 ;;
+    esac
+}
+
+# For systems without dpkg: what the packages are needed for.
+is_usable() {
+    case $1 in
+        libfuse3-dev) pkg-config --exists fuse3 2>/dev/null ;;
+        libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] ;;
+        fuse3) command -v fusermount3 >/dev/null ;;
+        attr) command -v getfattr >/dev/null ;;
+        *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# need_packages PACKAGE…: installs what is missing where that needs no question, else says what to do.
+need_packages() {
+    local package missing=() test=is_usable
+    command -v dpkg-query >/dev/null && test=is_installed
+    for package in "$@"; do "$test" "$package" || missing+=("$package"); done
+    ((${#missing[@]})) || return 0
+
+    if ! command -v apt-get >/dev/null; then
+        die "missing, by their Debian names: ${missing[*]}" \
+            "This system has no apt-get; install what it calls them, then run this again."
+    fi
+    local as_root=()
+    if ((EUID != 0)); then
+        if ! sudo -n true 2>/dev/null; then
+            die "missing packages: ${missing[*]}" \
+                "Only root may install them. Run this, then run ${0##*/} again:" \
+                "sudo apt-get install -y --no-install-recommends ${missing[*]}"
+        fi
+        as_root=(sudo -n)
+    fi
+    say "Installing ${missing[*]}"
+    local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+        apt-get install -y -q --no-install-recommends "${missing[@]}")
+    # The lists of packages may be old, or not there at all (containers): then once more with new ones.
+    if ! "${install[@]}" >/dev/null 2>&1; then
+        "${as_root[@]}" apt-get update -q >&2 || die "apt-get update failed, as the lines above say"
+        "${install[@]}" >&2 || die "apt-get could not install ${missing[*]}, as the lines above say"
+    fi
+}
+
+# Swift is not installed for you: it is large, and how you want it (swiftly, a tarball) is yours to say.
+need_swift() {
+    local folder version
+    if ! command -v swift >/dev/null; then
+        for folder in /opt/swift/usr/bin /usr/share/swift/usr/bin "${HOME:-}/.local/share/swiftly/bin"; do
+            [[ -x $folder/swift ]] && PATH=$PATH:$folder && break
+        done
+    fi
+    command -v swift >/dev/null ||
+        die "Swift is not installed (6.2 or newer is needed)" \
+            "Get it from https://www.swift.org/install/linux/ and see that swift is in your PATH."
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+    if [[ ! $version =~ ^([0-9]+)\.([0-9]+)$ ]] ||
+        ((BASH_REMATCH[1] < 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] < 2))); then
+        die "$(command -v swift) is Swift ${version:-of an unknown version}; 6.2 or newer is needed" \
+            "Get it from https://www.swift.org/install/linux/"
+    fi
+}
+
+# Mounting needs the kernel's FUSE.
+need_fuse() {
+    if [[ ! -c /dev/fuse ]] && ((EUID == 0)); then modprobe fuse 2>/dev/null || true; fi
+    [[ -c /dev/fuse ]] ||
+        die "/dev/fuse is not there: this kernel, or this container, has no FUSE" \
+            "On a machine of your own, as root: modprobe fuse" \
+            "For a container: start it with --device /dev/fuse --cap-add SYS_ADMIN"
+}
+
+# The type of the file system mounted at exactly this (absolute) path, or nothing. Reads the table only:
+# a dead mount cannot make it wait.
+mounted_type() { findmnt -n -r -o FSTYPE --mountpoint "$1" 2>/dev/null | tail -n 1; }
