@@ -37,50 +37,37 @@ extension Catalog.Writer {
         guard var inode = try inodeIfPresent(folder), inode.isFolder, let parent = try item(of: folder),
             !parent.isExcluded, let parentIdentifier = parent.identifier
         else { return result }
-        var known: [ItemIdentifier: ItemRecord] = [:]
-        for child in try remoteChildren(of: parent.id) where child.id != .root {
-            if let identifier = child.identifier, !ignoring.contains(identifier) { known[identifier] = child }
-        }
-        var seenNames: Set<Filename> = []
-        var seenIdentifiers: Set<ItemIdentifier> = []
-        var fresh: [Item] = []
-        var changed: [ItemID] = []
-        for var item in items where !ignoring.contains(item.identifier) {
-            item.parentIdentifier = parentIdentifier
-            if let reason = problem(of: item, seenNames, seenIdentifiers) {
-                result.refused.append((item.filename, reason))
-                continue
-            }
-            seenNames.insert(item.filename)
-            seenIdentifiers.insert(item.identifier)
-            if let row = known.removeValue(forKey: item.identifier) {
-                if try updateRemote(row, to: item, in: parent.id) { changed.append(row.id) }
-            } else {
-                fresh.append(item)
-            }
-        }
+        let difference = try difference(of: parent.id, items, ignoring: ignoring)
+        result.refused = difference.refused
+        var missing = Set(difference.missing)
         // A store may give a document a new identifier (paths after a rename of the folder): the same
         // name, kind and contents are the same document.
-        let orphansByName = Dictionary(
-            known.values.compactMap { row in row.remote.map { ($0.name, row) } }, uniquingKeysWith: { a, _ in a })
-        for item in fresh {
-            if let row = orphansByName[item.filename], isSameDocument(row, item) {
-                known[row.identifier!] = nil
-                var renamed = row
-                renamed.identifier = item.identifier
-                try update(renamed)
-                if try updateRemote(renamed, to: item, in: parent.id) { changed.append(row.id) }
-            } else if let row = try self.item(identifiedBy: item.identifier) {
+        var missingByName: [Filename: ItemRecord] = [:]
+        for identifier in missing {
+            guard let row = try self.item(identifiedBy: identifier), let place = row.remote else { continue }
+            missingByName[place.name] = row
+        }
+        var changed: [ItemID] = []
+        for var item in difference.changed {
+            item.parentIdentifier = parentIdentifier
+            if let row = try self.item(identifiedBy: item.identifier) {
                 if try isInside(parent.id, row.id) {
                     result.refused.append((item.filename, "the provider puts a folder into itself"))
-                } else if try updateRemote(row, to: item, in: parent.id) {
+                } else {
+                    try updateRemote(row, to: item, in: parent.id)
                     changed.append(row.id)
                 }
+            } else if let row = missingByName[item.filename], isSameDocument(row, item) {
+                missing.remove(row.identifier!)
+                var renamed = row
+                renamed.identifier = item.identifier
+                try updateRemote(renamed, to: item, in: parent.id)
+                changed.append(row.id)
             } else {
                 changed.append(try insertRemote(item, in: parent.id).id)
             }
         }
-        result.missing = Array(known.keys)
+        result.missing = Array(missing)
         try reconcile(changed, defaults: defaults)
         if !inode.isEnumerated {
             inode = try self.inode(folder)
@@ -94,10 +81,11 @@ extension Catalog.Writer {
     /// Takes what the provider says of one item that is known here.
     package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
         guard let row = try self.item(identifiedBy: item.identifier), row.id != .root,
-            problem(of: item, [], []) == nil, let parent = try self.item(identifiedBy: item.parentIdentifier)
+            item.problem == nil, let parent = try self.item(identifiedBy: item.parentIdentifier)
         else { return }
         guard try !isInside(parent.id, row.id) else { return }
-        if try updateRemote(row, to: item, in: parent.id) { try reconcile([row.id], defaults: defaults) }
+        try updateRemote(row, to: item, in: parent.id)
+        try reconcile([row.id], defaults: defaults)
     }
 
     /// The provider answered that it has no such item.
@@ -118,15 +106,6 @@ extension Catalog.Writer {
         try reconcile(gone.reversed().map(\.id), defaults: defaults)
     }
 
-    private func problem(of item: Item, _ names: Set<Filename>, _ identifiers: Set<ItemIdentifier>) -> String? {
-        if let problem = item.filename.problem { return problem }
-        if item.size < 0 { return "its size is negative" }
-        if item.identifier.rawValue.isEmpty || item.identifier == .rootContainer { return "its identifier is reserved" }
-        if names.contains(item.filename) { return "another item has the same name" }
-        if identifiers.contains(item.identifier) { return "another item has the same identifier" }
-        return nil
-    }
-
     private func isSameDocument(_ row: ItemRecord, _ item: Item) -> Bool {
         row.kind == item.kind && row.identifier != nil && row.remoteVersion?.content == item.version.content
     }
@@ -143,14 +122,10 @@ extension Catalog.Writer {
         return false
     }
 
-    private func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws -> Bool {
+    private func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws {
         var updated = row
         updated.setRemote(item, in: parent)
-        if updated.remote == updated.base && updated.remoteVersion == updated.baseVersion && updated == row {
-            return false
-        }
         try update(updated)
-        return true
     }
 
     private func insertRemote(_ item: Item, in parent: ItemID) throws -> ItemRecord {

@@ -87,7 +87,8 @@ import Testing
             if request == .prepareUnmount { try? await Task.sleep(for: .milliseconds(500)) }
             return .pong(pid: 1)
         }
-        let bytes = try RawSocket.frame(.prepareUnmount)
+        let bytes =
+            try RawSocket.frame(.prepareUnmount)
             + (0..<100).flatMap { _ in try RawSocket.frame(.ping) }
         let answers = try await TestServer.with(service) { server in
             let path = server.folder.socket

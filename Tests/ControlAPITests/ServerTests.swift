@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import Logging
 import Synchronization
 import Testing
 
@@ -8,7 +7,7 @@ import Testing
 
 @Suite struct ServerTests {
     private func server(_ path: String) -> ControlServer {
-        ControlServer(socketPath: path, service: ScriptedService(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        ControlServer(socketPath: path, service: ScriptedService(), logger: silentLogger)
     }
 
     @Test func socketIsPrivateAndGoesAway() async throws {

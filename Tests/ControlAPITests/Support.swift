@@ -46,6 +46,8 @@ final class ScriptedService: ControlService {
     }
 }
 
+let silentLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
 /// A server in a folder of its own.
 struct TestServer {
     let folder: TemporaryFolder
@@ -59,7 +61,7 @@ struct TestServer {
     ) async throws -> Result {
         let folder = try TemporaryFolder()
         let server = ControlServer(
-            socketPath: folder.socket, service: service, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            socketPath: folder.socket, service: service, logger: silentLogger)
         try await server.start()
         do {
             let result = try await body(TestServer(folder: folder, server: server, service: service))

@@ -10,15 +10,21 @@ struct OverridingProvider: FileProviderExtension {
     var placeholder: (@Sendable (InMemoryProvider, ItemIdentifier) async throws(Failure) -> Item)?
     var enumerate: (@Sendable (InMemoryProvider, ItemIdentifier, Page?) async throws(Failure) -> ItemPage)?
     var download:
-        (@Sendable (InMemoryProvider, ItemIdentifier, ContentVersion, Range<Int64>, any ContentSink)
-            async throws(Failure) -> Void)?
+        (
+            @Sendable (InMemoryProvider, ItemIdentifier, ContentVersion, Range<Int64>, any ContentSink)
+                async throws(Failure) -> Void
+        )?
     var change:
-        (@Sendable (InMemoryProvider, ItemIdentifier, any ContentSource, ItemMetadata, ItemVersion)
-            async throws(Failure) -> Item)?
+        (
+            @Sendable (InMemoryProvider, ItemIdentifier, any ContentSource, ItemMetadata, ItemVersion)
+                async throws(Failure) -> Item
+        )?
     var create: (@Sendable (InMemoryProvider, ItemTemplate, (any ContentSource)?) async throws(Failure) -> Item)?
     var move:
-        (@Sendable (InMemoryProvider, ItemIdentifier, ItemIdentifier, Filename, ItemVersion)
-            async throws(Failure) -> Item)?
+        (
+            @Sendable (InMemoryProvider, ItemIdentifier, ItemIdentifier, Filename, ItemVersion)
+                async throws(Failure) -> Item
+        )?
     var delete: (@Sendable (InMemoryProvider, ItemIdentifier, ItemVersion) async throws(Failure) -> Void)?
 
     func providePlaceholder(for identifier: ItemIdentifier) async throws(Failure) -> Item {

@@ -5,6 +5,11 @@ package struct RealFileSystem: FileSystemUnderTest {
     package let root: String
     package init(root: String) { self.root = root }
 
+    /// Swift's Glibc does not show it.
+    private static let renameat2 = unsafeBitCast(
+        dlsym(nil, "renameat2"),
+        to: (@convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32).self)
+
     private func with<T>(_ path: FSPath, _ call: String, _ body: (UnsafePointer<CChar>) -> T?) throws(FSError) -> T {
         let bytes = Array(root.utf8) + [UInt8(ascii: "/")] + path.bytes + [0]
         let result = bytes.withUnsafeBufferPointer { buffer in
@@ -105,7 +110,7 @@ package struct RealFileSystem: FileSystemUnderTest {
 
     package func setModified(_ path: FSPath, _ nanoseconds: Int64) throws(FSError) {
         let moment = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-        let times = [timespec(tv_sec: 0, tv_nsec: Int(UTIME_OMIT)), moment]
+        let times = [timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2 /* UTIME_OMIT */), moment]
         try check(path, "utimensat") { utimensat(AT_FDCWD, $0, times, AT_SYMLINK_NOFOLLOW) }
     }
 
@@ -114,7 +119,7 @@ package struct RealFileSystem: FileSystemUnderTest {
         try check(path, "rename to \(newPath),") { from in
             to.withUnsafeBufferPointer { to in
                 to.withMemoryRebound(to: CChar.self) { to in
-                    renameat2(AT_FDCWD, from, AT_FDCWD, to.baseAddress!, noReplace ? 1 : 0)
+                    Self.renameat2(AT_FDCWD, from, AT_FDCWD, to.baseAddress!, noReplace ? 1 : 0)
                 }
             }
         }

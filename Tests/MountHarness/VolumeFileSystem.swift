@@ -142,15 +142,17 @@ package struct VolumeFileSystem: FileSystemUnderTest {
         }
         guard let opened, let node else { return }
         defer { volume.close(opened.handle) }
-        let start = try offset ?? now("getattr") { () throws(VolumeError) in try volume.attributes(of: node).record.size }
+        let size = try now("getattr") { () throws(VolumeError) in try volume.attributes(of: node).record.size }
+        let start = offset ?? size
         if !bytes.isEmpty {
             if case .passthrough(let id) = opened.mode {
                 try backing.write(id, bytes, at: start)
             } else {
                 try now("write \(path)") { () throws(VolumeError) in
-                    try bytes.withUnsafeBytes { (buffer) throws(VolumeError) in
-                        try volume.write(opened.handle, buffer, at: start)
-                    }
+                    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+                    defer { buffer.deallocate() }
+                    buffer.copyBytes(from: bytes)
+                    try volume.write(opened.handle, UnsafeRawBufferPointer(buffer), at: start)
                 }
             }
         }

@@ -38,7 +38,7 @@ struct ConformanceContext: Sendable {
     private func make(_ template: ItemTemplate, _ contents: BytesSource?) async throws -> Item {
         do {
             return try await provider.createItem(template, contents: contents)
-        } catch where error.code == .unsupported || error.code == .readOnly {
+        } catch  where error.code == .unsupported || error.code == .readOnly {
             throw RuleSkip("the store cannot make this: \(error)")
         } catch {
             throw RuleFailure("making \(template.filename) failed: \(error)")

@@ -50,9 +50,13 @@ actor ChangeListener {
                 await fetchEverything()
                 continue
             }
+            let started = ContinuousClock.now
             await withTaskGroup(of: Void.self) { group in
                 for signal in batch { group.addTask { await self.handle(signal) } }
             }
+            // A folder in which much happens (our own uploads, say) is not listed without a pause.
+            let elapsed = started.duration(to: .now)
+            try? await Task.sleep(for: min(.milliseconds(400), elapsed * 3))
         }
     }
 

@@ -46,6 +46,12 @@ private struct FolderListing: Sendable {
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         let items = try await pages(of: identifier)
+        // Most listings say nothing new: no need to hold up the writers for those.
+        let isUnchanged = try context.catalog.read { reader in
+            guard let row = try reader.item(of: folder), try reader.inode(folder).isEnumerated else { return false }
+            return try reader.difference(of: row.id, items, ignoring: context.ownChanges.since(moment)).isEmpty
+        }
+        if isUnchanged { return }
         let result = try context.change { writer in
             // Asked inside the transaction: what is confirmed after it is not undone by it.
             let ignored = context.ownChanges.since(moment)

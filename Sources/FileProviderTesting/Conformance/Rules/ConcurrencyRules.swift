@@ -37,7 +37,9 @@ extension ConformanceSuite {
             let winners = try await race(it) { index in
                 _ = try await it.provider.createItem(
                     it.template("name"), contents: BytesSource(ConformanceContext.testBytes(2000, seed: UInt64(index))))
-            } refusedWith: { $0 == .filenameCollision }
+            } refusedWith: {
+                $0 == .filenameCollision
+            }
             try await it.requireNames("name", after: "the race")
             guard let item = try await it.items().first else { return }
             try await it.requireContents(
@@ -51,7 +53,9 @@ extension ConformanceSuite {
                     _ = try await it.change(
                         item, to: ConformanceContext.testBytes(3000, seed: UInt64(index + 20)),
                         client: index % 2 == 0 ? it.provider : other)
-                } refusedWith: { $0 == .versionMismatch }
+                } refusedWith: {
+                    $0 == .versionMismatch
+                }
                 try await it.requireContents(
                     item, are: ConformanceContext.testBytes(3000, seed: UInt64(winners[0] + 20)))
             }

@@ -1,0 +1,91 @@
+package import FileProvider
+import Foundation
+import GRDB
+
+/// How a folder's listing differs from what the catalog has of it.
+package struct ListingDifference: Sendable {
+    /// New, changed, or not yet brought to the local tree.
+    package var changed: [Item] = []
+    /// In the catalog and not in the listing.
+    package var missing: [ItemIdentifier] = []
+    /// Entries that cannot be shown, and why.
+    package var refused: [(name: Filename, reason: String)] = []
+
+    package var isEmpty: Bool { changed.isEmpty && missing.isEmpty }
+}
+
+extension Catalog.Reader {
+    /// Compares a complete listing with the remote tree; reads few columns, for listings are long and
+    /// mostly unchanged.
+    package func difference(of folder: ItemID, _ items: [Item], ignoring: Set<ItemIdentifier>) throws
+        -> ListingDifference
+    {
+        var known = try knownChildren(of: folder)
+        for identifier in ignoring { known[identifier] = nil }
+        var difference = ListingDifference()
+        var names: Set<Filename> = []
+        var identifiers: Set<ItemIdentifier> = []
+        for item in items where !ignoring.contains(item.identifier) {
+            if let problem = item.problem {
+                difference.refused.append((item.filename, problem))
+            } else if !names.insert(item.filename).inserted {
+                difference.refused.append((item.filename, "another item has the same name"))
+            } else if !identifiers.insert(item.identifier).inserted {
+                difference.refused.append((item.filename, "another item has the same identifier"))
+            } else {
+                let row = known.removeValue(forKey: item.identifier)
+                if row != KnownChild(item) { difference.changed.append(item) }
+            }
+        }
+        difference.missing = Array(known.keys)
+        return difference
+    }
+
+    private struct KnownChild: Equatable {
+        var name: Data
+        var content: Data
+        var metadata: Data
+        var size: Int64
+        var isSettled: Bool
+
+        init(_ item: Item) {
+            name = item.filename.data
+            content = Data(item.version.content.bytes)
+            metadata = Data(item.version.metadata.bytes)
+            size = item.kind.isDocument ? item.size : 0
+            isSettled = true
+        }
+
+        init(_ row: Row) {
+            name = row[1] ?? Data()
+            content = row[2] ?? Data()
+            metadata = row[3] ?? Data()
+            size = row[4]
+            isSettled = row[5]
+        }
+    }
+
+    private func knownChildren(of folder: ItemID) throws -> [ItemIdentifier: KnownChild] {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT identifier, remote_name, remote_content, remote_metadata, remote_size,
+                    base_parent IS remote_parent AND base_name IS remote_name AND base_content IS remote_content
+                    AND base_metadata IS remote_metadata
+                FROM item WHERE remote_parent = ? AND id <> 1 AND identifier IS NOT NULL
+                """)
+        var known: [ItemIdentifier: KnownChild] = [:]
+        let rows = try Row.fetchCursor(statement, arguments: [folder.rawValue])
+        while let row = try rows.next() { known[ItemIdentifier(row[0] as String)] = KnownChild(row) }
+        return known
+    }
+}
+
+extension Item {
+    /// Why it cannot be shown; nil when it can. A provider is not trusted.
+    var problem: String? {
+        if let problem = filename.problem { return problem }
+        if size < 0 { return "its size is negative" }
+        if identifier.rawValue.isEmpty || identifier == .rootContainer { return "its identifier is reserved" }
+        return nil
+    }
+}
