@@ -60,8 +60,13 @@ extension Catalog.Writer {
         guard var item = try item(of: source.id), let parent = try self.item(of: folder) else { return }
         // Only the name the store knows moves the item; another hard link's rename does not.
         item.local = TreePlace(parent: parent.id, name: name)
-        item.becomesReady(at: now.adding(seconds: settle))
+        item.becomesReady(at: readyTime(of: source, settle))
         try update(item)
+    }
+
+    /// Whoever still writes it says when it is ready.
+    private func readyTime(of source: InodeRecord, _ settle: Double) -> FileTime {
+        source.writing == .modified ? .farFuture : now.adding(seconds: settle)
     }
 
     private func moveItem(of source: InodeRecord, over target: InodeRecord, settle: Double) throws {
@@ -71,7 +76,7 @@ extension Catalog.Writer {
             // A real move: the source's item survives, the target's is deleted against its base version.
             var moved = sourceItem
             moved.local = targetItem.local
-            moved.becomesReady(at: now.adding(seconds: settle))
+            moved.becomesReady(at: readyTime(of: source, settle))
             try buryItem(of: target.id, settle: settle)
             try update(moved)
             return
@@ -87,7 +92,7 @@ extension Catalog.Writer {
         var document = targetItem
         document.inode = source.id
         document.contentRevision = max(sourceItem.contentRevision, targetItem.contentRevision) + 1
-        document.becomesReady(at: now.adding(seconds: settle))
+        document.becomesReady(at: readyTime(of: source, settle))
         try update(document)
     }
 }

@@ -20,10 +20,10 @@ extension Catalog.Writer {
     ///
     /// - Parameters:
     ///   - mark: what stays: nil when the last writer is done.
-    ///   - settle: seconds from now until it may be uploaded.
+    ///   - settle: seconds from now until it may be sent; nil: not before the last writer is done.
     @discardableResult
     package func recordWritten(
-        _ id: InodeID, size: Int64, modified: FileTime, mark: WritingMark?, settle: Double
+        _ id: InodeID, size: Int64, modified: FileTime, mark: WritingMark?, settle: Double?
     ) throws -> InodeRecord {
         var inode = try inode(id)
         inode.size = size
@@ -31,8 +31,15 @@ extension Catalog.Writer {
         inode.changed = now
         inode.writing = mark
         try update(inode)
-        try bumpContent(of: id, readyAt: now.adding(seconds: settle))
+        try bumpContent(of: id, readyAt: settle.map(now.adding(seconds:)) ?? .farFuture)
         return inode
+    }
+
+    /// What has been recorded of a writer's work may be sent although he goes on (fsync(2)).
+    package func becomeReady(_ id: InodeID, settle: Double) throws {
+        guard var item = try item(of: id), item.readyAt == .farFuture else { return }
+        item.becomesReady(at: now.adding(seconds: settle))
+        try update(item)
     }
 
     /// The last writer is done, and what it changed has been recorded. A change of the provider's that
@@ -41,11 +48,8 @@ extension Catalog.Writer {
         guard var inode = try inodeIfPresent(id), inode.writing != nil else { return }
         inode.writing = nil
         try update(inode)
-        guard var item = try item(of: id) else { return }
-        if item.readyAt == .farFuture {
-            item.becomesReady(at: now.adding(seconds: settle))
-            try update(item)
-        }
+        try becomeReady(id, settle: settle)
+        guard let item = try item(of: id) else { return }
         if item.remoteVersion != item.baseVersion || (item.remote == nil && item.base != nil) {
             try reconcile([item.id], defaults: defaults)
         }

@@ -7,7 +7,7 @@ package protocol VolumeObserving: AnyObject, Sendable {
     func catalogChanged(_ changes: [CatalogChange])
     /// Some program has the inode open.
     func isOpen(_ inode: InodeID) -> Bool
-    /// Some program has it open for writing.
+    /// A program is in the middle of writing it: there are bytes that the catalog has not been told of.
     func isBeingWritten(_ inode: InodeID) -> Bool
 }
 

@@ -11,14 +11,11 @@ final class NodeTable: Sendable {
         /// Its last name is gone: with the last reference the inode goes too.
         var isOrphan = false
     }
-    private struct Use {
-        var open = 0
-        var writing = 0
-    }
     private struct State {
         var entries: [NodeID: Entry] = [:]
         var current: [InodeID: NodeID] = [:]
-        var uses: [InodeID: Use] = [:]
+        /// How many open files programs have of an inode.
+        var uses: [InodeID: Int] = [:]
         var next: UInt64 = 2
     }
     private let state: Mutex<State>
@@ -97,24 +94,16 @@ final class NodeTable: Sendable {
 
     // MARK: What is open
 
-    func opened(_ inode: InodeID, writing: Bool) {
-        state.withLock { state in
-            state.uses[inode, default: Use()].open += 1
-            if writing { state.uses[inode]!.writing += 1 }
-        }
-    }
+    func opened(_ inode: InodeID) { state.withLock { $0.uses[inode, default: 0] += 1 } }
 
     /// Returns an inode that can go now, as ``forget(_:count:)`` does.
-    func closed(_ node: Node, writing: Bool) -> InodeID? {
+    func closed(_ node: Node) -> InodeID? {
         state.withLock { state in
-            guard var use = state.uses[node.inode] else { return nil }
-            use.open -= 1
-            if writing { use.writing -= 1 }
-            state.uses[node.inode] = use.open == 0 ? nil : use
+            guard let use = state.uses[node.inode] else { return nil }
+            state.uses[node.inode] = use == 1 ? nil : use - 1
             return drop(&state, node.id)
         }
     }
 
     func isOpen(_ inode: InodeID) -> Bool { state.withLock { $0.uses[inode] != nil } }
-    func isBeingWritten(_ inode: InodeID) -> Bool { state.withLock { ($0.uses[inode]?.writing ?? 0) > 0 } }
 }

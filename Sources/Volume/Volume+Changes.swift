@@ -8,7 +8,15 @@ import SyncEngine
 /// Changes from the provider's side: nodes give way to new ones, and the kernel is told to forget.
 extension Volume: VolumeObserving {
     package func isOpen(_ inode: InodeID) -> Bool { table.isOpen(inode) }
-    package func isBeingWritten(_ inode: InodeID) -> Bool { table.isBeingWritten(inode) }
+
+    package func isBeingWritten(_ inode: InodeID) -> Bool {
+        guard let node = table.current(inode) else { return false }
+        return node.state.withLock { state in
+            guard state.writers > 0, let content = state.content else { return false }
+            guard case .passthrough = state.mode else { return state.unrecorded != nil }
+            return BackingStamp(try? content.status()) != state.stamp
+        }
+    }
 
     package func catalogChanged(_ changes: [CatalogChange]) {
         for change in changes {

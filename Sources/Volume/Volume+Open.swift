@@ -27,7 +27,7 @@ extension Volume {
         let node = try node(id)
         let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
         // Counted first, so that an eviction either sees this open or is over before it.
-        table.opened(node.inode, writing: writes)
+        table.opened(node.inode)
         do {
             let mode = try node.state.withLock { state throws(VolumeError) in
                 do { return try begin(node, &state, writes: writes, truncates: flags & O_TRUNC != 0) } catch {
@@ -37,7 +37,7 @@ extension Volume {
             let handle = handles.add(HandleTable.Handle(node: node, isWritable: writes))
             return Opened(handle: handle, mode: mode, isReadOnly: !writes)
         } catch {
-            if let inode = table.closed(node, writing: writes) { reclaim(inode) }
+            if let inode = table.closed(node) { reclaim(inode) }
             throw error
         }
     }
@@ -54,7 +54,7 @@ extension Volume {
                 try $0.create(file, in: parent.inode, named: name, settle: times.settle)
             }
             // In use from the start: it is not uploaded before its writer has let go.
-            table.opened(record.id, writing: true)
+            table.opened(record.id)
             let lookup = reference(record)
             let node = try node(lookup.node)
             let openMode = try node.state.withLock { state in
@@ -142,10 +142,11 @@ extension Volume {
 
     // MARK: Closing
 
-    /// FLUSH, before close(2) returns: what was written is pending, durably.
+    /// FLUSH, before close(2) returns: what was written is pending, durably. It is sent when the last
+    /// writer has let go, which only RELEASE tells.
     package func flush(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { return }
-        try record(handle.node, settle: times.settle)
+        try record(handle.node, settle: nil)
     }
 
     /// fsync(2): the bytes first, then the catalog.
@@ -153,7 +154,11 @@ extension Volume {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
         do {
             if let content = handle.node.state.withLock({ $0.content }) { try content.synchronize() }
-            if handle.isWritable { try record(handle.node, settle: times.settleAfterSync) }
+            if handle.isWritable {
+                try record(handle.node, settle: nil)
+                try catalog.write { try $0.becomeReady(handle.node.inode, settle: times.settleAfterSync) }
+                engine.changed()
+            }
             try catalog.synchronize()
         } catch {
             throw VolumeError(error)
@@ -165,7 +170,7 @@ extension Volume {
         do { try catalog.synchronize() } catch { throw VolumeError(error) }
     }
 
-    private func record(_ node: Node, settle: Double) throws(VolumeError) {
+    private func record(_ node: Node, settle: Double?) throws(VolumeError) {
         let changed = try node.state.withLock { state throws(VolumeError) in
             do { return try record(node, &state, settle: settle) } catch { throw VolumeError(error) }
         }
@@ -173,7 +178,7 @@ extension Volume {
     }
 
     /// Writes into the catalog what writers did since the last time. Returns whether they did anything.
-    private func record(_ node: Node, _ state: inout Node.State, settle: Double) throws -> Bool {
+    private func record(_ node: Node, _ state: inout Node.State, settle: Double?) throws -> Bool {
         guard let content = state.content, state.frozen == nil else { return false }
         let now = BackingStamp(try content.status()) ?? BackingStamp.none
         let size: Int64
@@ -217,7 +222,7 @@ extension Volume {
                 state.content = nil
             }
         }
-        if let inode = table.closed(node, writing: handle.isWritable) { reclaim(inode) }
+        if let inode = table.closed(node) { reclaim(inode) }
         // Outside the node's lock, which this takes.
         catalogChanged(changes)
         if let generation { engine.released(node.inode, generation) } else if handle.isWritable { engine.changed() }

@@ -77,7 +77,7 @@ package final class Volume: Sendable {
         let now = BackingStamp(found)
         try catalog.write { writer in
             switch inode.writing {
-            case .maybeModified(let stamp) where stamp == now: break
+            case .maybeModified(let stamp) where now == nil || stamp == now: break
             default:
                 try writer.recordWritten(
                     inode.id, size: now?.size ?? inode.size, modified: now?.modified ?? inode.modified, mark: .modified,

@@ -33,10 +33,8 @@ package final class InProcessStore: Sendable {
         volume.engine.start()
     }
 
-    package func stop() async {
-        await volume.engine.stop()
-        catalog.close()
-    }
+    /// The catalog closes with the last reference: steps that still run would use a closed one.
+    package func stop() async { await volume.engine.stop() }
 
     /// What `hydrant sync` does; what is still pending then.
     package func sync(limit: Double = 20) throws -> [ItemRecord] {

@@ -64,6 +64,8 @@ package func withScene(
             try body(scene)
         }
     } else {
+        await MountSlots.shared.take(1)
+        defer { MountSlots.shared.give(1) }
         try await onThread {
             let sandbox = try Sandbox()
             defer { do { try sandbox.remove() } catch { print("harness: \(error)") } }

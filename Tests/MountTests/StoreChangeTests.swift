@@ -1,0 +1,168 @@
+import ControlAPI
+import Foundation
+import Glibc
+import MountHarness
+import Testing
+
+/// A change that somebody else makes in the store shows within a second, and never as stale bytes.
+@Suite("Changes made in the store")
+struct StoreChangeTests {
+    static func seed(_ store: String) throws {
+        let seeding = Seeding(store)
+        try seeding.file("doc.txt", "first version\n", modified: 1_600_000_000)
+        try seeding.file("other.txt", "other\n", modified: 1_600_000_000)
+        try seeding.file("folder/deep/doc.txt", "deep first\n", modified: 1_600_000_000)
+    }
+    static let options: [MountOptions] = [.with { $0.isAlone = true }, .with { $0.isAlone = true; $0.passthrough = false }]
+
+    /// Everything was listed, and read or not, before the store changes.
+    private static func check(
+        _ options: MountOptions, isRead: Bool, change: @escaping @Sendable (Seeding) throws -> Void,
+        shows: @escaping @Sendable (RealFileSystem) throws -> Bool
+    ) async throws {
+        try await withMount(options, seed: Self.seed) { mount in
+            try mount.run("ls -lR >/dev/null")
+            if isRead { try mount.run("find . -type f -exec cat {} + >/dev/null") }
+            let files = RealFileSystem(root: mount.mountPoint)
+            #expect(try !shows(files))
+            try change(Seeding(mount.store))
+            try waitUntil(1, "the change shows") { try shows(files) }
+            #expect(try mount.difference() == nil)
+        }
+    }
+
+    private static func shows(_ path: FSPath, _ text: String) -> @Sendable (RealFileSystem) throws -> Bool {
+        { files in
+            guard try files.exists(path), try files.stat(path).size == text.utf8.count else { return false }
+            return try files.text(path) == text
+        }
+    }
+
+    @Test("edited in place, to another size", arguments: options, [true, false])
+    func edited(_ options: MountOptions, isRead: Bool) async throws {
+        try await Self.check(options, isRead: isRead) { store in
+            try store.file("doc.txt", "second version, longer\n")
+        } shows: { try Self.shows("doc.txt", "second version, longer\n")($0) }
+    }
+
+    @Test("edited in place, to the same size", arguments: options, [true, false])
+    func sameSize(_ options: MountOptions, isRead: Bool) async throws {
+        try await Self.check(options, isRead: isRead) { store in
+            let handle = try FileHandle(forUpdating: URL(filePath: store.root + "/doc.txt", directoryHint: .notDirectory))
+            try handle.write(contentsOf: Data("FIRST".utf8))
+            try handle.close()
+        } shows: { try Self.shows("doc.txt", "FIRST version\n")($0) }
+    }
+
+    @Test("replaced by rename, as editors save", arguments: options, [true, false])
+    func replaced(_ options: MountOptions, isRead: Bool) async throws {
+        try await Self.check(options, isRead: isRead) { store in
+            try store.file("doc.txt.tmp", "replaced\n")
+            try RealFileSystem(root: store.root).rename("doc.txt.tmp", to: "doc.txt")
+        } shows: { files in
+            try Self.shows("doc.txt", "replaced\n")(files) && files.names() == ["doc.txt", "folder", "other.txt"]
+        }
+    }
+
+    @Test("in a subfolder", arguments: options, [true, false])
+    func deep(_ options: MountOptions, isRead: Bool) async throws {
+        try await Self.check(options, isRead: isRead) { store in
+            try store.file("folder/deep/doc.txt", "deep second version\n")
+        } shows: { try Self.shows("folder/deep/doc.txt", "deep second version\n")($0) }
+    }
+
+    @Test("a new document, a new folder with one", arguments: options)
+    func new(_ options: MountOptions) async throws {
+        try await Self.check(options, isRead: true) { store in
+            try store.file("new.txt", "new\n")
+            try store.file("made/below/new.txt", "below\n")
+        } shows: { files in
+            try Self.shows("new.txt", "new\n")(files) && Self.shows("made/below/new.txt", "below\n")(files)
+                && files.names() == ["doc.txt", "folder", "made", "new.txt", "other.txt"]
+        }
+    }
+
+    @Test("deleted", arguments: options, [true, false])
+    func deleted(_ options: MountOptions, isRead: Bool) async throws {
+        try await Self.check(options, isRead: isRead) { store in
+            try RealFileSystem(root: store.root).unlink("doc.txt")
+            try FileManager.default.removeItem(atPath: store.root + "/folder")
+        } shows: { files in
+            try !files.exists("doc.txt") && !files.exists("folder") && files.names() == ["other.txt"]
+        }
+    }
+
+    @Test("renamed, into another folder: the same document", arguments: options, [true, false])
+    func renamed(_ options: MountOptions, isRead: Bool) async throws {
+        try await withMount(options, seed: Self.seed) { mount in
+            try mount.run("ls -lR >/dev/null")
+            if isRead { try mount.run("cat doc.txt >/dev/null") }
+            let before = try mount.status("doc.txt")
+            try RealFileSystem(root: mount.store).rename("doc.txt", to: "folder/deep/renamed.txt")
+            let files = RealFileSystem(root: mount.mountPoint)
+            try waitUntil(1, "the new name shows, and the old one does not") {
+                try !files.exists("doc.txt") && files.exists("folder/deep/renamed.txt")
+            }
+            let after = try mount.status("folder/deep/renamed.txt")
+            #expect(after.identifier == before.identifier)
+            #expect(after.state == before.state)
+            #expect(try files.text("folder/deep/renamed.txt") == "first version\n")
+            #expect(try mount.difference() == nil)
+        }
+    }
+
+    @Test("ls by another process shows it too, not only the file that is asked for")
+    func listed() async throws {
+        try await withMount(.with { $0.isAlone = true }, seed: Self.seed) { mount in
+            try mount.run("ls -l >/dev/null")
+            try Seeding(mount.store).file("doc.txt", "0123456789", modified: 1_700_000_000)
+            try waitUntil(1, "ls -l shows size and date") {
+                try mount.run("ls -l --time-style=+%s doc.txt").contains(" 10 1700000000 doc.txt")
+            }
+        }
+    }
+
+    @Test("whoever has it open keeps reading the old version; a fresh open has the new one", arguments: options)
+    func openReader(_ options: MountOptions) async throws {
+        try await withMount(options, seed: Self.seed) { mount in
+            let files = RealFileSystem(root: mount.mountPoint)
+            #expect(try files.text("doc.txt") == "first version\n")
+            let descriptor = open(mount.mountPoint + "/doc.txt", O_RDONLY)
+            try #require(descriptor >= 0)
+            defer { close(descriptor) }
+            try Seeding(mount.store).file("doc.txt", "second version, longer\n")
+            try waitUntil(1, "a fresh open has it") { try files.text("doc.txt") == "second version, longer\n" }
+            var buffer = [UInt8](repeating: 0, count: 100)
+            let count = pread(descriptor, &buffer, 100, 0)
+            #expect(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self) == "first version\n")
+        }
+    }
+
+    @Test("a hundred changes in a row: the last one shows, no stale byte in between", arguments: options)
+    func neverStale(_ options: MountOptions) async throws {
+        try await withMount(options, seed: Self.seed) { mount in
+            let files = RealFileSystem(root: mount.mountPoint)
+            var seen = 0
+            for number in 1...100 {
+                try Seeding(mount.store).file("doc.txt.new", String(repeating: "\(number) ", count: 200))
+                try RealFileSystem(root: mount.store).rename("doc.txt.new", to: "doc.txt")
+                let words: [Substring]
+                let text: String
+                do { text = try files.text("doc.txt") } catch let error as FSError {
+                    // The version that was opened is gone from the store.
+                    #expect(error.errno == ESTALE)
+                    continue
+                }
+                words = text.split(separator: " ")
+                if text.hasPrefix("first") { continue }
+                // All of one version, and never an older one than before.
+                #expect(Set(words).count == 1)
+                let version = try #require(words.first.flatMap { Int($0) })
+                #expect(version >= seen && version <= number)
+                seen = version
+            }
+            try waitUntil(1, "the last version shows") { try files.text("doc.txt").hasPrefix("100 100 ") }
+            #expect(try mount.difference() == nil)
+        }
+    }
+}

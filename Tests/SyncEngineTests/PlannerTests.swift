@@ -1,0 +1,132 @@
+import FileProvider
+import Testing
+
+@testable import ItemCatalog
+@testable import SyncEngine
+
+@Suite struct PlannerTests {
+    private func place(_ name: Filename) -> TreePlace { TreePlace(parent: .root, name: name) }
+
+    private func row(
+        _ id: Int64, identifier: String? = "X", kind: ItemKind = .document, base: Filename?, local: Filename?,
+        remote: Filename? = nil, content: Int64 = 0, metadata: Int64 = 0
+    ) -> ItemRecord {
+        let version = ItemVersion(content: ContentVersion("1"), metadata: MetadataVersion("1"))
+        let isKnown = identifier != nil
+        return ItemRecord(
+            id: ItemID(rawValue: id), inode: local == nil ? nil : InodeID(rawValue: id + 100),
+            identifier: identifier.map { ItemIdentifier("\($0)\(id)") }, kind: kind, base: base.map(place),
+            baseVersion: isKnown ? version : nil, local: local.map(place), contentRevision: content,
+            metadataRevision: metadata, remote: (remote ?? base).map(place),
+            remoteVersion: isKnown ? version : nil,
+            remoteFacts: RemoteFacts(size: 0, modified: FileTime(nanoseconds: 0), born: nil, mode: nil),
+            readyAt: FileTime(nanoseconds: 0), failure: nil, sent: nil, isPinned: false, isExcluded: false)
+    }
+
+    private func pending(
+        _ item: ItemRecord, occupant: ItemRecord? = nil, children: PendingItem.RemoteChildren = .none
+    ) -> PendingItem {
+        PendingItem(
+            item: item, parentIdentifier: .rootContainer, occupant: occupant, remoteChildren: children)
+    }
+
+    private func steps(_ items: PendingItem...) -> [Step] { Planner.plan(items).map(\.step) }
+
+    @Test func oneItemOneStep() {
+        #expect(steps(pending(row(1, identifier: nil, base: nil, local: "a", content: 1))) == [.create])
+        #expect(steps(pending(row(1, identifier: nil, kind: .folder, base: nil, local: "a"))) == [.create])
+        #expect(steps(pending(row(1, base: "a", local: "a", content: 2))) == [.uploadContents])
+        #expect(steps(pending(row(1, base: "a", local: "a", metadata: 2))) == [.updateMetadata])
+        // Contents bring the metadata along.
+        #expect(steps(pending(row(1, base: "a", local: "a", content: 1, metadata: 2))) == [.uploadContents])
+        #expect(steps(pending(row(1, base: "a", local: "b"))) == [.move(to: place("b"))])
+        #expect(steps(pending(row(1, base: "a", local: "b", content: 1))) == [.move(to: place("b"))])
+        #expect(steps(pending(row(1, base: "a", local: nil))) == [.delete])
+        #expect(steps(pending(row(1, identifier: nil, base: nil, local: nil))) == [.forget])
+        #expect(steps(pending(row(1, base: "a", local: "a"))) == [])
+    }
+
+    @Test func whatTheProviderForgotIsForgotten() {
+        var item = row(1, base: "a", local: nil)
+        item.remote = nil
+        #expect(steps(pending(item)) == [.forget])
+    }
+
+    @Test func aFolderIsDeletedAfterWhatIsInIt() {
+        let folder = row(1, kind: .folder, base: "f", local: nil)
+        #expect(steps(pending(folder, children: .leaving)) == [])
+        #expect(steps(pending(folder, children: .new)) == [.takeBackDeletion])
+        #expect(steps(pending(folder, children: .none)) == [.delete])
+    }
+
+    @Test func aNameIsTakenWhenItIsFree() {
+        let leaving = row(2, base: "a", local: nil)
+        let creation = row(1, identifier: nil, base: nil, local: "a", content: 1)
+        #expect(steps(pending(creation, occupant: leaving)) == [])
+        #expect(steps(pending(creation, occupant: leaving), pending(leaving)) == [.delete])
+        let moving = row(3, base: "b", local: "a")
+        #expect(steps(pending(moving, occupant: leaving), pending(leaving)) == [.delete])
+        #expect(steps(pending(moving)) == [.move(to: place("a"))])
+        // One that stays must be met: the provider says so, and both are kept.
+        let staying = row(4, base: "a", local: "a")
+        #expect(steps(pending(moving, occupant: staying)) == [.move(to: place("a"))])
+        // One that was never shown here does not wait for anything.
+        var hidden = row(5, base: nil, local: nil)
+        hidden.remote = place("a")
+        #expect(steps(pending(creation, occupant: hidden)) == [.create])
+    }
+
+    @Test func aChainBeginsAtItsEnd() {
+        let last = row(3, base: "c", local: "d")
+        let middle = row(2, base: "b", local: "c")
+        let first = row(1, base: "a", local: "b")
+        let plan = Planner.plan([
+            pending(first, occupant: middle), pending(middle, occupant: last), pending(last),
+        ])
+        #expect(plan.map(\.pending.item.id.rawValue) == [3])
+        #expect(plan.map(\.step) == [.move(to: place("d"))])
+    }
+
+    @Test func oneOfACircleStepsAside() {
+        let a = row(1, base: "a", local: "b")
+        let b = row(2, base: "b", local: "c")
+        let c = row(3, base: "c", local: "a")
+        let plan = Planner.plan([pending(a, occupant: b), pending(b, occupant: c), pending(c, occupant: a)])
+        #expect(plan.map(\.step) == [.moveAside])
+        // Two circles: one of each.
+        let d = row(4, base: "d", local: "e")
+        let e = row(5, base: "e", local: "d")
+        let both = Planner.plan([
+            pending(a, occupant: b), pending(d, occupant: e), pending(b, occupant: c), pending(e, occupant: d),
+            pending(c, occupant: a),
+        ])
+        #expect(both.map(\.step) == [.moveAside, .moveAside])
+        #expect(Set(both.map { $0.pending.item.id.rawValue <= 3 }).count == 2)
+    }
+
+    @Test func whoWaitsForACircleIsNotInIt() {
+        let a = row(1, base: "a", local: "b")
+        let b = row(2, base: "b", local: "a")
+        let waiting = row(3, base: "z", local: "a")
+        let plan = Planner.plan([
+            pending(waiting, occupant: a), pending(a, occupant: b), pending(b, occupant: a),
+        ])
+        #expect(plan.map(\.step) == [.moveAside])
+        #expect(plan.first?.pending.item.id != waiting.id)
+    }
+
+    @Test func aCircleWithAMemberThatIsNotReadyWaits() {
+        let a = row(1, base: "a", local: "b")
+        let b = row(2, base: "b", local: "a")
+        #expect(steps(pending(a, occupant: b)) == [])
+    }
+
+    @Test(arguments: [
+        (FileProviderError.Code.cannotSynchronize, Int64(0), 1.0), (.cannotSynchronize, 1, 2),
+        (.cannotSynchronize, 5, 32), (.cannotSynchronize, 20, 300), (.cannotSynchronize, 1_000, 300),
+        (.serverUnreachable, 3, 8), (.permissionDenied, 0, 30), (.insufficientQuota, 4, 30), (.busy, 0, 1),
+    ])
+    func retriesBecomeRarer(code: FileProviderError.Code, attempts: Int64, seconds: Double) {
+        #expect(RetryDelay.seconds(after: attempts, code, SyncTimes()) == seconds)
+    }
+}

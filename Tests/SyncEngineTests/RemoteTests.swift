@@ -1,0 +1,201 @@
+import ContentStore
+import FileProvider
+import FileProviderTesting
+import Foundation
+import ItemCatalog
+import Testing
+
+@testable import SyncEngine
+
+@Suite struct RemoteTests {
+    @Test func signalsReachTheCatalog() async throws {
+        let test = try TestEngine()
+        try test.remote.put("a", "A")
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        #expect(try await eventually { test.remote.signalListenerCount == 1 })
+        try test.remote.put("b", "B")
+        #expect(try await eventually { try test.names() == ["a", "b"] })
+        try test.remote.put("a", "changed")
+        #expect(try await eventually { try test.inode("a").size == 7 })
+        _ = try test.remote.rename("b", to: "c")
+        #expect(try await eventually { try test.names() == ["a", "c"] })
+        try test.remote.remove("a")
+        #expect(try await eventually { try test.names() == ["c"] })
+        #expect(try test.pending().isEmpty)
+    }
+
+    @Test func whatChangedWhileNobodyWasMountedIsSeen() async throws {
+        let test = try TestEngine()
+        try test.remote.put("a", "A")
+        try await test.engine.enumerate(.root)
+        try test.remote.put("b", "B")
+        test.engine.start()
+        #expect(try await eventually { try test.names() == ["a", "b"] })
+    }
+
+    @Test func aFolderThatNobodyLookedAtIsNotListed() async throws {
+        let test = try TestEngine()
+        try test.remote.put("f/a", "A")
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        #expect(try await eventually { test.remote.signalListenerCount == 1 })
+        let folder = try test.inode("f")
+        test.remote.forgetCalls()
+        test.remote.signal(.folder(try test.item("f").identifier!))
+        test.remote.signal(.everything)
+        try test.remote.put("b", "B")
+        #expect(try await eventually { try test.names() == ["b", "f"] })
+        #expect(test.remote.calls(of: .enumerateItems).allSatisfy { $0.identifier == .rootContainer })
+        #expect(try test.names(folder.id) == [])
+    }
+
+    @Test func anItemThatLeftItsFolderIsFoundInTheOther() async throws {
+        let test = try TestEngine()
+        try test.remote.put("a", "A")
+        try test.remote.mkdir("f")
+        try await test.engine.enumerate(.root)
+        let folder = try test.inode("f").id
+        try await test.engine.enumerate(folder)
+        let inode = try test.inode("a").id
+        test.engine.start()
+        #expect(try await eventually { test.remote.signalListenerCount == 1 })
+        _ = try test.remote.rename("a", to: "f/a")
+        #expect(try await eventually { try test.names(folder) == ["a"] })
+        #expect(try await eventually { try test.names() == ["f"] })
+        #expect(try test.inode("f/a").id == inode)
+    }
+
+    @Test func manyPagesAreOneListing() async throws {
+        let test = try TestEngine(pageSize: 7)
+        for number in 0..<50 { try test.remote.put("\(number)", "") }
+        try await test.engine.enumerate(.root)
+        #expect(try test.names().count == 50)
+        #expect(test.remote.calls(of: .enumerateItems).count == 8)
+    }
+
+    /// An error on a later page must not look like the absence of what is on it.
+    @Test func aListingThatBreaksOffDeletesNothing() async throws {
+        let test = try TestEngine(pageSize: 2)
+        for number in 0..<6 { try test.remote.put("\(number)", "") }
+        try await test.engine.enumerate(.root)
+        test.plan.inject(.surplusBytes(0), into: .enumerateItems)
+        test.plan.fail(.enumerateItems, with: .serverUnreachable)
+        await #expect(throws: SyncError.self) { try await test.engine.enumerate(.root) }
+        #expect(try test.names().count == 6)
+    }
+
+    @Test func callersAtOnceShareOneListing() async throws {
+        let test = try TestEngine()
+        try test.remote.put("a", "A")
+        let gate = Gate()
+        test.plan.inject(.hang(gate), into: .enumerateItems)
+        let tasks = (0..<5).map { _ in Task { try await test.engine.enumerate(.root) } }
+        await gate.waitForArrivals()
+        gate.open()
+        for task in tasks { try await task.value }
+        // One that came too late to join asks again.
+        #expect(test.plan.attempts(of: .enumerateItems) <= 2)
+        #expect(try test.names() == ["a"])
+    }
+
+    /// The listing began before our rename was confirmed, and ends after it.
+    @Test func aListingThatRacedOurOwnChangeDoesNotUndoIt() async throws {
+        let test = try TestEngine(pageSize: 1)
+        try test.remote.put("a", "A")
+        try test.remote.put("b", "B")
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        #expect(try await eventually { test.remote.signalListenerCount == 1 })
+        #expect(try await eventually { test.plan.attempts(of: .enumerateItems) == 4 })
+        let gate = Gate()
+        // The first page passes (with "a"), the second hangs.
+        test.plan.inject(.surplusBytes(0), into: .enumerateItems)
+        test.plan.inject(.hang(gate), into: .enumerateItems)
+        let listing = Task { try await test.engine.enumerate(.root) }
+        await gate.waitForArrivals()
+        try test.rename("a", "c")
+        try test.save("d", "D")
+        #expect(try await eventually { try test.pending().isEmpty })
+        #expect(test.remote.snapshot().keys.sorted() == ["b", "c", "d"])
+        gate.open()
+        try await listing.value
+        #expect(try test.names() == ["b", "c", "d"])
+        #expect(try test.pending().isEmpty)
+        #expect(test.remote.snapshot().keys.sorted() == ["b", "c", "d"])
+    }
+
+    /// A signal during a listing: what it tells of may have been on a page that was read before.
+    @Test func aChangeDuringAListingIsNotMissed() async throws {
+        let test = try TestEngine(pageSize: 1)
+        try test.remote.put("a", "A")
+        try test.remote.put("b", "B")
+        try await test.engine.enumerate(.root)
+        let fetcher = FolderFetcher(context: test.context)
+        let gate = Gate()
+        test.plan.inject(.surplusBytes(0), into: .enumerateItems)
+        test.plan.inject(.hang(gate), into: .enumerateItems)
+        let first = Task { try await fetcher.fetch(.root, joining: false) }
+        await gate.waitForArrivals()
+        try test.remote.put("a", "changed")
+        let others = (0..<3).map { _ in Task { try await fetcher.fetch(.root, joining: false) } }
+        // They wait for the first one by now, or come after it: both must do.
+        for _ in 0..<100 { await Task.yield() }
+        gate.open()
+        try await first.value
+        for task in others { try await task.value }
+        #expect(try test.inode("a").size == 7)
+    }
+
+    @Test func aDocumentLetGoOfIsEvictedWhenTheProviderSaysSo() async throws {
+        let test = try TestEngine()
+        test.remote.disposition = .evict
+        try test.remote.put("a", "A")
+        try await test.engine.enumerate(.root)
+        let inode = try test.inode("a")
+        #expect(try await test.engine.download(inode.id) == 1)
+        #expect(try await eventually { try test.inode("a").extents == nil })
+        test.engine.released(inode.id, try test.download("a").0.id)
+        #expect(try await eventually { try test.inode("a").extents == RangeSet() })
+        #expect(test.remote.calls(of: .stopProvidingItem).count == 1)
+    }
+
+    @Test func aProviderThatEnumeratesForEverIsStopped() async throws {
+        let test = try EndlessTest()
+        await #expect(throws: SyncError.self) { try await test.engine.enumerate(.root) }
+    }
+}
+
+/// Its pages go round in a circle.
+private struct EndlessTest {
+    let engine: SyncEngine
+
+    init() throws {
+        let test = try TestEngine()
+        let context = SyncContext(
+            provider: EndlessProvider(), catalog: test.catalog, store: test.store, times: SyncTimes(),
+            defaults: test.context.defaults, logger: test.context.logger)
+        engine = SyncEngine(context: context)
+    }
+}
+
+private struct EndlessProvider: FileProviderExtension {
+    private let refusal = FileProviderError(.unsupported, "only lists")
+    func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item { throw refusal }
+    func enumerateItems(in folder: ItemIdentifier, startingAt page: Page?) async throws(FileProviderError) -> ItemPage {
+        ItemPage(items: [], nextPage: Page(bytes: [page?.bytes.first == 1 ? 2 : 1]))
+    }
+    func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
+    ) async throws(FileProviderError) { throw refusal }
+    func itemChanged(
+        _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item { throw refusal }
+    func createItem(_ template: ItemTemplate, contents: (any ContentSource)?) async throws(FileProviderError) -> Item {
+        throw refusal
+    }
+    func moveItem(
+        _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item { throw refusal }
+    func deleteItem(_ identifier: ItemIdentifier, baseVersion: ItemVersion) async throws(FileProviderError) { throw refusal }
+}
