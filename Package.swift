@@ -79,7 +79,8 @@ let package = Package(
             path: "Tests/MountHarness"),
         .testTarget(name: "FUSETests", dependencies: ["FUSE"]),
         .testTarget(
-            name: "DirectoryProviderTests", dependencies: ["DirectoryProvider", "FileProvider", .logging]),
+            name: "DirectoryProviderTests",
+            dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", .logging]),
         .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"]),

@@ -20,9 +20,9 @@ die() {
 
 is_installed() {
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] && return
-    # Debian 12 calls the real package pkgconf; a program that somebody installed by hand will do too.
+    # A program that came some other way will do too; a library's headers and fusermount3's rights may not.
     case $1 in
-        pkg-config | attr | rsync | git | python3) command -v "${1/#attr/getfattr}" >/dev/null ;;
+        pkg-config | attr | rsync | git | python3) is_usable "$1" ;;
         *) return 1 ;;
     esac
 }
@@ -34,6 +34,8 @@ is_usable() {
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] ;;
         fuse3) command -v fusermount3 >/dev/null ;;
         attr) command -v getfattr >/dev/null ;;
+        # Where the tests look for it: one of pyenv's is not there for another user.
+        python3) [[ -x /usr/bin/python3 ]] ;;
         *) command -v "$1" >/dev/null ;;
     esac
 }
@@ -94,6 +96,8 @@ need_fuse() {
         die "/dev/fuse is not there: this kernel, or this container, has no FUSE" \
             "On a machine of your own, as root: modprobe fuse" \
             "For a container: start it with --device /dev/fuse --cap-add SYS_ADMIN"
+    [[ -r /dev/fuse && -w /dev/fuse ]] ||
+        die "you may not open /dev/fuse" "Everybody may on an ordinary Debian. As root: chmod 666 /dev/fuse"
 }
 
 # The type of the file system mounted at exactly this (absolute) path, or nothing. Reads the table only:

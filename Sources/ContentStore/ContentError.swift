@@ -7,6 +7,8 @@ package struct ContentError: Error, Sendable, CustomStringConvertible {
         case diskFull
         /// The file changed while it was being copied: try again later.
         case changed
+        /// Bytes that were here are not any more: somebody removed the file.
+        case missing
         /// Any other failure of a system call, with its errno.
         case system(Int32)
     }

@@ -30,18 +30,20 @@ package final class ContentStore: Sendable {
         return number.count == 1 ? "0" + number : number
     }
 
-    /// Opens a generation, making its file when there is none yet.
+    /// Opens a generation, making its file when nothing of it can be here yet.
     ///
     /// - Parameters:
     ///   - size: what the document's size is; the file is given it.
     ///   - baseSize: bytes below it that are not `present` come from the provider.
     ///   - present: nil: all.
+    /// - Throws: ``ContentError/Code/missing`` when bytes should be here and the file is not.
     package func open(_ id: GenerationID, size: Int64, baseSize: Int64, present: RangeSet<Int64>?)
         throws(ContentError) -> ContentFile
     {
         if let file = openFiles.withLock({ $0[id]?.file }) { return file }
         let file = ContentFile(
-            id: id, descriptor: try openDescriptor(id, size: size), path: path(id), baseSize: baseSize,
+            id: id, descriptor: try openDescriptor(id, size: size, isNew: size == 0 || present?.isEmpty == true),
+            path: path(id), baseSize: baseSize,
             present: present)
         // Two may open at once: the first stays.
         return openFiles.withLock { files in
@@ -55,9 +57,12 @@ package final class ContentStore: Sendable {
     /// The generation if somebody has it open.
     package func opened(_ id: GenerationID) -> ContentFile? { openFiles.withLock { $0[id]?.file } }
 
-    private func openDescriptor(_ id: GenerationID, size: Int64) throws(ContentError) -> Int32 {
+    private func openDescriptor(_ id: GenerationID, size: Int64, isNew: Bool) throws(ContentError) -> Int32 {
         let path = path(id)
-        var descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        var descriptor = Glibc.open(path, O_RDWR | O_CLOEXEC | (isNew ? O_CREAT : 0), 0o600)
+        if descriptor < 0 && errno == ENOENT && !isNew {
+            throw ContentError(code: .missing, message: "\(path): the local bytes are gone")
+        }
         if descriptor < 0 && errno == ENOENT {
             let folder = "\(directory)/storage/\(shard(id.inode))"
             guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .last(folder) }

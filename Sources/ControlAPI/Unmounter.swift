@@ -15,7 +15,8 @@ public enum Unmounter {
         case 0: return nil
         case nil: return "fusermount3 is not there; install the package fuse3"
         default:
-            return MountTable.mount(at: mountPoint) == nil ? "\(mountPoint): nothing is mounted there" : busy(mountPoint)
+            return MountTable.mount(at: mountPoint) == nil
+                ? "\(mountPoint): nothing is mounted there" : busy(mountPoint)
         }
     }
 

@@ -46,7 +46,8 @@ package struct Daemon: Sendable {
         }
         let signals = SignalWatcher { session.exit() }
         parts.engine.start()
-        logger.info("mounted", metadata: ["store": "\(store.canonical)", "at": "\(mountPoint)", "state": "\(state.path)"])
+        logger.info(
+            "mounted", metadata: ["store": "\(store.canonical)", "at": "\(mountPoint)", "state": "\(state.path)"])
         async let ended = loop(session)
         ready()
         _ = await ended

@@ -152,7 +152,9 @@ struct DomainService: ControlService {
         var waiting = [folder.id]
         while let next = waiting.popLast() {
             let catalog = volume.engine.context.catalog
-            if listing, try !catalog.read({ try $0.inode(next).isEnumerated }) { try await volume.engine.enumerate(next) }
+            if listing, try !catalog.read({ try $0.inode(next).isEnumerated }) {
+                try await volume.engine.enumerate(next)
+            }
             var cookie: Int64 = 0
             while true {
                 let entries = try catalog.read { try $0.children(of: next, after: cookie, limit: 500) }

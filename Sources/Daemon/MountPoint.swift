@@ -5,15 +5,9 @@ import Foundation
 enum MountPoint {
     /// Returns the canonical path.
     static func prepare(_ path: String) throws(DaemonError) -> String {
-        try clearDead(path)
-        guard let resolved = realpath(path, nil) else {
-            let why = errno == ENOENT ? "does not exist; make it with mkdir -p" : String(cString: strerror(errno))
-            throw DaemonError("\(path): \(why)")
-        }
-        defer { free(resolved) }
-        let canonical = String(cString: resolved)
+        let canonical = try canonical(path)
         if let mount = MountTable.mount(at: canonical), mount.fileSystem == MountTable.hydrantType {
-            throw DaemonError("\(canonical): \(mount.source) is mounted there already; unmount it first")
+            try clear(canonical, mount)
         }
         var status = stat()
         guard stat(canonical, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
@@ -28,19 +22,39 @@ enum MountPoint {
         return canonical
     }
 
-    /// A mount whose daemon was killed answers ENOTCONN for ever; only ours is cleared.
-    private static func clearDead(_ path: String) throws(DaemonError) {
-        var status = stat()
-        guard stat(path, &status) != 0, errno == ENOTCONN || errno == ECONNABORTED else { return }
+    /// Only the folder above is looked at: what is mounted on the path may be dead.
+    private static func canonical(_ path: String) throws(DaemonError) -> String {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-        let trimmed = absolute.count > 1 && absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute
-        guard MountTable.entries().contains(where: {
-            $0.fileSystem == MountTable.hydrantType && $0.mountPoint.hasSuffix("/" + (trimmed as NSString).lastPathComponent)
-        }) else {
-            throw DaemonError("\(path): a dead mount of another program is there; unmount it with fusermount3 -u")
+        let name = (absolute as NSString).lastPathComponent
+        let plain = name == "/" || name == "." || name == ".."
+        let folder = plain ? absolute : (absolute as NSString).deletingLastPathComponent
+        guard let above = resolved(folder) else { throw missing(path) }
+        let unresolved = plain ? above : (above == "/" ? "" : above) + "/" + name
+        if MountTable.mount(at: unresolved) != nil { return unresolved }
+        guard let canonical = resolved(unresolved) else { throw missing(path) }
+        return canonical
+    }
+
+    private static func missing(_ path: String) -> DaemonError {
+        DaemonError(
+            "\(path): \(errno == ENOENT ? "does not exist; make it with mkdir -p" : String(cString: strerror(errno)))")
+    }
+
+    private static func resolved(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// A mount whose daemon was killed answers ENOTCONN for ever; it is cleared. statfs(2) always asks the
+    /// daemon; a stat(2) may be answered from the kernel's cache.
+    private static func clear(_ mountPoint: String, _ mount: MountTable.Entry) throws(DaemonError) {
+        var statistics = statvfs()
+        guard statvfs(mountPoint, &statistics) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
+            throw DaemonError("\(mountPoint): \(mount.source) is mounted there already; unmount it first")
         }
-        guard Unmounter.unmount(trimmed, lazily: true) == nil else {
-            throw DaemonError("\(path): a dead mount is there and cannot be cleared; run: fusermount3 -uz \(path)")
+        if let problem = Unmounter.unmount(mountPoint, lazily: true) {
+            throw DaemonError("a dead mount cannot be cleared: \(problem); run: fusermount3 -uz \(mountPoint)")
         }
     }
 }

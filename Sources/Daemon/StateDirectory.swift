@@ -19,7 +19,8 @@ final class StateDirectory: Sendable {
             let holder = Self.text(of: lock)
             close(lock)
             throw DaemonError(
-                "\(path): in use by another hydrant daemon\(holder.isEmpty ? "" : " (pid \(holder))"); unmount that one first")
+                "\(path): in use by another hydrant daemon\(holder.isEmpty ? "" : " (pid \(holder))"); unmount that one first"
+            )
         }
         ftruncate(lock, 0)
         let pid = "\(getpid())\n"
@@ -60,6 +61,7 @@ final class StateDirectory: Sendable {
     private static func text(of descriptor: Int32) -> String {
         var buffer = [UInt8](repeating: 0, count: 32)
         let count = pread(descriptor, &buffer, 31, 0)
-        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).trimmingCharacters(
+            in: .whitespacesAndNewlines)
     }
 }

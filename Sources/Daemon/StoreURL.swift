@@ -22,7 +22,8 @@ struct StoreURL {
         let path = String(text[text.index(after: colon)...])
         guard !path.isEmpty else { throw DaemonError("\(text): no directory is named; write dir:/PATH") }
         guard let resolved = realpath(path, nil) else {
-            throw DaemonError("\(path): \(String(cString: strerror(errno))); the store must be there before it is mounted")
+            throw DaemonError(
+                "\(path): \(String(cString: strerror(errno))); the store must be there before it is mounted")
         }
         defer { free(resolved) }
         root = String(cString: resolved)
@@ -54,7 +55,8 @@ struct StoreURL {
             throw DaemonError("\(mountPoint): lies inside the store \(root); choose a mount point outside it")
         }
         if Self.contains(mountPoint, root) {
-            throw DaemonError("\(mountPoint): contains the store \(root), which would be hidden; choose another mount point")
+            throw DaemonError(
+                "\(mountPoint): contains the store \(root), which would be hidden; choose another mount point")
         }
     }
 

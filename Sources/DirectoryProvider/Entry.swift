@@ -13,10 +13,12 @@ struct Entry: Sendable {
 
     var path: String { folder.path(of: name) }
 
-    /// Never the change time (ctime): a rename would change it. The inode number tells apart two documents
-    /// of the same size and date, where the file system has lasting ones.
+    /// Never the change time (ctime): a rename would change it. Inode and birth time, where the file system
+    /// has lasting ones, tell apart two documents of the same size and date; the inode alone does not, for
+    /// it is used again.
     static func contentVersion(of status: FileStatus, usesInodes: Bool) -> ContentVersion {
-        ContentVersion("\(usesInodes ? "\(status.inode)" : "-"):\(status.size):\(status.modified)")
+        let body = usesInodes ? "\(status.inode):\(status.born.map { "\($0)" } ?? "-")" : "-"
+        return ContentVersion("\(body):\(status.size):\(status.modified)")
     }
 
     var contentVersion: ContentVersion {

@@ -42,7 +42,8 @@ extension Catalog.Writer {
         _ = try insert(
             ItemRecord.unconfirmed(
                 inode: inode.id, kind: file.kind, at: TreePlace(parent: parentItem.id, name: name),
-                readyAt: file.kind.isDocument ? .farFuture : now.adding(seconds: settle), isExcluded: parentItem.isExcluded))
+                readyAt: file.kind.isDocument ? .farFuture : now.adding(seconds: settle),
+                isExcluded: parentItem.isExcluded))
         return inode
     }
 

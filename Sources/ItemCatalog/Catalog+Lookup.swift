@@ -47,7 +47,9 @@ extension Catalog.Reader {
     /// truth about the store depends on ``InodeRecord/isEnumerated`` of the folder.
     package func child(of folder: InodeID, named name: Filename) throws -> InodeRecord? {
         let statement = try db.cachedStatement(
-            sql: "SELECT \(Self.inodeColumns) FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND n.name = ?")
+            sql:
+                "SELECT \(Self.inodeColumns) FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND n.name = ?"
+        )
         return try Row.fetchOne(statement, arguments: [folder.rawValue, name.data]).map { Self.inode($0) }
     }
 
@@ -113,7 +115,9 @@ extension Catalog.Reader {
 
     /// Every inode with a dirty mark: a writer was at work when the last daemon ended.
     package func inodesBeingWritten() throws -> [InodeRecord] {
-        try Row.fetchAll(db, sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.writing <> 0").map { Self.inode($0) }
+        try Row.fetchAll(db, sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.writing <> 0").map {
+            Self.inode($0)
+        }
     }
 
     /// Every inode without a name: left over when the last daemon ended.

@@ -50,7 +50,7 @@ extension Catalog.Writer {
         var changed: [ItemID] = []
         for var item in difference.changed {
             item.parentIdentifier = parentIdentifier
-            if let row = try self.item(identifiedBy: item.identifier) {
+            if let row = try sameKind(item, defaults) {
                 if try isInside(parent.id, row.id) {
                     result.refused.append((item.filename, "the provider puts a folder into itself"))
                 } else {
@@ -80,8 +80,7 @@ extension Catalog.Writer {
 
     /// Takes what the provider says of one item that is known here.
     package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
-        guard let row = try self.item(identifiedBy: item.identifier), row.id != .root,
-            item.problem == nil, let parent = try self.item(identifiedBy: item.parentIdentifier)
+        guard item.problem == nil, let row = try sameKind(item, defaults), row.id != .root, let parent = try self.item(identifiedBy: item.parentIdentifier)
         else { return }
         guard try !isInside(parent.id, row.id) else { return }
         try updateRemote(row, to: item, in: parent.id)
@@ -104,6 +103,14 @@ extension Catalog.Writer {
             try update(row)
         }
         try reconcile(gone.reversed().map(\.id), defaults: defaults)
+    }
+
+    /// The row that an item goes by. One that became another kind of thing is no longer the same.
+    private func sameKind(_ item: Item, _ defaults: PlaceholderDefaults) throws -> ItemRecord? {
+        guard let row = try self.item(identifiedBy: item.identifier) else { return nil }
+        if InodeKind(row.kind) == InodeKind(item.kind) { return row }
+        try mergeDeletion(of: item.identifier, defaults: defaults)
+        return nil
     }
 
     private func isSameDocument(_ row: ItemRecord, _ item: Item) -> Bool {
@@ -141,6 +148,7 @@ extension Catalog.Writer {
 
 extension ItemRecord {
     mutating func setRemote(_ item: Item, in parent: ItemID) {
+        kind = item.kind
         remote = TreePlace(parent: parent, name: item.filename)
         remoteVersion = item.version
         remoteFacts = RemoteFacts(item)

@@ -8,30 +8,28 @@ extension Catalog.Writer {
     /// What a local change stands against is left as it is: sending that change will meet the
     /// mismatch, and both are kept. What has no free name waits in the same way.
     package func reconcile(_ ids: [ItemID], defaults: PlaceholderDefaults) throws {
-        // Names that move are first let go of, so that two items may swap theirs.
+        var new: [ItemRecord] = []
         var moving: [ItemRecord] = []
         for id in ids {
-            guard let row = try item(id) else { continue }
+            guard var row = try item(id) else { continue }
             if row.remote == nil {
                 try reconcileDeletion(row)
             } else if row.local == nil && row.base == nil {
-                moving.append(row)
+                new.append(row)
             } else {
-                var row = row
                 try reconcileContents(&row, defaults)
                 try reconcileMetadata(&row)
-                if row.remote != row.base && row.local == row.base && row.inode != nil {
-                    try detach(row)
+                if row.isMovedRemotelyOnly {
                     moving.append(row)
                 } else if row.remote == row.local {
                     row.base = row.remote
+                    if !row.isModified { row.failure = nil }
                 }
                 try update(row)
             }
         }
-        for row in moving {
-            if row.inode == nil { try attachNew(row, defaults) } else { try attachMoved(row) }
-        }
+        try move(moving)
+        for row in new { try attachNew(row, defaults) }
         try showWaiting(defaults)
     }
 
@@ -39,9 +37,49 @@ extension Catalog.Writer {
     /// document that was replaced by another one, above all).
     func showWaiting(_ defaults: PlaceholderDefaults) throws {
         while let place = freedPlaces.popLast() {
-            guard let row = try remoteOccupant(of: place, otherThan: .root), row.local == nil, row.base == nil else { continue }
-            try attachNew(row, defaults)
+            guard let row = try remoteOccupant(of: place, otherThan: .root) else { continue }
+            if row.local == nil && row.base == nil { try attachNew(row, defaults) }
+            if row.isMovedRemotelyOnly { try move([row]) }
         }
+    }
+
+    // MARK: Moves
+
+    /// Moves items to where the provider has them. All names that move are let go of first, so that two
+    /// items may swap theirs; one whose place is not free stays until it is.
+    private func move(_ rows: [ItemRecord]) throws {
+        var possible = rows
+        while true {
+            let vacating = Set(possible.compactMap(\.inode))
+            let kept = try possible.filter { try canMove($0, vacating: vacating) }
+            if kept.count == possible.count { break }
+            possible = kept
+        }
+        for row in possible { try detach(row) }
+        for row in possible { try attachMoved(row) }
+    }
+
+    private func canMove(_ row: ItemRecord, vacating: Set<InodeID>) throws -> Bool {
+        guard let place = row.remote, let inode = row.inode, let folder = try folderInode(of: place.parent),
+            let parent = try inodeIfPresent(folder), parent.linkCount > 0, try !isInside(folder, inode)
+        else { return false }
+        guard let occupant = try child(of: folder, named: place.name), !vacating.contains(occupant.id) else {
+            return true
+        }
+        // A known item is on its way out of the name; what the provider does not know there stays beside.
+        guard let other = try item(of: occupant.id) else { return false }
+        return other.identifier == nil || other.local != other.base
+    }
+
+    /// Whether `inner` is `outer` or below it, in the local tree.
+    private func isInside(_ inner: InodeID, _ outer: InodeID) throws -> Bool {
+        var current = inner
+        while current != .root {
+            if current == outer { return true }
+            guard let place = try place(of: current) else { return false }
+            current = place.folder
+        }
+        return false
     }
 
     private func folderInode(of item: ItemID) throws -> InodeID? { try self.item(item)?.inode }
@@ -143,6 +181,7 @@ extension Catalog.Writer {
 
     private func reconcileContents(_ row: inout ItemRecord, _ defaults: PlaceholderDefaults) throws {
         guard let remote = row.remoteVersion, let base = row.baseVersion, remote.content != base.content else { return }
+        if case .symbolicLink(let target) = row.kind { return try retarget(&row, target, remote.content) }
         guard row.kind.isDocument, let id = row.inode, var inode = try inodeIfPresent(id) else { return }
         guard row.contentRevision == 0, inode.writing == nil else { return }
         inode.generation += 1
@@ -158,11 +197,25 @@ extension Catalog.Writer {
         if let place = try place(of: id) { changes.append(.entry(folder: place.folder, name: place.name)) }
     }
 
+    private func retarget(_ row: inout ItemRecord, _ target: [UInt8], _ version: ContentVersion) throws {
+        row.baseVersion?.content = version
+        guard let id = row.inode, var inode = try inodeIfPresent(id) else { return }
+        inode.target = target
+        inode.size = Int64(target.count)
+        inode.changed = now
+        try update(inode)
+        changes.append(.contents(id))
+    }
+
     private func reconcileMetadata(_ row: inout ItemRecord) throws {
-        guard let remote = row.remoteVersion, let base = row.baseVersion, remote.metadata != base.metadata else { return }
-        guard row.metadataRevision == 0, row.contentRevision == 0 else { return }
+        guard let remote = row.remoteVersion, let base = row.baseVersion, remote.metadata != base.metadata else {
+            return
+        }
+        // Dates and modes are no conflict: a local change of them, sent later, stands.
         row.baseVersion?.metadata = remote.metadata
-        guard let id = row.inode, var inode = try inodeIfPresent(id), inode.writing == nil else { return }
+        guard row.metadataRevision == 0, row.contentRevision == 0, let id = row.inode,
+            var inode = try inodeIfPresent(id), inode.writing == nil
+        else { return }
         if let mode = row.remoteFacts.mode { inode.mode = UInt32(mode) }
         if row.kind.isDocument { inode.modified = row.remoteFacts.modified }
         inode.changed = now

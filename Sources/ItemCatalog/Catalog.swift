@@ -39,7 +39,8 @@ package final class Catalog: Sendable {
                 if isNew {
                     let now = FileTime.now.nanoseconds
                     try db.execute(
-                        sql: "UPDATE inode SET uid = ?, gid = ?, atime = ?, mtime = ?, ctime = ?, btime = ? WHERE id = 1",
+                        sql:
+                            "UPDATE inode SET uid = ?, gid = ?, atime = ?, mtime = ?, ctime = ?, btime = ? WHERE id = 1",
                         arguments: [owner.uid, owner.gid, now, now, now, now])
                     try db.execute(
                         sql: "UPDATE item SET identifier = ? WHERE id = 1",
@@ -97,8 +98,10 @@ package final class Catalog: Sendable {
             case .SQLITE_FULL: return CatalogError(.diskFull, "\(path): no space left on its disk")
             case .SQLITE_CORRUPT, .SQLITE_NOTADB:
                 return CatalogError(
-                    .damaged, "\(path): the catalog is damaged (\(error.message ?? "unreadable")); "
-                        + "move the state directory aside to start afresh, modified documents are in its storage folder")
+                    .damaged,
+                    "\(path): the catalog is damaged (\(error.message ?? "unreadable")); "
+                        + "move the state directory aside to start afresh, modified documents are in its storage folder"
+                )
             default: return CatalogError(.system, "\(path): \(error.message ?? "SQLite error \(error.resultCode)")")
             }
         }

@@ -49,6 +49,9 @@ package struct ItemRecord: Sendable, Equatable {
     package var isPinned: Bool
     package var isExcluded: Bool
 
+    /// The provider has it in another place, and nobody here moved it.
+    var isMovedRemotelyOnly: Bool { remote != nil && remote != base && local != nil && local == base && inode != nil }
+
     /// The local bytes or metadata are not what the provider confirmed.
     package var isModified: Bool {
         !isExcluded && (local != base || contentRevision != 0 || metadataRevision != 0)

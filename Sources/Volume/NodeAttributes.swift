@@ -22,7 +22,9 @@ extension Volume {
     package func attributes(of id: NodeID) throws(VolumeError) -> NodeAttributes {
         let node = try node(id)
         do {
-            if let frozen = node.state.withLock({ $0.frozen }) { return NodeAttributes(record: frozen, isStable: false) }
+            if let frozen = node.state.withLock({ $0.frozen }) {
+                return NodeAttributes(record: frozen, isStable: false)
+            }
             return attributes(try catalog.read { try $0.inode(node.inode) }, node)
         } catch {
             throw VolumeError(error)

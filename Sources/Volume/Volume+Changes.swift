@@ -2,8 +2,8 @@ import ContentStore
 import FileProvider
 package import ItemCatalog
 import Logging
-import Synchronization
 import SyncEngine
+import Synchronization
 
 /// Changes from the provider's side: nodes give way to new ones, and the kernel is told to forget.
 extension Volume: VolumeObserving {

@@ -53,7 +53,9 @@ extension Volume {
         return Wait { [engine, node] in
             do { try await engine.hydrator.provide(wanted, of: content, for: target) } catch {
                 // Replaced before a byte of it was handed out: the node stands for the new version now.
-                if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number { return }
+                if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number {
+                    return
+                }
                 throw VolumeError(error)
             }
         }
@@ -72,7 +74,9 @@ extension Volume {
     private func write(_ node: Node, _ state: inout Node.State, _ bytes: UnsafeRawBufferPointer, at offset: Int64)
         throws
     {
-        guard let content = state.content, state.frozen == nil else { throw VolumeError(ESTALE, "the document was replaced") }
+        guard let content = state.content, state.frozen == nil else {
+            throw VolumeError(ESTALE, "the document was replaced")
+        }
         try markModified(node, &state)
         if try content.write(bytes, at: offset) {
             // The catalog must know before the writer does, or a download after a crash would overwrite it.
@@ -133,7 +137,9 @@ extension Volume {
         try node.state.withLock { state in
             guard state.frozen == nil else { throw VolumeError(ESTALE, "the document was replaced") }
             let record = try catalog.read { try $0.inode(node.inode) }
-            guard record.kind == .document else { throw VolumeError(record.isFolder ? EISDIR : EINVAL, "not a document") }
+            guard record.kind == .document else {
+                throw VolumeError(record.isFolder ? EISDIR : EINVAL, "not a document")
+            }
             guard record.generation == state.generation else { throw VolumeError(ESTALE, "the document was replaced") }
             try cut(node, &state, try state.content ?? openContent(record), to: size)
         }

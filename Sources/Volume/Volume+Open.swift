@@ -83,7 +83,9 @@ extension Volume {
         let content = try state.content ?? openContent(record)
         if writes && state.writers == 0 {
             if content.isComplete { try content.setModified(record.modified.nanoseconds) }
-            let stamp = BackingStamp(try content.status()) ?? BackingStamp.none
+            // A download changes the file as well: only of a whole one do time stamps tell of a writer. Into a
+            // partial one programs write through us, which marks it modified.
+            let stamp = content.isComplete ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try catalog.write {
                 try $0.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
             }
@@ -122,10 +124,13 @@ extension Volume {
     /// The local file of a document's current generation.
     func openContent(_ record: InodeRecord) throws -> ContentFile {
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
-        let hasBytes = record.size > 0 && (record.extents.map { !$0.isEmpty } ?? true)
-        if hasBytes && context.store.status(id) == nil { try lostContent(record, id) }
-        return try context.store.open(
-            id, size: record.size, baseSize: record.baseSize, present: record.extents)
+        do {
+            return try context.store.open(
+                id, size: record.size, baseSize: record.baseSize, present: record.extents)
+        } catch {
+            guard error.code == .missing else { throw error }
+            try lostContent(record, id)
+        }
     }
 
     /// Somebody removed a file from the content store. The provider's bytes can come again; ours cannot.

@@ -64,7 +64,8 @@ package final class Volume: Sendable {
                 current: Dictionary(uniqueKeysWithValues: current.map { ($0.rawValue, $1) }),
                 highest: highest.rawValue)
             for path in unknown {
-                context.logger.error("bytes that the catalog does not know are left in place", metadata: ["path": "\(path)"])
+                context.logger.error(
+                    "bytes that the catalog does not know are left in place", metadata: ["path": "\(path)"])
             }
         } catch {
             throw VolumeError(error)
@@ -77,7 +78,7 @@ package final class Volume: Sendable {
         let now = BackingStamp(found)
         try catalog.write { writer in
             switch inode.writing {
-            case .maybeModified(let stamp) where now == nil || stamp == now: break
+            case .maybeModified(let stamp) where now == nil || stamp == now || stamp == .none: break
             default:
                 try writer.recordWritten(
                     inode.id, size: now?.size ?? inode.size, modified: now?.modified ?? inode.modified, mark: .modified,

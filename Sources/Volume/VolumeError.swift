@@ -68,6 +68,7 @@ extension VolumeError {
         switch code {
         case .diskFull: ENOSPC
         case .changed: EBUSY
+        case .missing: EIO
         case .system(let number): number
         }
     }

@@ -24,7 +24,8 @@ struct MountCommand: AsyncParsableCommand {
     @Flag(help: "Stay in the foreground, with the log on standard error.")
     var foreground = false
 
-    @Option(name: .customShort("o"), help: "Options of the mount, separated by commas, as for mount(8): allow_other, ro, …")
+    @Option(
+        name: .customShort("o"), help: "Options of the mount, separated by commas, as for mount(8): allow_other, ro, …")
     var options: [String] = []
 
     @Option(help: ArgumentHelp("Least severe log level: trace, debug, info, warning, error.", visibility: .hidden))

@@ -14,7 +14,8 @@ struct MountedPath {
             throw fail("\(path): is not in a hydrant mount (hydrant mount shows how to make one)")
         }
         mountPoint = mount.mountPoint
-        relative = PathBytes(bytes: absolute.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
+        relative = PathBytes(
+            bytes: absolute.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
     }
 
     /// Absolute and without `.` and `..`; links are followed in the folders above, not in the last part,

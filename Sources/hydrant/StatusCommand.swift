@@ -8,7 +8,10 @@ struct StatusCommand: AsyncParsableCommand {
     @Argument(help: "Documents or folders in a mount; without any: every mount.", completion: .file())
     var paths: [String] = []
 
-    @Flag(help: "Print an array of objects: path, identifier, kind, state, modified, pinned, excluded, size, bytesDownloaded, version, error.")
+    @Flag(
+        help:
+            "Print an array of objects: path, identifier, kind, state, modified, pinned, excluded, size, bytesDownloaded, version, error."
+    )
     var json = false
 
     func run() async throws {
@@ -19,7 +22,9 @@ struct StatusCommand: AsyncParsableCommand {
     private func named() async throws -> [ItemStatus] {
         var all: [ItemStatus] = []
         for group in try MountedPath.grouped(paths) {
-            guard case .items(let items) = try await ask(group.mountPoint, .status(paths: group.paths)) else { continue }
+            guard case .items(let items) = try await ask(group.mountPoint, .status(paths: group.paths)) else {
+                continue
+            }
             all += items
         }
         if !json { for item in all { print(Output.line(item)) } }
@@ -35,8 +40,11 @@ struct StatusCommand: AsyncParsableCommand {
             else { continue }
             all += items
             guard !json else { continue }
-            print("\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(domain.passthrough ? "yes" : "no"))")
-            print(domain.pending.isEmpty ? "  everything is in the store" : "  \(domain.pending.count) changes pending:")
+            print(
+                "\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(domain.passthrough ? "yes" : "no"))"
+            )
+            print(
+                domain.pending.isEmpty ? "  everything is in the store" : "  \(domain.pending.count) changes pending:")
             for change in domain.pending.prefix(50) { print("    " + Output.line(change)) }
         }
         return all

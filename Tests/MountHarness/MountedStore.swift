@@ -78,11 +78,16 @@ package final class MountedStore: Sendable {
         return pid
     }
 
-    /// SIGKILL, and waits until the process is gone. The mount point stays, dead.
+    /// SIGKILL, and waits until the process and its connection are gone. The mount point stays, dead.
     package func kill9() throws {
         let pid = try daemonPID()
         guard kill(pid, SIGKILL) == 0 else { throw HarnessError("kill \(pid): \(String(cString: strerror(errno)))") }
         try waitUntil(10, "the daemon is gone") { !Self.isAlive(pid) }
+        // Its threads may outlive the process as others see it. statfs is never answered from a cache.
+        try waitUntil(10, "the mount is dead") {
+            var statistics = statvfs()
+            return statvfs(mountPoint, &statistics) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)
+        }
     }
 
     /// A process that has ended but was not collected yet is gone as well.

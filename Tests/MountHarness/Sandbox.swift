@@ -23,13 +23,28 @@ package final class Sandbox: Sendable {
     private let record = Mutex(State())
 
     package init() throws {
+        Self.sweep
         var template = Array("/tmp/hyt-XXXXXX".utf8CString)
         guard let made = mkdtemp(&template) else { throw HarnessError("mkdtemp: \(String(cString: strerror(errno)))") }
         path = String(cString: made)
         for folder in ["store", "mnt", "run", "tmp", "log", "data", "home", "out"] {
             guard mkdir(path + "/" + folder, 0o700) == 0 else { throw HarnessError("mkdir: \(String(cString: strerror(errno)))") }
         }
+        _ = FileManager.default.createFile(atPath: path + "/owner", contents: Data("\(getpid())".utf8))
     }
+
+    /// Once a run: what test processes that crashed left behind.
+    private static let sweep: Void = {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/tmp")) ?? [] where name.hasPrefix("hyt-") {
+            let path = "/tmp/" + name
+            guard let data = FileManager.default.contents(atPath: path + "/owner"),
+                let owner = Int32(String(decoding: data, as: UTF8.self)), kill(owner, 0) != 0, errno == ESRCH
+            else { continue }
+            do { try Sandbox(existing: path).remove() } catch { print("harness: \(path): \(error)") }
+        }
+    }()
+
+    private init(existing path: String) { self.path = path }
 
     /// What children get: nothing of the user's own mounts or settings.
     package func environment(_ extra: [String: String]) -> [String: String] {

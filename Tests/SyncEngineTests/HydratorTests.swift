@@ -7,7 +7,7 @@ import Testing
 
 @testable import SyncEngine
 
-@Suite struct HydratorTests {
+@Suite(.timeLimit(.minutes(1))) struct HydratorTests {
     private let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) }
 
     private func prepared(readTimeout: Double = 5) async throws -> TestEngine {

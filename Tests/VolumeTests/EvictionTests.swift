@@ -81,6 +81,8 @@ import Volume
     @Test func aMappingThatOutlivedItsCloseKeepsTheBytes() async throws {
         try test.remote.put("a", "text")
         #expect(try await test.contents("a") == "text")
+        #expect(
+            try await eventually { try test.catalog.read { try $0.child(of: .root, named: "a") }?.extents == nil })
         let lookup = try await test.lookUp("a")
         let inode = lookup.attributes.record.id.rawValue
         let path = "\(test.directory)/content/storage/0\(String(inode, radix: 16))/\(inode).1"
@@ -97,6 +99,8 @@ import Volume
     @Test func aPinnedDocumentStays() async throws {
         try test.remote.put("a", "text")
         #expect(try await test.contents("a") == "text")
+        #expect(
+            try await eventually { try test.catalog.read { try $0.child(of: .root, named: "a") }?.extents == nil })
         let inode = try await test.lookUp("a").attributes.record.id
         try test.catalog.write { writer in
             var item = try writer.item(of: inode)!

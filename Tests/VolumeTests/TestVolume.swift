@@ -197,7 +197,7 @@ func errnoOf(_ body: () async throws -> Void) async -> Int32? {
         try await body()
         return nil
     } catch {
-        return (error as? VolumeError)?.errno ?? -1
+        return VolumeError(error).errno
     }
 }
 

@@ -111,7 +111,8 @@ final class Download: Sendable {
                 into: StreamSink(download: self, id: id, range: range))
             if let missing = content.missing(in: range).first {
                 failure = .untrusted(
-                    "\(target.name): the provider ended the download at byte \(missing.lowerBound) of \(range.upperBound)")
+                    "\(target.name): the provider ended the download at byte \(missing.lowerBound) of \(range.upperBound)"
+                )
             }
         } catch {
             failure = SyncError(error)
@@ -156,7 +157,7 @@ final class Download: Sendable {
             state.withLock { $0.isSuperseded = true }
             // The catalog learns of it first, so that whoever waited finds the new version.
             await RemoteRefresh(context: context).refresh(target.identifier, known: error.item)
-            fail(id, error.code == .versionMismatch ? .superseded : .provider(error))
+            fail(id, .superseded)
         case .provider(let error) where [.cannotSynchronize, .busy].contains(error.code) && mayRetry():
             try? await Task.sleep(for: .milliseconds(300))
             state.withLock { $0.streams[id] = nil }
@@ -257,7 +258,8 @@ private struct StreamSink: ContentSink {
         guard offset >= range.lowerBound, Int64(bytes.count) <= range.upperBound - offset else {
             throw FileProviderError(
                 .cannotSynchronize,
-                "\(download.target.name): the provider sent bytes \(offset)..<\(offset + Int64(bytes.count)) outside \(range)")
+                "\(download.target.name): the provider sent bytes \(offset)..<\(offset + Int64(bytes.count)) outside \(range)"
+            )
         }
         if bytes.isEmpty { return }
         try download.received(id, bytes, at: offset)

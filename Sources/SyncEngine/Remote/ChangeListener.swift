@@ -77,7 +77,9 @@ actor ChangeListener {
 
     /// A folder that nobody has looked at is fetched when somebody does.
     private nonisolated func fetchIfKnown(_ folder: InodeID) async {
-        guard let inode = try? context.catalog.read({ try $0.inodeIfPresent(folder) }), inode.isEnumerated else { return }
+        guard let inode = try? context.catalog.read({ try $0.inodeIfPresent(folder) }), inode.isEnumerated else {
+            return
+        }
         do {
             try await fetcher.fetch(folder, joining: false)
         } catch {

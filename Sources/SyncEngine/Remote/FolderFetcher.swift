@@ -18,7 +18,8 @@ actor FolderFetcher {
         if let task = running[folder] {
             let result = await task.value
             if joining { return try result.get() }
-            if let task = running[folder] { return try await task.value.get() }
+            // Whoever began that one may not have been resumed yet to take it out of the table.
+            if let newer = running[folder], newer != task { return try await newer.value.get() }
         }
         let task = Task(executorPreference: context.workers) { [context] () -> Result<Void, SyncError> in
             do {

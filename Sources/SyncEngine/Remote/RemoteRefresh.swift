@@ -6,14 +6,16 @@ import Logging
 struct RemoteRefresh: Sendable {
     let context: SyncContext
 
-    /// - Parameter known: what the provider just said of it, if it did.
-    func refresh(_ identifier: ItemIdentifier, known: Item? = nil) async {
+    /// - Parameters:
+    ///   - known: what the provider just said of it, if it did.
+    ///   - isOwn: asked by the very step that is changing the item: no other change can be under way.
+    func refresh(_ identifier: ItemIdentifier, known: Item? = nil, isOwn: Bool = false) async {
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         let answer = await ask(identifier, known: known)
         // With a change of our own meanwhile, the answer may be from before it; what the provider says in
         // reply to that change is taken instead.
-        if known == nil, context.ownChanges.since(moment).contains(identifier) { return }
+        if known == nil, !isOwn, context.ownChanges.since(moment).contains(identifier) { return }
         take(answer, identifier)
     }
 

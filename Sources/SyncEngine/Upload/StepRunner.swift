@@ -49,7 +49,10 @@ struct StepRunner: Sendable {
         let delay = RetryDelay.seconds(after: item.failure?.attempts ?? 0, code, context.times)
         context.logger.warning(
             "a change could not be sent",
-            metadata: ["item": "\(context.path(of: item))", "step": "\(planned.step)", "error": "\(error)", "next try in": "\(delay) s"])
+            metadata: [
+                "item": "\(context.path(of: item))", "step": "\(planned.step)", "error": "\(error)",
+                "next try in": "\(delay) s",
+            ])
         _ = try? context.catalog.write {
             try $0.recordFailure(
                 item.id, code: code?.description ?? "local", message: error.description,
@@ -231,8 +234,10 @@ struct StepRunner: Sendable {
         } catch let error as FileProviderError where error.code == .filenameCollision {
             try context.change { try $0.giveWay(item.id, to: error.item, defaults: context.defaults) }
         } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {
-            // Moved, changed or deleted there as well: take that first, then plan anew.
-            await RemoteRefresh(context: context).refresh(identifier, known: error.item)
+            // Moved, changed or deleted there as well: take that first, then plan anew. (It may be our own
+            // move, whose reply was lost.)
+            await RemoteRefresh(context: context).refresh(identifier, known: error.item, isOwn: true)
+            guard let row = try context.catalog.read({ try $0.item(item.id) }), row.local != row.base else { return }
             throw error
         }
     }
@@ -266,7 +271,7 @@ struct StepRunner: Sendable {
                     item.id, as: updated, contentRevision: -1, metadataRevision: item.metadataRevision)
             }
         } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {
-            await RemoteRefresh(context: context).refresh(identifier, known: error.item)
+            await RemoteRefresh(context: context).refresh(identifier, known: error.item, isOwn: true)
             throw error
         } catch let error as FileProviderError where error.code == .unsupported {
             try context.catalog.write {
@@ -283,7 +288,8 @@ struct StepRunner: Sendable {
             try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
         } catch let error as FileProviderError where error.code == .noSuchItem {
             try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
-        } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .directoryNotEmpty {
+        } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .directoryNotEmpty
+        {
             // Something newer is there: a change beats a deletion.
             let current = try await current(error, identifier)
             try context.change {

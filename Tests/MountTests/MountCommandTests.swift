@@ -1,0 +1,195 @@
+import ControlAPI
+import Foundation
+import Glibc
+import MountHarness
+import Testing
+
+/// What `hydrant mount` and `unmount` refuse, and how they say it.
+@Suite("hydrant mount, hydrant unmount")
+struct MountCommandTests {
+    /// One line on standard error that names what is wrong, a status that is not 0, and nothing mounted.
+    private static func checkRefused(_ mount: MountedStore, _ arguments: [String], names: String, status: Int32? = nil) throws {
+        let result = try mount.hydrant(arguments)
+        #expect(result.status != 0 && !result.timedOut)
+        if let status { #expect(result.status == status) }
+        #expect(result.stdout.isEmpty)
+        #expect(result.stderr.hasPrefix("hydrant: ") && result.stderr.split(separator: "\n").count == 1)
+        #expect(result.stderr.contains(names))
+        #expect(!mount.isMounted)
+    }
+
+    private static func command(_ mount: MountedStore, store: String? = nil, at mountPoint: String? = nil) -> [String] {
+        ["mount", store ?? "dir:\(mount.store)", mountPoint ?? mount.mountPoint, "--state-dir", mount.sandbox.state]
+    }
+
+    @Test("a store that is not there, or is no directory")
+    func storeMissing() async throws {
+        try await withSandbox { mount in
+            try Self.checkRefused(mount, Self.command(mount, store: "dir:\(mount.scratch)/none"), names: "\(mount.scratch)/none")
+            try Seeding(mount.scratch).file("document", "x")
+            try Self.checkRefused(mount, Self.command(mount, store: "dir:\(mount.scratch)/document"), names: "not a directory")
+            try Self.checkRefused(mount, Self.command(mount, store: "dir:"), names: "dir:/PATH")
+        }
+    }
+
+    @Test("an unknown scheme, and none at all")
+    func scheme() async throws {
+        try await withSandbox { mount in
+            try Self.checkRefused(mount, Self.command(mount, store: "gopher://host/x"), names: "gopher")
+            try Self.checkRefused(mount, Self.command(mount, store: mount.store), names: "dir:/PATH")
+        }
+    }
+
+    @Test("a mount point that is missing, no directory, or not empty")
+    func mountPoint() async throws {
+        try await withSandbox { mount in
+            let seeding = Seeding(mount.scratch)
+            try seeding.file("document", "x")
+            try seeding.file("full/document", "x")
+            for (name, text) in [("none", "does not exist"), ("document", "not a directory"), ("full", "not empty")] {
+                let path = mount.scratch + "/" + name
+                try Self.checkRefused(mount, Self.command(mount, at: path), names: path)
+                try Self.checkRefused(mount, Self.command(mount, at: path), names: text)
+            }
+            #expect(try seeding.names("full") == ["document"])
+        }
+    }
+
+    @Test("a mount point in the store, and a store in the mount point")
+    func nested() async throws {
+        try await withSandbox { mount in
+            try Seeding(mount.store).folder("inside")
+            try Self.checkRefused(mount, Self.command(mount, at: mount.store + "/inside"), names: "inside the store")
+            try Seeding(mount.scratch).folder("outer/store")
+            // It is not empty then, which says as much.
+            try Self.checkRefused(
+                mount, Self.command(mount, store: "dir:\(mount.scratch)/outer/store", at: mount.scratch + "/outer"),
+                names: mount.scratch + "/outer")
+            try Seeding(mount.scratch).folder("same")
+            try Self.checkRefused(
+                mount, Self.command(mount, store: "dir:\(mount.scratch)/same", at: mount.scratch + "/same"), names: "same")
+        }
+    }
+
+    @Test("mounted there already")
+    func alreadyMounted() async throws {
+        try await withMount { mount in
+            let result = try mount.hydrant(
+                ["mount", "dir:\(mount.store)", mount.mountPoint, "--state-dir", mount.sandbox.path + "/state2"])
+            #expect(result.status != 0)
+            #expect(result.stderr.contains("mounted there already"))
+            #expect(result.stderr.split(separator: "\n").count == 1)
+            // The first one goes on.
+            #expect(try mount.hydrant(["status", mount.mountPoint]).succeeded)
+        }
+    }
+
+    @Test("a bad -o option is named")
+    func badOption() async throws {
+        try await withSandbox { mount in
+            try Self.checkRefused(mount, Self.command(mount) + ["-o", "no_such_option"], names: "no_such_option")
+        }
+    }
+
+    @Test("-o reaches the kernel: ro")
+    func readOnly() async throws {
+        try await withMount(.with { $0.arguments = ["-o", "ro"] }) { try Seeding($0).file("doc.txt", "x\n") } _: { mount in
+            let text = try mount.run("cat doc.txt")
+            #expect(text == "x\n")
+            let result = try mount.shell("echo more >> doc.txt")
+            #expect(!result.succeeded && result.stderr.contains("Read-only"))
+        }
+    }
+
+    @Test("a second daemon on one state directory is refused, with the first one's process id")
+    func secondDaemon() async throws {
+        try await withMount { mount in
+            try Seeding(mount.scratch).folder("other")
+            let result = try mount.hydrant(Self.command(mount, at: mount.scratch + "/other"))
+            #expect(result.status != 0)
+            #expect(result.stderr.contains("pid \(try mount.daemonPID())"))
+            #expect(result.stderr.split(separator: "\n").count == 1)
+            let other = try mount.run("ls -A \"$SCRATCH/other\"; ls \"$MOUNT\"")
+            #expect(other.isEmpty)
+        }
+    }
+
+    @Test("another store's state directory is refused")
+    func wrongState() async throws {
+        try await withMount { mount in
+            try mount.unmount()
+            try Seeding(mount.scratch).folder("store2")
+            try Self.checkRefused(mount, Self.command(mount, store: "dir:\(mount.scratch)/store2"), names: mount.store)
+        }
+    }
+
+    /// Whether the kernel has the root's attributes cached makes a difference to who asks with stat(2).
+    @Test("a mount point left dead by kill -9 is cleared by the next mount", arguments: [true, false])
+    func dead(_ isCached: Bool) async throws {
+        try await withMount { try Seeding($0).file("doc.txt", "x\n") } _: { mount in
+            try mount.run(isCached ? "ls -la; stat . doc.txt" : "touch made")
+            try mount.kill9()
+            let listing = try mount.sandbox.run(["ls", mount.mountPoint], limit: 5)
+            #expect(!listing.succeeded && listing.stderr.contains("not connected"))
+            try mount.mount()
+            let text = try mount.run("cat doc.txt")
+            #expect(text == "x\n")
+        }
+    }
+
+    @Test("unmount is refused while a program uses the mount, which then goes on")
+    func busy() async throws {
+        try await withMount { try Seeding($0).file("doc.txt", "x\n") } _: { mount in
+            let user = try mount.start("exec 3< doc.txt; echo open; exec sleep 30")
+            try waitUntil(5, "it is open") { user.stdout.contains("open") }
+            let result = try mount.hydrant(["unmount", mount.mountPoint])
+            #expect(result.status == 1)
+            #expect(result.stderr.hasPrefix("hydrant: ") && result.stderr.contains(mount.mountPoint))
+            #expect(try mount.run("cat doc.txt; echo y > new; cat new") == "x\ny\n")
+            user.signal(SIGKILL)
+            _ = user.wait(limit: 5)
+            try mount.unmount()
+            #expect(!mount.isMounted)
+        }
+    }
+
+    @Test("unmount returns when the daemon has ended; what is pending is kept, and said")
+    func unmountPending() async throws {
+        try await withMount(.lateUploads) { mount in
+            let pid = try mount.daemonPID()
+            try mount.run("echo pending > new.txt")
+            let result = try mount.hydrant(["unmount", mount.mountPoint])
+            #expect(result.succeeded)
+            #expect(result.stdout.contains("new.txt") && result.stdout.contains("pending"))
+            #expect(!MountedStore.isAlive(pid))
+            #expect(!mount.isMounted)
+            #expect(try Seeding(mount.store).names() == [])
+            try mount.mount()
+            try mount.sync()
+            #expect(try Seeding(mount.store).text("new.txt") == "pending\n")
+        }
+    }
+
+    @Test("unmount of what is not mounted: one line, status 69")
+    func notMounted() async throws {
+        try await withSandbox { mount in
+            try Self.checkRefused(mount, ["unmount", mount.mountPoint], names: mount.mountPoint, status: 69)
+            try Self.checkRefused(mount, ["sync", mount.mountPoint], names: mount.mountPoint, status: 69)
+        }
+    }
+
+    @Test("--foreground stays, and ends in order on SIGTERM")
+    func foreground() async throws {
+        try await withSandbox { mount in
+            try Seeding(mount.store).file("doc.txt", "x\n")
+            let daemon = try mount.sandbox.spawn([Sandbox.executable] + mount.mountCommand(["--foreground"]))
+            let files = RealFileSystem(root: mount.mountPoint)
+            try waitUntil(10, "it is mounted") { try mount.isMounted && files.exists("doc.txt") }
+            #expect(try files.text("doc.txt") == "x\n")
+            #expect(daemon.isRunning)
+            daemon.signal(SIGTERM)
+            #expect(daemon.wait(limit: 10).status == 0)
+            #expect(!mount.isMounted)
+        }
+    }
+}
