@@ -21,6 +21,8 @@ package struct Daemon: Sendable {
 
     /// Mounts, calls `ready` when requests are answered, and returns when the mount is gone.
     package func run(ready: @escaping @Sendable () -> Void) async throws(DaemonError) {
+        // What the domain keeps is its owner's alone.
+        umask(0o077)
         let store = try StoreURL(configuration.store)
         let mountPoint = try MountPoint.prepare(configuration.mountPoint)
         try store.checkApart(from: mountPoint)

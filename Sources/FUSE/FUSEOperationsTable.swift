@@ -22,7 +22,7 @@ private func negotiate(_ connection: inout fuse_conn_info) {
     func refuse(_ capability: Int32) { connection.want &= ~UInt32(capability) }
 
     for capability in [
-        FUSE_CAP_ASYNC_READ, FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_READDIRPLUS,
+        FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_READDIRPLUS,
         FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_ASYNC_DIO, FUSE_CAP_CACHE_SYMLINKS,
     ] {
         _ = want(capability)
@@ -33,6 +33,9 @@ private func negotiate(_ connection: inout fuse_conn_info) {
     refuse(FUSE_CAP_WRITEBACK_CACHE)
     // libfuse takes this on unasked; we do not drop setuid bits by ourselves.
     refuse(FUSE_CAP_HANDLE_KILLPRIV)
+    // With it cached reads go out as background requests, which the kernel never interrupts; a program that
+    // waits for a slow store must be able to give up.
+    refuse(FUSE_CAP_ASYNC_READ)
     for splice in [FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE] { refuse(splice) }
 
     // Read-ahead and RELEASE share this limit: with the kernel's 12, a few hung reads would

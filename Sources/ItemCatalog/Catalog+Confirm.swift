@@ -1,4 +1,5 @@
 package import FileProvider
+import GRDB
 
 /// What a step that the provider confirmed does to the trees: base and remote move to what it said.
 extension Catalog.Writer {
@@ -104,6 +105,12 @@ extension Catalog.Writer {
         row.failure = ItemFailure(
             code: code, message: message, attempts: (row.failure?.attempts ?? 0) + 1, retryAt: retryAt)
         try update(row)
+    }
+
+    /// What failed for this reason is tried again at once.
+    package func retryNow(failedWith code: String) throws {
+        try db.cachedStatement(sql: "UPDATE item SET retry_at = 0 WHERE pending = 1 AND error_code = ?")
+            .execute(arguments: [code])
     }
 
     /// What is about to be sent, so that it is known again if the reply gets lost.

@@ -12,15 +12,16 @@ struct Evictor {
         let generation = GenerationID(inode: id.rawValue, number: inode.generation)
         try refuseIfInUse(inode, generation)
         let freed = inode.bytesPresent
-        let old = try context.change { writer in
-            // Decided in one transaction: nothing may have become modified or opened since.
+        // Decided in one transaction: nothing may have become modified or opened since.
+        let evicted: Result<Int64, FileProviderError> = try context.change { writer in
             let inode = try writer.inode(id)
             guard let item = try writer.item(of: id), !item.isModified, item.identifier != nil, inode.writing == nil
-            else { throw refusal("has changes that are not in the store yet; run hydrant sync first") }
-            if item.isPinned { throw refusal("is pinned; unpin it first") }
-            if context.volume?.isOpen(id) == true { throw refusal("is open in a program") }
-            return try writer.evict(id)
+            else { return .failure(refusal("has changes that are not in the store yet; run hydrant sync first")) }
+            if item.isPinned { return .failure(refusal("is pinned; unpin it first")) }
+            if context.volume?.isOpen(id) == true { return .failure(refusal("is open in a program")) }
+            return .success(try writer.evict(id))
         }
+        let old = try evicted.get()
         context.store.remove(GenerationID(inode: id.rawValue, number: old))
         return freed
     }
@@ -29,8 +30,7 @@ struct Evictor {
         if context.volume?.isOpen(inode.id) == true { throw refusal("is open in a program") }
         // A mapping may outlive the last close: ask the kernel for a lease on the file itself.
         guard context.store.status(generation) != nil else { return }
-        let content = try context.store.open(
-            generation, size: inode.size, baseSize: inode.baseSize, present: inode.extents)
+        let content = try context.open(inode)
         if content.isUsedElsewhere { throw refusal("is still mapped by a program") }
     }
 

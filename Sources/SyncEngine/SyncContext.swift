@@ -36,6 +36,13 @@ package final class SyncContext: Sendable {
 
     var volume: (any VolumeObserving)? { observer.withLock { $0.volume } }
 
+    /// The bytes of a document's current generation.
+    package func open(_ record: InodeRecord) throws(ContentError) -> ContentFile {
+        try store.open(
+            GenerationID(inode: record.id.rawValue, number: record.generation), size: record.size,
+            baseSize: record.baseSize, present: record.extents)
+    }
+
     /// Runs a transaction and tells the volume what it made stale.
     @discardableResult
     package func change<T>(_ body: (Catalog.Writer) throws -> T) throws(CatalogError) -> T {

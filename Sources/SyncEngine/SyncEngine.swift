@@ -16,8 +16,8 @@ package final class SyncEngine: Sendable {
 
     package init(context: SyncContext) {
         self.context = context
-        hydrator = Hydrator(context: context)
         fetcher = FolderFetcher(context: context)
+        hydrator = Hydrator(context: context, fetcher: fetcher)
         queue = UploadQueue(
             context: context,
             runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher))
@@ -120,9 +120,7 @@ package final class SyncEngine: Sendable {
             guard inode.kind == .document, inode.extents != nil, let item, let identifier = item.identifier,
                 let version = item.baseVersion
             else { return 0 }
-            let content = try context.store.open(
-                GenerationID(inode: id.rawValue, number: inode.generation), size: inode.size,
-                baseSize: inode.baseSize, present: inode.extents)
+            let content = try context.open(inode)
             let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
             try await hydrator.provide(
                 0..<content.baseSize, of: content,

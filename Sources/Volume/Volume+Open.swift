@@ -125,8 +125,7 @@ extension Volume {
     func openContent(_ record: InodeRecord) throws -> ContentFile {
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
         do {
-            return try context.store.open(
-                id, size: record.size, baseSize: record.baseSize, present: record.extents)
+            return try context.open(record)
         } catch {
             guard error.code == .missing else { throw error }
             try lostContent(record, id)

@@ -47,7 +47,9 @@ struct BackgroundMount {
             (CommandLine.arguments + ["--foreground"]).map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
         var pid = pid_t()
-        let result = posix_spawn(&pid, "/proc/self/exe", &actions, &attributes, &arguments, environ)
+        // By its own name, so that ps shows it.
+        let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "/proc/self/exe"
+        let result = posix_spawn(&pid, program, &actions, &attributes, &arguments, environ)
         guard result == 0 else { throw fail("cannot start the daemon: \(String(cString: strerror(result)))") }
         return pid
     }

@@ -33,6 +33,8 @@ enum Output {
         return "; next try in \(max(0, Int(moment - Date().timeIntervalSince1970))) s"
     }
 
+    static func changes(_ count: Int) -> String { count == 1 ? "1 change is" : "\(count) changes are" }
+
     static func bytes(_ count: Int64) -> String {
         let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
         var value = Double(count)

@@ -15,8 +15,10 @@ struct StatusCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let items = paths.isEmpty ? try await overview() : try await named()
+        var failures = 0
+        let items = paths.isEmpty ? try await overview(&failures) : try await named()
         if json { Output.json(items) }
+        if failures > 0 { throw ExitCode(CommandExit.unavailable) }
     }
 
     private func named() async throws -> [ItemStatus] {
@@ -31,20 +33,25 @@ struct StatusCommand: AsyncParsableCommand {
         return all
     }
 
-    private func overview() async throws -> [ItemStatus] {
+    private func overview(_ failures: inout Int) async throws -> [ItemStatus] {
         var all: [ItemStatus] = []
         let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }
         if mounts.isEmpty && !json { print("nothing is mounted") }
         for mount in mounts {
-            guard case .domain(let domain, let items) = try await ask(mount.mountPoint, .status(paths: []), timeout: 30)
-            else { continue }
+            guard let answer = try? await ask(mount.mountPoint, .status(paths: []), timeout: 30),
+                case .domain(let domain, let items) = answer
+            else {
+                // Its line is on standard error; the other mounts are shown all the same.
+                failures += 1
+                continue
+            }
             all += items
             guard !json else { continue }
             print(
                 "\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(domain.passthrough ? "yes" : "no"))"
             )
             print(
-                domain.pending.isEmpty ? "  everything is in the store" : "  \(domain.pending.count) changes pending:")
+                domain.pending.isEmpty ? "  everything is in the store" : "  \(Output.changes(domain.pending.count)) pending:")
             for change in domain.pending.prefix(50) { print("    " + Output.line(change)) }
         }
         return all

@@ -18,6 +18,6 @@ struct SyncCommand: AsyncParsableCommand {
         guard case .synced(let pending) = try await ask(mountPoint, .sync(timeoutSeconds: timeout)) else { return }
         guard !pending.isEmpty else { return }
         for change in pending.prefix(100) { print(Output.line(change)) }
-        throw fail("\(pending.count) changes are still pending", CommandExit.tryAgain)
+        throw fail("\(Output.changes(pending.count)) still pending", CommandExit.tryAgain)
     }
 }

@@ -23,7 +23,7 @@ struct UnmountCommand: AsyncParsableCommand {
         if let problem = Unmounter.unmount(mountPoint, lazily: pid == nil) { throw fail(problem) }
         if let pid { try await waitForEnd(of: pid) }
         if !pending.isEmpty {
-            print("\(pending.count) changes are pending; they are kept and sent after the next mount:")
+            print("\(Output.changes(pending.count)) pending; kept and sent after the next mount:")
             for change in pending.prefix(20) { print("  " + Output.line(change)) }
         }
     }

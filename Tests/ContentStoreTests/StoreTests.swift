@@ -27,6 +27,17 @@ import Testing
         #expect(try test.open(size: 10, present: nil).bytes(0..<3) == [1, 2, 3])
     }
 
+    @Test func bytesThatAreGoneAreMissedNotMadeUp() throws {
+        for present in [nil, RangeSet<Int64>(0..<5)] {
+            let error = #expect(throws: ContentError.self) {
+                _ = try test.store.open(
+                    GenerationID(inode: 8, number: 1), size: 10, baseSize: 10, present: present)
+            }
+            #expect(error?.code == .missing)
+            #expect(!exists(test.path(8, 1)))
+        }
+    }
+
     @Test func onlyTheOwnerMayRead() throws {
         _ = try test.open(size: 10)
         func mode(_ path: String) throws -> Int {

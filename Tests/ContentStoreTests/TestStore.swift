@@ -13,7 +13,15 @@ final class TestStore {
         _ inode: Int64 = 5, _ generation: Int64 = 1, size: Int64, base: Int64? = nil,
         present: RangeSet<Int64>? = RangeSet()
     ) throws -> ContentFile {
-        try store.open(
+        let path = path(inode, generation)
+        if present.map({ !$0.isEmpty }) ?? true, !FileManager.default.fileExists(atPath: path) {
+            // Bytes that are said to be here must have a file.
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            _ = FileManager.default.createFile(
+                atPath: path, contents: Data(count: Int(size)), attributes: [.posixPermissions: 0o600])
+        }
+        return try store.open(
             GenerationID(inode: inode, number: generation), size: size, baseSize: base ?? size, present: present)
     }
 

@@ -102,16 +102,20 @@ package final class Sandbox: Sendable {
             record.isOver = true
             return (record.children, record.daemons)
         }
-        for pid in daemons.union(lockHolders()) where isDaemon(pid) {
-            kill(pid, SIGKILL)
-        }
+        for pid in daemons where isDaemon(pid) { kill(pid, SIGKILL) }
         for child in children where child.isRunning { child.destroy() }
         KernelMount.forceDown(below: path)
+        // Those that a scenario started past the harness.
+        for pid in lockHolders() where isDaemon(pid) { kill(pid, SIGKILL) }
     }
 
-    /// The daemons that the state directories here name.
+    /// The daemons that the state directories here name. Looks into nothing that something is mounted on.
     private func lockHolders() -> Set<pid_t> {
-        let folders = [state] + ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).map { "\(path)/\($0)" }
+        let mounts = KernelMount.below(path).map(\.mountPoint)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        let folders = names.map { "\(path)/\($0)" }.filter { folder in
+            folder != mountPoint && !mounts.contains { $0 == folder }
+        }
         return Set(
             folders.compactMap { folder in
                 FileManager.default.contents(atPath: folder + "/lock").flatMap {

@@ -14,7 +14,6 @@ package final class ThreadExecutor: TaskExecutor {
 
     package init() {
         let thread = Thread { [self] in work() }
-        thread.name = Self.threadName
         thread.stackSize = 4 << 20
         thread.start()
     }
@@ -32,6 +31,8 @@ package final class ThreadExecutor: TaskExecutor {
     }
 
     private func work() {
+        // A name that is given before the start is not passed on to the kernel.
+        Thread.current.name = Self.threadName
         while true {
             arrived.wait()
             let (job, isOver) = state.withLock { state in

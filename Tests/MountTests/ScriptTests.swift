@@ -92,12 +92,11 @@ struct ScriptTests {
             let text = try mount.run("""
                 exec 3<> brief; echo hello >&3; rm brief
                 ls -A | grep -c brief || true
-                cat <(cat /proc/self/fd/3 </dev/null) 2>/dev/null || true
-                echo more >&3; exec 4< /dev/fd/3 || true
+                echo more >&3
                 python3 -c 'import os; os.lseek(3, 0, 0); print(os.read(3, 100).decode(), end="")'
                 exec 3<> data.csv; rm data.csv; head -1 <&3
                 """)
-            #expect(text.hasPrefix("0\n") && text.hasSuffix("hello\nmore\n1,1\n"))
+            #expect(text == "0\nhello\nmore\n1,1\n")
             try mount.sync()
             #expect(try Seeding(mount.store).names() == ["tool", "tree"])
         }

@@ -14,13 +14,13 @@ import Testing
     }
 
     @Test(
-        .disabled("bug: Planner: a move waits for the name of a folder whose deletion waits for that move"),
+        .disabled(if: false, "bug: Planner: a move waits for the name of a folder whose deletion waits for that move"),
         arguments: stuck)
     func alsoWhenADocumentTakesItsFoldersName(seed: UInt64) throws {
         try Simulation(seed: seed, movesFolders: false).run()
     }
 
-    @Test(.disabled("bug: Planner plans a folder's move into a folder that is still inside it (mv x/y y; mv x y/x)"), arguments: 0..<25)
+    @Test(.disabled(if: false, "bug: Planner plans a folder's move into a folder that is still inside it (mv x/y y; mv x y/x)"), arguments: 0..<25)
     func alsoWhenFoldersMoveIntoOneAnother(seed: UInt64) throws {
         try Simulation(seed: seed, movesFolders: true).run()
     }
@@ -157,7 +157,14 @@ private final class Simulation {
             }
             let steps = Planner.plan(pending).shuffled(using: &generator)
             if steps.isEmpty {
-                #expect(try test.pending().isEmpty, "everything waits for something")
+                let stuck = pending.map { one in
+                    let item = one.item
+                    func show(_ place: TreePlace?) -> String { place.map { "\($0.parent.rawValue)/\($0.name)" } ?? "-" }
+                    return "\(item.id.rawValue) \(item.kind.isFolder ? "folder" : "document") base \(show(item.base))"
+                        + " local \(show(item.local)) remote \(show(item.remote))"
+                        + " occupant \(one.occupant?.id.rawValue ?? 0) children \(one.remoteChildren)"
+                }
+                #expect(stuck == [], "everything waits for something")
                 return
             }
             for step in steps { try take(step) }

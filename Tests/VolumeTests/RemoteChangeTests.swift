@@ -136,8 +136,7 @@ import Volume
     }
 
     /// Other programs save by renaming over.
-    @Test(.disabled("bug: a known item renamed over another one in the store is given a conflict name here, and that rename is sent to the store"))
-    func aDocumentReplacedByAnotherItemIsShown() async throws {
+    @Test func aDocumentReplacedByAnotherItemIsShown() async throws {
         try test.remote.put("a", "old")
         try test.remote.put("a.tmp", "new one")
         #expect(try await test.contents("a") == "old")

@@ -30,11 +30,13 @@ final class Download: Sendable {
     }
     private let state = Mutex(State())
     private let context: SyncContext
+    private let fetcher: FolderFetcher
     let content: ContentFile
     let target: DownloadTarget
 
-    init(context: SyncContext, content: ContentFile, target: DownloadTarget) {
+    init(context: SyncContext, fetcher: FolderFetcher, content: ContentFile, target: DownloadTarget) {
         self.context = context
+        self.fetcher = fetcher
         self.content = content
         self.target = target
     }
@@ -156,7 +158,7 @@ final class Download: Sendable {
         case .provider(let error) where error.code == .versionMismatch || error.code == .noSuchItem:
             state.withLock { $0.isSuperseded = true }
             // The catalog learns of it first, so that whoever waited finds the new version.
-            await RemoteRefresh(context: context).refresh(target.identifier, known: error.item)
+            await RemoteRefresh(context: context, fetcher: fetcher).refresh(target.identifier, known: error.item)
             fail(id, .superseded)
         case .provider(let error) where [.cannotSynchronize, .busy].contains(error.code) && mayRetry():
             try? await Task.sleep(for: .milliseconds(300))

@@ -4,9 +4,13 @@ import Synchronization
 /// Brings bytes here: one ``Download`` for each generation, shared by all who wait for it.
 package final class Hydrator: Sendable {
     private let context: SyncContext
+    private let fetcher: FolderFetcher
     private let downloads = Mutex<[GenerationID: Download]>([:])
 
-    init(context: SyncContext) { self.context = context }
+    init(context: SyncContext, fetcher: FolderFetcher) {
+        self.context = context
+        self.fetcher = fetcher
+    }
 
     /// Returns when the range is here; the rest follows while some program has the document open.
     ///
@@ -17,7 +21,7 @@ package final class Hydrator: Sendable {
         let download = downloads.withLock { downloads in
             if let running = downloads[content.id] { return running }
             downloads = downloads.filter { !$0.value.isIdle }
-            let download = Download(context: context, content: content, target: target)
+            let download = Download(context: context, fetcher: fetcher, content: content, target: target)
             downloads[content.id] = download
             return download
         }

@@ -69,7 +69,7 @@ actor ChangeListener {
             await fetchIfKnown(inode)
         case .item(let identifier):
             let isKnown = (try? context.catalog.read { try $0.item(identifiedBy: identifier) }) ?? nil
-            if isKnown != nil { await RemoteRefresh(context: context).refresh(identifier) }
+            if isKnown != nil { await RemoteRefresh(context: context, fetcher: fetcher).refresh(identifier) }
         case .everything:
             break
         }

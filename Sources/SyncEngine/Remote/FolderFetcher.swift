@@ -62,7 +62,7 @@ private struct FolderListing: Sendable {
             context.logger.warning(
                 "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
         }
-        let refresh = RemoteRefresh(context: context)
+        let refresh = RemoteRefresh(context: context, fetcher: nil)
         for identifier in result.missing { await refresh.refresh(identifier) }
     }
 

@@ -5,6 +5,9 @@ import Logging
 /// Asks the provider for one item again and takes the answer into the catalog.
 struct RemoteRefresh: Sendable {
     let context: SyncContext
+    /// Asked for the folder before an item that is gone goes here as well: another may have taken its name
+    /// (a save by rename at the store), and then one gives way to the other at once. Nil in a listing.
+    let fetcher: FolderFetcher?
 
     /// - Parameters:
     ///   - known: what the provider just said of it, if it did.
@@ -16,7 +19,21 @@ struct RemoteRefresh: Sendable {
         // With a change of our own meanwhile, the answer may be from before it; what the provider says in
         // reply to that change is taken instead.
         if known == nil, !isOwn, context.ownChanges.since(moment).contains(identifier) { return }
+        if case .failure(.provider(let error)) = answer, error.code == .noSuchItem, let fetcher,
+            let folder = folder(of: identifier)
+        {
+            // The listing finds it missing, and asks for it once more.
+            try? await fetcher.fetch(folder, joining: false)
+            return
+        }
         take(answer, identifier)
+    }
+
+    private func folder(of identifier: ItemIdentifier) -> InodeID? {
+        let folder = try? context.catalog.read { reader in
+            try reader.item(identifiedBy: identifier)?.remote.flatMap { try reader.item($0.parent) }?.inode
+        }
+        return folder ?? nil
     }
 
     private func ask(_ identifier: ItemIdentifier, known: Item?) async -> Result<Item, SyncError> {

@@ -10,6 +10,8 @@ enum RetryDelay {
             .permissionDenied, .invalidName, .unsupported, .readOnly, .notAuthenticated, .insufficientQuota,
         ]
         if let code, lasting.contains(code) { return min(times.longestRetry, max(30, times.firstRetry)) }
-        return min(times.longestRetry, times.firstRetry * Double(1 << min(attempts, 20)))
+        // The network may come back any moment, and one try tells for all.
+        let longest = code == .serverUnreachable ? min(30, times.longestRetry) : times.longestRetry
+        return min(longest, times.firstRetry * Double(1 << min(attempts, 20)))
     }
 }

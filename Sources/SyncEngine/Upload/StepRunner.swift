@@ -76,9 +76,7 @@ struct StepRunner: Sendable {
         guard let inodeID = item.inode, context.volume?.isBeingWritten(inodeID) != true else { return nil }
         let (row, inode) = try context.catalog.read { (try $0.item(item.id), try $0.inode(inodeID)) }
         guard let row, row.inode == inodeID, row.local == item.local else { return nil }
-        let content = try context.store.open(
-            GenerationID(inode: inodeID.rawValue, number: inode.generation), size: inode.size,
-            baseSize: inode.baseSize, present: inode.extents)
+        let content = try context.open(inode)
         if !content.isComplete, let identifier = row.identifier, let version = row.baseVersion {
             // A program changed a part of a placeholder: the rest must come first.
             let target = DownloadTarget(
@@ -182,7 +180,7 @@ struct StepRunner: Sendable {
             try await settleCollision(item, error, prepared)
         } catch let error as FileProviderError where error.code == .noSuchItem {
             // Its folder is gone at the provider: ask, and if so, make that anew first.
-            await RemoteRefresh(context: context).refresh(parent)
+            await RemoteRefresh(context: context, fetcher: nil).refresh(parent)
         }
         return .done
     }
@@ -236,7 +234,8 @@ struct StepRunner: Sendable {
         } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {
             // Moved, changed or deleted there as well: take that first, then plan anew. (It may be our own
             // move, whose reply was lost.)
-            await RemoteRefresh(context: context).refresh(identifier, known: error.item, isOwn: true)
+            await RemoteRefresh(context: context, fetcher: nil)
+                .refresh(identifier, known: error.item, isOwn: true)
             guard let row = try context.catalog.read({ try $0.item(item.id) }), row.local != row.base else { return }
             throw error
         }
@@ -271,7 +270,8 @@ struct StepRunner: Sendable {
                     item.id, as: updated, contentRevision: -1, metadataRevision: item.metadataRevision)
             }
         } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {
-            await RemoteRefresh(context: context).refresh(identifier, known: error.item, isOwn: true)
+            await RemoteRefresh(context: context, fetcher: nil)
+                .refresh(identifier, known: error.item, isOwn: true)
             throw error
         } catch let error as FileProviderError where error.code == .unsupported {
             try context.catalog.write {

@@ -90,12 +90,20 @@ actor UploadQueue {
         }
     }
 
+    /// Whatever waits because the store did not answer need not wait for its next try.
+    private func storeAnswers() {
+        offlineSince = nil
+        context.logger.info("the store answers again")
+        _ = try? context.catalog.write {
+            try $0.retryNow(failedWith: FileProviderError.Code.serverUnreachable.description)
+        }
+    }
+
     private func finished(_ id: ItemID, _ outcome: StepRunner.Outcome) {
         inFlight.remove(id)
         switch outcome {
         case .done:
-            if offlineSince != nil { context.logger.info("the store answers again") }
-            offlineSince = nil
+            if offlineSince != nil { storeAnswers() }
             pausedUntil = nil
         case .postponed:
             postponed[id] = .now + .milliseconds(250)
