@@ -109,8 +109,7 @@ import Testing
 
     /// Edited and renamed here, renamed there: the next attempt must carry the store's newest word, or it
     /// is refused for ever.
-    @Test(.disabled("bug: reconcileMetadata never takes the new metadata version of an item with a local change: its move (or mode) is refused for ever"))
-    func anEditedItemLearnsOfANewMetadataVersion() throws {
+    @Test func anEditedItemLearnsOfANewMetadataVersion() throws {
         try catalog.list([remote("A", "a")])
         try catalog.edit(try catalog.inode("a").id)
         try catalog.rename("a", "mine")

@@ -148,6 +148,11 @@ package final class MountedStore: Sendable {
         return result.succeeded ? nil : result.stdout + result.stderr
     }
 
+    /// Throws what differs between store and mount.
+    package func requireSameAsStore() throws {
+        if let difference = try difference() { throw HarnessError("store and mount differ:\n\(difference)") }
+    }
+
     // MARK: The log
 
     /// The provider's hooks that were called since the mount or ``forgetCalls()``.

@@ -10,7 +10,10 @@ package final class ThreadExecutor: TaskExecutor {
     }
     private let state = Mutex(State())
     private let arrived = DispatchSemaphore(value: 0)
-    package static let threadName = "scenario"
+    private static let mark = "scenario"
+
+    /// Whether this code runs on such a thread.
+    package static var isCurrent: Bool { Thread.current.threadDictionary[mark] != nil }
 
     package init() {
         let thread = Thread { [self] in work() }
@@ -31,8 +34,7 @@ package final class ThreadExecutor: TaskExecutor {
     }
 
     private func work() {
-        // A name that is given before the start is not passed on to the kernel.
-        Thread.current.name = Self.threadName
+        Thread.current.threadDictionary[Self.mark] = true
         while true {
             arrived.wait()
             let (job, isOver) = state.withLock { state in

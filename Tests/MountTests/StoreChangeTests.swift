@@ -27,7 +27,7 @@ struct StoreChangeTests {
             #expect(try !shows(files))
             try change(Seeding(mount.store))
             try waitUntil(1, "the change shows") { try shows(files) }
-            #expect(try mount.difference() == nil)
+            try mount.requireSameAsStore()
         }
     }
 
@@ -107,7 +107,7 @@ struct StoreChangeTests {
             #expect(after.identifier == before.identifier)
             #expect(after.state == before.state)
             #expect(try files.text("folder/deep/renamed.txt") == "first version\n")
-            #expect(try mount.difference() == nil)
+            try mount.requireSameAsStore()
         }
     }
 
@@ -161,7 +161,7 @@ struct StoreChangeTests {
         try waitUntil(1, "the last version shows") {
             try files.exists("doc.txt") && files.text("doc.txt").hasPrefix("100 100 ")
         }
-        #expect(try mount.difference() == nil)
+        try mount.requireSameAsStore()
     }
 
     @Test("a hundred changes in a row: the last one shows, no stale byte in between", arguments: options)

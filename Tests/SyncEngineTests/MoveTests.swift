@@ -72,20 +72,34 @@ import Testing
         #expect(test.remote.snapshot() == ["y": .folder, "y/x": .folder, "y/a": document("A")])
     }
 
+    // These are made before the queue runs: it must not see what lies between.
+
     /// `mv f/d t; rmdir f; mv t f`
     @Test(.disabled("bug: Planner: a move waits for the name of a folder whose deletion waits for that move"))
     func aDocumentTakesTheNameOfTheFolderItWasIn() async throws {
         try test.remote.put("f/d", "D")
-        try await start()
+        try await test.engine.enumerate(.root)
         let folder = try test.inode("f").id
         try await test.engine.enumerate(folder)
-        test.plan.isOffline = true
         try test.rename("d", "t", from: folder)
         _ = try test.catalog.write { try $0.removeFolder("f", in: .root, settle: 0) }
         try test.rename("t", "f")
-        test.plan.isOffline = false
+        test.engine.start()
         #expect(try await test.engine.sync(timeout: 5).isEmpty)
         #expect(test.remote.snapshot() == ["f": document("D")])
+    }
+
+    /// `mkdir n; mv b n/b; mv n b`
+    @Test(.disabled("bug: Planner: a new folder waits for the name of an item whose move waits for that folder"))
+    func aFolderTakesTheNameOfWhatWasMovedIntoIt() async throws {
+        try test.remote.put("b", "B")
+        try await test.engine.enumerate(.root)
+        let folder = try test.makeFolder("n")
+        try test.rename("b", "b", to: folder)
+        try test.rename("n", "b")
+        test.engine.start()
+        #expect(try await test.engine.sync(timeout: 5).isEmpty)
+        #expect(test.remote.snapshot() == ["b": .folder, "b/b": document("B")])
     }
 
     @Test func aRenameHereBeatsARenameThere() async throws {
@@ -100,8 +114,7 @@ import Testing
         #expect(try test.names() == ["mine"])
     }
 
-    @Test(.disabled("bug: reconcileMetadata never takes the new metadata version of an item with a local change: its move (or mode) is refused for ever"))
-    func anEditedDocumentRenamedOnBothSidesIsSent() async throws {
+    @Test func anEditedDocumentRenamedOnBothSidesIsSent() async throws {
         try test.remote.put("a", "A")
         try await start()
         test.plan.isOffline = true
@@ -139,8 +152,7 @@ import Testing
         #expect(try await eventually { try test.names() == stored.keys.sorted() })
     }
 
-    @Test(.disabled("bug: reconcileMetadata never takes the new metadata version of an item with a local change: its move (or mode) is refused for ever"))
-    func aModeReachesTheStoreAlsoAfterARenameThere() async throws {
+    @Test func aModeReachesTheStoreAlsoAfterARenameThere() async throws {
         try test.remote.put("a", "A")
         try await start()
         test.plan.isOffline = true

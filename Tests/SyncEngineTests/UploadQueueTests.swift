@@ -66,8 +66,7 @@ import Testing
     }
 
     /// It is over: no error stays to be shown.
-    /// Not `.moveItem`: StepRunner.move records a failure although its refresh found the move done (bug).
-    @Test(arguments: [Hook.createItem, .itemChanged])
+    @Test(arguments: [Hook.createItem, .itemChanged, .moveItem])
     func aLostReplyLeavesNoError(hook: Hook) async throws {
         try test.remote.put("a", "old")
         try await start()
