@@ -16,6 +16,14 @@ struct Draft: Sendable {
             // Of the folder, which people know; the draft's name would only puzzle them.
             throw FileProviderError(SystemError(number: error.errno, call: "open"), path: folder.path())
         }
+        // Held for as long as somebody is at work on it: a draft without a lock was left by a crash.
+        _ = flock(descriptor.number, LOCK_EX | LOCK_NB)
+    }
+
+    /// Whether nobody is at work on this draft any more. The lock is let go of at once: nobody else wants it.
+    static func isAbandoned(_ name: [UInt8], in folder: Folder) -> Bool {
+        guard let descriptor = try? folder.open(name, O_RDONLY) else { return false }
+        return flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
     }
 
     var status: FileStatus {

@@ -8,16 +8,18 @@ extension Store {
     /// it may be the only copy of what somebody wrote. Best effort, wherever names are listed anyway.
     func sweep(_ folder: Folder, _ names: [[UInt8]]) {
         for name in names {
-            guard let kind = TemporaryName.kind(of: name), isLeftover(name, in: folder) else { continue }
+            guard let kind = TemporaryName.kind(of: name) else { continue }
             switch kind {
-            case .draft: try? folder.unlink(name)
+            case .draft:
+                if Draft.isAbandoned(name, in: folder) { try? folder.unlink(name) }
             case .aside:
+                guard isLeftover(name, in: folder) else { continue }
                 _ = try? keep(name, in: folder, besides: Array("recovered".utf8), reason: "left by a crash")
             }
         }
     }
 
-    /// By the change time: the modification time of a draft is the document's, years ago perhaps.
+    /// By the change time: the modification time is the document's, years ago perhaps.
     private func isLeftover(_ name: [UInt8], in folder: Folder) -> Bool {
         guard let status = try? folder.status(of: name), status.kind != .folder else { return false }
         return Int64(time(nil)) - status.changed.seconds > seams.leftoverAge

@@ -51,7 +51,7 @@ extension Catalog.Writer {
         for var item in difference.changed {
             item.parentIdentifier = parentIdentifier
             if let row = try sameKind(item, defaults) {
-                if try isInside(parent.id, row.id) {
+                if try isRemotelyInside(parent.id, row.id) {
                     result.refused.append((item.filename, "the provider puts a folder into itself"))
                 } else {
                     try updateRemote(row, to: item, in: parent.id)
@@ -82,7 +82,7 @@ extension Catalog.Writer {
     package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
         guard item.problem == nil, let row = try sameKind(item, defaults), row.id != .root, let parent = try self.item(identifiedBy: item.parentIdentifier)
         else { return }
-        guard try !isInside(parent.id, row.id) else { return }
+        guard try !isRemotelyInside(parent.id, row.id) else { return }
         try updateRemote(row, to: item, in: parent.id)
         try reconcile([row.id], defaults: defaults)
     }
@@ -115,18 +115,6 @@ extension Catalog.Writer {
 
     private func isSameDocument(_ row: ItemRecord, _ item: Item) -> Bool {
         row.kind == item.kind && row.identifier != nil && row.remoteVersion?.content == item.version.content
-    }
-
-    /// Whether `inner` is `outer` or below it, in the remote tree.
-    private func isInside(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
-        var current: ItemID? = inner
-        var steps = 0
-        while let id = current, id != .root, steps < 4_096 {
-            if id == outer { return true }
-            current = try item(id)?.remote?.parent
-            steps += 1
-        }
-        return false
     }
 
     private func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws {

@@ -11,6 +11,9 @@ package struct PendingItem: Sendable, Equatable {
     /// What the provider still has in it (folders that were deleted here).
     package var remoteChildren: RemoteChildren
 
+    /// At the provider, the folder it is to be in is still inside it: that one must come out first.
+    package var goesIntoItself = false
+
     package enum RemoteChildren: Sendable {
         case none
         /// Only what is being deleted or moved away from here as well.
@@ -44,12 +47,28 @@ extension Catalog.Reader {
         return try rows.map { row in
             let item = Self.item(row)
             let parent = (row[30] as String?).map { ItemIdentifier($0) }
-            return PendingItem(
+            var pending = PendingItem(
                 item: item, parentIdentifier: parent,
                 occupant: try item.local.flatMap { try remoteOccupant(of: $0, otherThan: item.id) },
                 remoteChildren: item.kind.isFolder && item.local == nil
                     ? try remoteChildrenState(item.id) : .none)
+            if item.kind.isFolder, item.local != item.base, item.identifier != nil, let local = item.local {
+                pending.goesIntoItself = try isRemotelyInside(local.parent, item.id)
+            }
+            return pending
         }
+    }
+
+    /// Whether `inner` is `outer` or below it, in the remote tree.
+    func isRemotelyInside(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
+        var current: ItemID? = inner
+        var steps = 0
+        while let id = current, id != .root, steps < 4_096 {
+            if id == outer { return true }
+            current = try item(id)?.remote?.parent
+            steps += 1
+        }
+        return false
     }
 
     private func remoteChildrenState(_ id: ItemID) throws -> PendingItem.RemoteChildren {

@@ -97,9 +97,14 @@ final class Counter: Sendable {
         let (draft, aside) = (".hydrant-n0123456789abcdef.tmp", ".hydrant-x0123456789abcdef.tmp")
         try store.write("half an upload", to: draft)
         try store.write("somebody's only copy", to: aside)
-        // Young ones stay: another upload may be writing them.
+        // A draft that somebody is at work on stays, and a young file set aside.
+        let worker = open(store.path(draft), O_RDONLY)
+        #expect(flock(worker, LOCK_EX | LOCK_NB) == 0)
         _ = try await store.items()
         #expect(store.names.count == 2)
+        close(worker)
+        _ = try await store.items()
+        #expect(store.names == [aside])
         let later = try store.again(seams: .with { $0.leftoverAge = -1 })
         _ = try await store.items(of: later)
         #expect(store.read(draft) == nil)

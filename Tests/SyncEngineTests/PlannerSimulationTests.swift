@@ -6,21 +6,12 @@ import Testing
 
 /// Random changes of a local tree, sent step by step to a store that refuses whatever is not legal.
 @Suite struct PlannerSimulationTests {
-    private static let stuck: [UInt64] = [11, 21]
-
-    @Test(arguments: (0..<25).filter { !stuck.contains($0) })
+    @Test(arguments: UInt64(0)..<25)
     func everyStepIsLegalAndItEnds(seed: UInt64) throws {
         try Simulation(seed: seed, movesFolders: false).run()
     }
 
-    @Test(
-        .disabled("bug: Planner: a new folder waits for the name of an item whose move waits for that folder"),
-        arguments: stuck)
-    func alsoWhenAFolderTakesTheNameOfWhatIsMovedIntoIt(seed: UInt64) throws {
-        try Simulation(seed: seed, movesFolders: false).run()
-    }
-
-    @Test(.disabled("bug: Planner plans a folder's move into a folder that is still inside it (mv x/y y; mv x y/x)"), arguments: 0..<25)
+    @Test(arguments: UInt64(0)..<25)
     func alsoWhenFoldersMoveIntoOneAnother(seed: UInt64) throws {
         try Simulation(seed: seed, movesFolders: true).run()
     }
@@ -155,7 +146,8 @@ private final class Simulation {
             let pending = try test.catalog.read {
                 try $0.pending(at: FileTime(nanoseconds: .max - 1), limit: 10_000)
             }
-            let steps = Planner.plan(pending).shuffled(using: &generator)
+            var steps = Planner.plan(pending).shuffled(using: &generator)
+            if steps.isEmpty, let step = Planner.breakDeadlock(among: pending, at: .farFuture) { steps = [step] }
             if steps.isEmpty {
                 let stuck = pending.map { one in
                     let item = one.item

@@ -38,6 +38,19 @@ enum Planner {
         }
     }
 
+    /// Nothing can be done and nothing is under way: the items wait for one another's names. One that has
+    /// a name that another wants goes out of its way.
+    static func breakDeadlock(among waiting: [PendingItem], at moment: FileTime) -> Planned? {
+        for one in waiting where isWaitingForName(one) {
+            guard let occupant = one.occupant, occupant.identifier != nil, occupant.readyAt <= moment,
+                (occupant.failure?.retryAt ?? moment) <= moment
+            else { continue }
+            let pending = PendingItem(item: occupant, parentIdentifier: nil, occupant: nil, remoteChildren: .none)
+            return Planned(pending: pending, step: .moveAside)
+        }
+        return nil
+    }
+
     /// The step for one item, or nil when it waits for another's.
     private static func step(for pending: PendingItem) -> Step? {
         let item = pending.item
@@ -50,7 +63,9 @@ enum Planner {
             }
         }
         if item.identifier == nil { return isWaitingForName(pending) ? nil : .create }
-        if item.local != item.base { return isWaitingForName(pending) ? nil : .move(to: local) }
+        if item.local != item.base {
+            return isWaitingForName(pending) || pending.goesIntoItself ? nil : .move(to: local)
+        }
         if item.contentRevision != 0 && item.kind.isDocument { return .uploadContents }
         if item.metadataRevision != 0 { return .updateMetadata }
         return nil

@@ -85,9 +85,15 @@ actor UploadQueue {
                 !inFlight.contains($0.pending.item.id) && postponed[$0.pending.item.id] == nil
             }
             // All of a page may wait for something behind it.
-            if !steps.isEmpty || pending.count < limit { return steps }
+            if !steps.isEmpty { return steps }
+            if pending.count < limit { return unstick(pending) }
             limit *= 8
         }
+    }
+
+    private func unstick(_ waiting: [PendingItem]) -> [Planner.Planned] {
+        guard inFlight.isEmpty, postponed.isEmpty else { return [] }
+        return Planner.breakDeadlock(among: waiting, at: .now).map { [$0] } ?? []
     }
 
     /// Whatever waits because the store did not answer need not wait for its next try.
