@@ -105,7 +105,7 @@ extension Catalog.Writer {
                 baseSize: row.kind.isDocument ? size : 0,
                 extents: row.kind.isDocument && size > 0 ? RangeSet() : nil, writing: nil, isEnumerated: false))
         try link(inode.id, in: folder, as: place.name)
-        if isFolder { try touch(folder: folder, links: 1) }
+        try noteArrival(in: folder, links: isFolder ? 1 : 0)
         var row = row
         row.inode = inode.id
         row.local = place

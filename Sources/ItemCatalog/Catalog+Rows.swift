@@ -117,6 +117,14 @@ extension Catalog.Writer {
             .execute(arguments: [folder.rawValue, name.data])
     }
 
+    /// An item of the provider's appeared. A first listing only shows what was there all along: it leaves the
+    /// folder's date alone.
+    func noteArrival(in id: InodeID, links: Int64) throws {
+        if try inode(id).isEnumerated { return try touch(folder: id, links: links) }
+        try db.cachedStatement(sql: "UPDATE inode SET nlink = nlink + ? WHERE id = ?")
+            .execute(arguments: [links, id.rawValue])
+    }
+
     /// The folder's own times after an entry came or went; `links`: how its count of subfolders changed.
     func touch(folder id: InodeID, links: Int64 = 0) throws {
         try db.cachedStatement(sql: "UPDATE inode SET mtime = ?, ctime = ?, nlink = nlink + ? WHERE id = ?")

@@ -1,6 +1,7 @@
 import ContentStore
 import FileProvider
 import ItemCatalog
+import SyncEngine
 import Synchronization
 
 /// An inode that the kernel knows, in one generation.
@@ -30,6 +31,8 @@ final class Node: Sendable {
         var isMarkedModified = false
         /// What programs' writes (through us) made of size and date, until it is recorded.
         var unrecorded: Unrecorded?
+        /// Where missing bytes come from; kept, because the item may lose this inode while it is open.
+        var target: DownloadTarget?
         /// The inode has another generation by now; this is how the old one looks to who holds it.
         var frozen: InodeRecord?
 

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import Glibc
 package import ItemCatalog
+import Logging
 import SyncEngine
 import Synchronization
 
@@ -42,13 +43,9 @@ extension Volume {
 
     /// Waiting for a range to come from the provider.
     private func hydration(of node: Node, _ content: ContentFile, _ range: Range<Int64>) throws -> Wait {
-        let (item, path) = try catalog.read { (try $0.item(of: node.inode), try $0.path(of: node.inode)) }
-        guard let item, let identifier = item.identifier, let version = item.baseVersion else {
+        guard let target = try downloadTarget(of: node.inode) ?? node.state.withLock({ $0.target }) else {
             throw VolumeError(ESTALE, "the document is not in the store any more")
         }
-        let name = path.map { $0.map(\.string).joined(separator: "/") } ?? identifier.description
-        let target = DownloadTarget(
-            inode: node.inode, identifier: identifier, version: version.content, name: name)
         let wanted = range.clamped(to: 0..<content.baseSize)
         return Wait { [engine, node] in
             do { try await engine.hydrator.provide(wanted, of: content, for: target) } catch {
@@ -57,6 +54,29 @@ extension Volume {
                     return
                 }
                 throw VolumeError(error)
+            }
+        }
+    }
+
+    /// Where an inode's missing bytes come from; nil when its item is gone.
+    func downloadTarget(of inode: InodeID) throws -> DownloadTarget? {
+        let (item, path) = try catalog.read { (try $0.item(of: inode), try $0.path(of: inode)) }
+        guard let item, let identifier = item.identifier, let version = item.baseVersion else { return nil }
+        let name = path.map { $0.map(\.string).joined(separator: "/") } ?? identifier.description
+        return DownloadTarget(inode: inode, identifier: identifier, version: version.content, name: name)
+    }
+
+    /// A document that lost its last name while a program has it open: its bytes are brought here before the
+    /// deletion reaches the store.
+    func bringWhole(_ inode: InodeID) {
+        guard let node = table.current(inode) else { return }
+        let (content, target) = node.state.withLock { ($0.content, $0.target) }
+        guard let content, let target, !content.isComplete else { return }
+        Task(executorPreference: context.workers) { [engine, context] in
+            do { try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target) } catch {
+                context.logger.warning(
+                    "a deleted document that is still open cannot be downloaded whole",
+                    metadata: ["item": "\(target.name)", "error": "\(error)"])
             }
         }
     }

@@ -117,7 +117,9 @@ extension Volume {
     }
 
     private func lostName(_ record: InodeRecord) {
-        if record.linkCount == 0, let gone = table.orphan(record.id) { reclaim(gone) }
+        if record.linkCount == 0 {
+            if let gone = table.orphan(record.id) { reclaim(gone) } else { bringWhole(record.id) }
+        }
         engine.changed()
     }
 

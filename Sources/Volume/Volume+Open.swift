@@ -93,6 +93,7 @@ extension Volume {
             state.isMarkedModified = record.writing == .modified
         }
         state.content = content
+        if !content.isComplete { state.target = try downloadTarget(of: node.inode) }
         if truncates { try cut(node, &state, content, to: 0) }
         return try enter(&state, content, writes: writes)
     }

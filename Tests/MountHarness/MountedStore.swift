@@ -142,10 +142,16 @@ package final class MountedStore: Sendable {
         guard result.succeeded else { throw HarnessError("sync: \(result)\n\(logTail)") }
     }
 
-    /// Nil when store and mount are the same, byte for byte; else what differs.
+    /// Nil when store and mount are the same, byte for byte; else what differs. Drafts of uploads, which the
+    /// provider keeps beside the documents, do not count.
     package func difference() throws -> String? {
-        let result = try shell("diff -r --no-dereference \"$STORE\" \"$MOUNT\"", limit: 30)
+        let result = try shell("diff -r --no-dereference -x '.hydrant-*.tmp' \"$STORE\" \"$MOUNT\"", limit: 30)
         return result.succeeded ? nil : result.stdout + result.stderr
+    }
+
+    /// The provider's own files in the store: drafts of uploads, and what a crash left of them.
+    package func drafts() throws -> [String] {
+        try run("find \"$STORE\" -name '.hydrant-*.tmp' -printf '%P\\n'").split(separator: "\n").map(String.init)
     }
 
     /// Throws what differs between store and mount.
