@@ -9,21 +9,30 @@ struct Draft: Sendable {
 
     init(in folder: Folder) throws(FileProviderError) {
         self.folder = folder
-        name = TemporaryName.make(.draft)
-        do throws(FileProviderError) {
-            descriptor = try folder.open(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        } catch {
-            // Of the folder, which people know; the draft's name would only puzzle them.
-            throw FileProviderError(SystemError(number: error.errno, call: "open"), path: folder.path())
+        while true {
+            let name = TemporaryName.make(.draft)
+            let descriptor: Descriptor
+            do throws(FileProviderError) {
+                descriptor = try folder.open(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
+            } catch {
+                // Of the folder, which people know; the draft's name would only puzzle them.
+                throw FileProviderError(SystemError(number: error.errno, call: "open"), path: folder.path())
+            }
+            // Held for as long as somebody is at work on it: a draft without a lock was left by a crash. One
+            // that was swept up before the lock was there is begun anew.
+            let isSweptUp = flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
+            if !isSweptUp, let status = try? descriptor.status(), status.links > 0 {
+                (self.name, self.descriptor) = (name, descriptor)
+                return
+            }
         }
-        // Held for as long as somebody is at work on it: a draft without a lock was left by a crash.
-        _ = flock(descriptor.number, LOCK_EX | LOCK_NB)
     }
 
-    /// Whether nobody is at work on this draft any more. The lock is let go of at once: nobody else wants it.
-    static func isAbandoned(_ name: [UInt8], in folder: Folder) -> Bool {
-        guard let descriptor = try? folder.open(name, O_RDONLY) else { return false }
-        return flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
+    /// Removes a draft that nobody is at work on any more.
+    static func sweep(_ name: [UInt8], in folder: Folder) {
+        guard let descriptor = try? folder.open(name, O_RDONLY), flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
+        else { return }
+        try? folder.unlink(name)
     }
 
     var status: FileStatus {

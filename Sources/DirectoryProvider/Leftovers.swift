@@ -10,8 +10,7 @@ extension Store {
         for name in names {
             guard let kind = TemporaryName.kind(of: name) else { continue }
             switch kind {
-            case .draft:
-                if Draft.isAbandoned(name, in: folder) { try? folder.unlink(name) }
+            case .draft: Draft.sweep(name, in: folder)
             case .aside:
                 guard isLeftover(name, in: folder) else { continue }
                 _ = try? keep(name, in: folder, besides: Array("recovered".utf8), reason: "left by a crash")

@@ -99,7 +99,7 @@ struct RawSocket: Sendable {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        var patience = timeval(tv_sec: 5, tv_usec: 0)
+        var patience = timeval(tv_sec: 30, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -147,7 +147,7 @@ struct RawSocket: Sendable {
         return try JSONDecoder().decode(ControlResponse.self, from: Data(receive(length)))
     }
 
-    /// Whether the server has hung up (waits up to five seconds for it).
+    /// Whether the server has hung up (waits up to thirty seconds for it).
     func isHungUp() -> Bool {
         var byte: UInt8 = 0
         let got = recv(descriptor, &byte, 1, 0)

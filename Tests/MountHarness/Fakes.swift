@@ -13,9 +13,10 @@ package final class FakeKernel: KernelNotifying {
     private let noted = Mutex<[Notice]>([])
     package init() {}
     package var notices: [Notice] { noted.withLock { $0 } }
-    package func invalidateEntry(in folder: NodeID, name: Filename) { noted.withLock { $0.append(.entry(folder, name)) } }
-    package func invalidateAttributes(of node: NodeID) { noted.withLock { $0.append(.attributes(node)) } }
-    package func invalidateContents(of node: NodeID) { noted.withLock { $0.append(.contents(node)) } }
+    private func note(_ notice: Notice) { noted.withLock { $0.append(notice) } }
+    package func invalidateEntry(in folder: NodeID, name: Filename) { note(.entry(folder, name)) }
+    package func invalidateAttributes(of node: NodeID) { note(.attributes(node)) }
+    package func invalidateContents(of node: NodeID) { note(.contents(node)) }
 }
 
 /// Passthrough without a kernel: reads and writes go to the descriptor that was registered.

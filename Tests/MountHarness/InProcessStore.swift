@@ -26,7 +26,8 @@ package final class InProcessStore: Sendable {
         var logger = Logger(label: "in process") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
         let context = SyncContext(
-            provider: provider, catalog: catalog, store: try ContentStore(directory: directory + "/content"), times: times,
+            provider: provider, catalog: catalog, store: try ContentStore(directory: directory + "/content"),
+            times: times,
             defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
         volume = Volume(engine: SyncEngine(context: context), kernel: kernel, backing: backing)
         try volume.recover()

@@ -8,9 +8,8 @@ struct KernelMount: Sendable, Equatable {
     var fileSystem: String
 
     static func all() -> [KernelMount] {
-        guard let text = try? String(contentsOf: URL(filePath: "/proc/self/mountinfo", directoryHint: .notDirectory), encoding: .utf8)
-        else { return [] }
-        return text.split(separator: "\n").compactMap { line in
+        guard let data = FileManager.default.contents(atPath: "/proc/self/mountinfo") else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
             let fields = line.split(separator: " ")
             guard let dash = fields.firstIndex(of: "-"), fields.count > dash + 1,
                 let minor = fields[2].split(separator: ":").last.flatMap({ Int($0) })

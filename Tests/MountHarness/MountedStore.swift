@@ -47,7 +47,8 @@ package final class MountedStore: Sendable {
         self.options = options
     }
 
-    var environment: [String: String] {
+    /// What the command gets besides the sandbox's.
+    package var environment: [String: String] {
         var all = options.environment
         all["HYDRANT_SETTLE"] = all["HYDRANT_SETTLE"] ?? "\(options.settle)"
         all["HYDRANT_SETTLE_AFTER_SYNC"] = all["HYDRANT_SETTLE_AFTER_SYNC"] ?? "\(options.settleAfterSync)"
@@ -71,7 +72,7 @@ package final class MountedStore: Sendable {
     }
 
     package func daemonPID() throws -> Int32 {
-        let text = try String(contentsOf: URL(filePath: sandbox.state + "/lock", directoryHint: .notDirectory), encoding: .utf8)
+        let text = try Seeding(sandbox.state).text("lock")
         guard let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)), pid > 1 else {
             throw HarnessError("no process id in the lock file: “\(text)”")
         }

@@ -33,7 +33,7 @@ package struct RealFileSystem: FileSystemUnderTest {
             guard let entry = readdir(stream) else { break }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: UInt8.self, capacity: 256) { bytes in
-                    Array(UnsafeBufferPointer(start: bytes, count: strlen(UnsafeRawPointer(bytes).assumingMemoryBound(to: CChar.self))))
+                    Array(UnsafeBufferPointer(start: bytes, count: 256).prefix { $0 != 0 })
                 }
             }
             if name != [0x2e] && name != [0x2e, 0x2e] { names.append(name) }
@@ -126,7 +126,9 @@ package struct RealFileSystem: FileSystemUnderTest {
     }
 
     package func unlink(_ path: FSPath) throws(FSError) { try check(path, "unlink") { Glibc.unlink($0) } }
-    package func mkdir(_ path: FSPath, _ mode: UInt32) throws(FSError) { try check(path, "mkdir") { Glibc.mkdir($0, mode) } }
+    package func mkdir(_ path: FSPath, _ mode: UInt32) throws(FSError) {
+        try check(path, "mkdir") { Glibc.mkdir($0, mode) }
+    }
     package func rmdir(_ path: FSPath) throws(FSError) { try check(path, "rmdir") { Glibc.rmdir($0) } }
 
     package func symlink(_ path: FSPath, to target: [UInt8]) throws(FSError) {
@@ -137,7 +139,9 @@ package struct RealFileSystem: FileSystemUnderTest {
     package func readlink(_ path: FSPath) throws(FSError) -> [UInt8] {
         try with(path, "readlink") { path in
             var buffer = [UInt8](repeating: 0, count: 4_096)
-            let count = buffer.withUnsafeMutableBytes { Glibc.readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count) }
+            let count = buffer.withUnsafeMutableBytes {
+                Glibc.readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
+            }
             return count < 0 ? nil : Array(buffer.prefix(count))
         }
     }

@@ -28,7 +28,9 @@ package final class Sandbox: Sendable {
         guard let made = mkdtemp(&template) else { throw HarnessError("mkdtemp: \(String(cString: strerror(errno)))") }
         path = String(cString: made)
         for folder in ["store", "mnt", "run", "tmp", "log", "data", "home", "out"] {
-            guard mkdir(path + "/" + folder, 0o700) == 0 else { throw HarnessError("mkdir: \(String(cString: strerror(errno)))") }
+            guard mkdir(path + "/" + folder, 0o700) == 0 else {
+                throw HarnessError("mkdir: \(String(cString: strerror(errno)))")
+            }
         }
         _ = FileManager.default.createFile(atPath: path + "/owner", contents: Data("\(getpid())".utf8))
     }
@@ -88,7 +90,9 @@ package final class Sandbox: Sendable {
         return child
     }
 
-    package func run(_ arguments: [String], environment extra: [String: String] = [:], limit: Double) throws -> ChildResult {
+    package func run(_ arguments: [String], environment extra: [String: String] = [:], limit: Double) throws
+        -> ChildResult
+    {
         try spawn(arguments, environment: extra).wait(limit: limit)
     }
 

@@ -31,7 +31,9 @@ package struct Seeding: Sendable {
     }
 
     package func read(_ path: String) throws -> [UInt8] {
-        guard let data = FileManager.default.contents(atPath: root + "/" + path) else { throw HarnessError("\(path): cannot be read") }
+        guard let data = FileManager.default.contents(atPath: root + "/" + path) else {
+            throw HarnessError("\(path): cannot be read")
+        }
         return Array(data)
     }
 

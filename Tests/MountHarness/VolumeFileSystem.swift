@@ -56,9 +56,13 @@ package struct VolumeFileSystem: FileSystemUnderTest {
         defer { for node in references { volume.forget(node, count: 1) } }
         var node = NodeID.root
         for name in path.names {
-            guard let found = try result("lookup \(path)", { () throws(VolumeError) in
-                try volume.lookUp(Filename(bytes: name), in: node)
-            }) else { throw FSError(ENOENT, "lookup \(path)") }
+            guard
+                let found = try result(
+                    "lookup \(path)",
+                    { () throws(VolumeError) in
+                        try volume.lookUp(Filename(bytes: name), in: node)
+                    })
+            else { throw FSError(ENOENT, "lookup \(path)") }
             references.append(found.node)
             node = found.node
         }
@@ -162,9 +166,13 @@ package struct VolumeFileSystem: FileSystemUnderTest {
     /// Keeps the reference on the node.
     private func openExisting(_ path: FSPath, _ flags: Int32) throws(FSError) -> (NodeID, Opened) {
         try inFolder(path) { folder, name throws(FSError) in
-            guard let found = try result("lookup \(path)", { () throws(VolumeError) in
-                try volume.lookUp(name, in: folder)
-            }) else { throw FSError(ENOENT, "lookup \(path)") }
+            guard
+                let found = try result(
+                    "lookup \(path)",
+                    { () throws(VolumeError) in
+                        try volume.lookUp(name, in: folder)
+                    })
+            else { throw FSError(ENOENT, "lookup \(path)") }
             do throws(FSError) {
                 if flags & O_EXCL != 0 { throw FSError(EEXIST, "open \(path)") }
                 return (
@@ -196,7 +204,9 @@ package struct VolumeFileSystem: FileSystemUnderTest {
         }
     }
 
-    package func truncate(_ path: FSPath, to size: Int64) throws(FSError) { try set(path, AttributeChange(), size: size) }
+    package func truncate(_ path: FSPath, to size: Int64) throws(FSError) {
+        try set(path, AttributeChange(), size: size)
+    }
     package func chmod(_ path: FSPath, _ mode: UInt32) throws(FSError) { try set(path, AttributeChange(mode: mode)) }
     package func setModified(_ path: FSPath, _ nanoseconds: Int64) throws(FSError) {
         try set(path, AttributeChange(modified: FileTime(nanoseconds: nanoseconds)))

@@ -9,7 +9,9 @@ import Testing
 struct ConflictTests {
     @Test("the store's contents changed while ours were pending: both survive", arguments: Stage.allCases)
     func bothChanged(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("doc.txt", "base") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("doc.txt", "base")
+        } _: { scene in
             #expect(try scene.files.text("doc.txt") == "base")
             try scene.files.put("doc.txt", "local version")
             try scene.storeWrites("doc.txt", "remote")
@@ -28,15 +30,18 @@ struct ConflictTests {
 
     @Test("both made a document of the same name: both survive", arguments: Stage.allCases)
     func bothCreated(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("other.txt", "other") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("other.txt", "other")
+        } _: { scene in
             #expect(try scene.files.names() == ["other.txt"])
             try scene.files.put("new.txt", "mine")
             try scene.storeWrites("new.txt", "theirs")
             try scene.sync()
             let store = try scene.storeContents()
-            #expect(Set(store.filter { $0.key != "other.txt" }.values) == [
-                .document(Array("mine".utf8)), .document(Array("theirs".utf8)),
-            ])
+            #expect(
+                Set(store.filter { $0.key != "other.txt" }.values) == [
+                    .document(Array("mine".utf8)), .document(Array("theirs".utf8)),
+                ])
             #expect(store["new.txt"] == .document(Array("theirs".utf8)))
             #expect(store.count == 3)
         }
@@ -44,7 +49,9 @@ struct ConflictTests {
 
     @Test("both made the same change: that is no conflict", arguments: Stage.allCases)
     func sameChange(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("doc.txt", "base") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("doc.txt", "base")
+        } _: { scene in
             #expect(try scene.files.text("doc.txt") == "base")
             try scene.files.put("doc.txt", "agreed")
             try scene.storeWrites("doc.txt", "agreed")
@@ -55,7 +62,9 @@ struct ConflictTests {
 
     @Test("deleted there, changed here: the change survives", arguments: Stage.allCases)
     func deletedThere(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("doc.txt", "base") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("doc.txt", "base")
+        } _: { scene in
             #expect(try scene.files.text("doc.txt") == "base")
             try scene.files.put("doc.txt", "still wanted")
             try scene.storeRemoves("doc.txt")
@@ -67,7 +76,9 @@ struct ConflictTests {
 
     @Test("changed there, deleted here: the change survives", arguments: Stage.allCases)
     func deletedHere(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("doc.txt", "base") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("doc.txt", "base")
+        } _: { scene in
             #expect(try scene.files.text("doc.txt") == "base")
             try scene.files.unlink("doc.txt")
             try scene.storeWrites("doc.txt", "changed meanwhile")
@@ -81,7 +92,9 @@ struct ConflictTests {
 
     @Test("renamed there, changed here: the change goes to the new name", arguments: Stage.allCases)
     func renamedThere(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("doc.txt", "base") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("doc.txt", "base")
+        } _: { scene in
             #expect(try scene.files.text("doc.txt") == "base")
             try scene.files.put("doc.txt", "changed")
             try scene.storeRenames("doc.txt", to: "renamed.txt")
@@ -93,7 +106,9 @@ struct ConflictTests {
 
     @Test("the user is told: a line in the log with the name of the copy")
     func told() async throws {
-        try await withMount(.lateUploads) { try Seeding($0).file("doc.txt", "base") } _: { mount in
+        try await withMount(.lateUploads) {
+            try Seeding($0).file("doc.txt", "base")
+        } _: { mount in
             try mount.run("echo local > doc.txt")
             try Seeding(mount.store).file("doc.txt", "remote, longer")
             try mount.sync()

@@ -57,7 +57,8 @@ struct CrashTests {
     @Test("changes of every kind are pending afterwards, and are sent", arguments: late)
     func everyKind(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
-            try mount.run("""
+            try mount.run(
+                """
                 ls -R >/dev/null
                 mv renamed.txt folder/new-name.txt
                 rm deleted.txt
@@ -86,7 +87,8 @@ struct CrashTests {
     @Test("while a program still writes: what it wrote is pending", arguments: late)
     func openWriter(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
-            let writer = try mount.start("""
+            let writer = try mount.start(
+                """
                 exec python3 -uc '
                 import time
                 file = open("edited.txt", "ab", buffering=0)
@@ -106,7 +108,9 @@ struct CrashTests {
         }
     }
 
-    @Test("in the middle of an upload: no half document in the store, no conflict copy", arguments: ["new.bin", "large.bin"])
+    @Test(
+        "in the middle of an upload: no half document in the store, no conflict copy",
+        arguments: ["new.bin", "large.bin"])
     func duringUpload(_ name: String) async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run("head -c 300000000 /dev/zero | tr '\\0' x > \(name)")
@@ -149,10 +153,15 @@ struct CrashTests {
 
     @Test("again and again, while files are written: nothing that was closed is missing")
     func repeatedly() async throws {
-        try await withMount(.with { $0.settle = 0; $0.settleAfterSync = 0 }, seed: Self.seed) { mount in
+        try await withMount(
+            .with {
+                $0.settle = 0; $0.settleAfterSync = 0
+            }, seed: Self.seed
+        ) { mount in
             var written: Set<String> = []
             for round in 1...4 {
-                let writer = try mount.start("""
+                let writer = try mount.start(
+                    """
                     for n in $(seq 2000); do
                         echo "round \(round) number $n" > r\(round)-$n || exit 0
                         echo r\(round)-$n >> "$SCRATCH/written"

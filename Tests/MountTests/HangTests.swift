@@ -18,7 +18,9 @@ struct HangTests {
             try Seeding(mount.store).file("other.txt", "other\n")
             try Seeding(mount.scratch).folder("below")
             let lowerState = mount.sandbox.path + "/lower"
-            let lower = try mount.hydrant(["mount", "dir:\(mount.store)", mount.scratch + "/below", "--state-dir", lowerState])
+            let lower = try mount.hydrant([
+                "mount", "dir:\(mount.store)", mount.scratch + "/below", "--state-dir", lowerState,
+            ])
             guard lower.succeeded else { throw HarnessError("lower mount: \(lower)") }
             let pid = try Int32(Seeding(lowerState).text("lock").trimmingCharacters(in: .whitespacesAndNewlines))
             guard let pid, pid > 1 else { throw HarnessError("no process id of the lower daemon") }

@@ -6,11 +6,14 @@ import Testing
 /// The harness itself: a hung mount fails its test, and not the run.
 @Suite("The mount harness")
 struct HarnessTests {
-    @Test("a scenario that hangs in the mount is ended at its limit, and leaves nothing behind", arguments: ["child", "system call"])
+    @Test(
+        "a scenario that hangs in the mount is ended at its limit, and leaves nothing behind",
+        arguments: ["child", "system call"])
     func hang(_ kind: String) async throws {
         let paths = Shared<(String, pid_t, ContinuousClock.Instant)>()
         await #expect(throws: HarnessError.self) {
-            try await withMount(.with { $0.limit = 3 }, seed: { try Seeding($0).file("doc.txt", noise(1_000_000)) }) { mount in
+            try await withMount(.with { $0.limit = 3 }, seed: { try Seeding($0).file("doc.txt", noise(1_000_000)) }) {
+                mount in
                 let pid = try mount.daemonPID()
                 paths.set((mount.sandbox.path, pid, .now))
                 kill(pid, SIGSTOP)

@@ -8,7 +8,9 @@ import Testing
 @Suite("hydrant mount, hydrant unmount")
 struct MountCommandTests {
     /// One line on standard error that names what is wrong, a status that is not 0, and nothing mounted.
-    private static func checkRefused(_ mount: MountedStore, _ arguments: [String], names: String, status: Int32? = nil) throws {
+    private static func checkRefused(_ mount: MountedStore, _ arguments: [String], names: String, status: Int32? = nil)
+        throws
+    {
         let result = try mount.hydrant(arguments)
         #expect(result.status != 0 && !result.timedOut)
         if let status { #expect(result.status == status) }
@@ -25,9 +27,11 @@ struct MountCommandTests {
     @Test("a store that is not there, or is no directory")
     func storeMissing() async throws {
         try await withSandbox { mount in
-            try Self.checkRefused(mount, Self.command(mount, store: "dir:\(mount.scratch)/none"), names: "\(mount.scratch)/none")
+            try Self.checkRefused(
+                mount, Self.command(mount, store: "dir:\(mount.scratch)/none"), names: "\(mount.scratch)/none")
             try Seeding(mount.scratch).file("document", "x")
-            try Self.checkRefused(mount, Self.command(mount, store: "dir:\(mount.scratch)/document"), names: "not a directory")
+            try Self.checkRefused(
+                mount, Self.command(mount, store: "dir:\(mount.scratch)/document"), names: "not a directory")
             try Self.checkRefused(mount, Self.command(mount, store: "dir:"), names: "dir:/PATH")
         }
     }
@@ -67,7 +71,8 @@ struct MountCommandTests {
                 names: mount.scratch + "/outer")
             try Seeding(mount.scratch).folder("same")
             try Self.checkRefused(
-                mount, Self.command(mount, store: "dir:\(mount.scratch)/same", at: mount.scratch + "/same"), names: "same")
+                mount, Self.command(mount, store: "dir:\(mount.scratch)/same", at: mount.scratch + "/same"),
+                names: "same")
         }
     }
 
@@ -93,7 +98,9 @@ struct MountCommandTests {
 
     @Test("-o reaches the kernel: ro")
     func readOnly() async throws {
-        try await withMount(.with { $0.arguments = ["-o", "ro"] }) { try Seeding($0).file("doc.txt", "x\n") } _: { mount in
+        try await withMount(.with { $0.arguments = ["-o", "ro"] }) {
+            try Seeding($0).file("doc.txt", "x\n")
+        } _: { mount in
             let text = try mount.run("cat doc.txt")
             #expect(text == "x\n")
             let result = try mount.shell("echo more >> doc.txt")
@@ -126,7 +133,9 @@ struct MountCommandTests {
     /// Whether the kernel has the root's attributes cached makes a difference to who asks with stat(2).
     @Test("a mount point left dead by kill -9 is cleared by the next mount", arguments: [true, false])
     func dead(_ isCached: Bool) async throws {
-        try await withMount { try Seeding($0).file("doc.txt", "x\n") } _: { mount in
+        try await withMount {
+            try Seeding($0).file("doc.txt", "x\n")
+        } _: { mount in
             try mount.run(isCached ? "ls -la; stat . doc.txt" : "touch made")
             try mount.kill9()
             let listing = try mount.sandbox.run(["ls", mount.mountPoint], limit: 5)
@@ -139,7 +148,9 @@ struct MountCommandTests {
 
     @Test("unmount is refused while a program uses the mount, which then goes on")
     func busy() async throws {
-        try await withMount { try Seeding($0).file("doc.txt", "x\n") } _: { mount in
+        try await withMount {
+            try Seeding($0).file("doc.txt", "x\n")
+        } _: { mount in
             let user = try mount.start("exec 3< doc.txt; echo open; exec sleep 30")
             try waitUntil(5, "it is open") { user.stdout.contains("open") }
             let result = try mount.hydrant(["unmount", mount.mountPoint])
@@ -190,6 +201,28 @@ struct MountCommandTests {
             daemon.signal(SIGTERM)
             #expect(daemon.wait(limit: 10).status == 0)
             #expect(!mount.isMounted)
+        }
+    }
+
+    @Test("the daemon ends in order while uploads are under way; what was not sent is sent after the next mount")
+    func endDuringUploads() async throws {
+        try await withSandbox(.with { $0.settle = 0 }) { mount in
+            for round in 1...5 {
+                let daemon = try mount.sandbox.spawn(
+                    [Sandbox.executable] + mount.mountCommand(["--foreground"]), environment: mount.environment)
+                try waitUntil(10, "it is mounted") { try mount.hydrant(["status", mount.mountPoint]).succeeded }
+                try mount.run("for n in $(seq 60); do echo \(round) > r\(round)-$n; done; cd /")
+                let unmount = try mount.sandbox.spawn([Sandbox.executable, "unmount", mount.mountPoint])
+                // Collected here, or the command would wait for it for ever.
+                let result = daemon.wait(limit: 20)
+                #expect(result.status == 0 && !result.timedOut)
+                #expect(unmount.wait(limit: 20).succeeded)
+            }
+            try mount.mount()
+            try mount.sync()
+            try mount.requireSameAsStore()
+            let names = try Seeding(mount.store).names()
+            #expect(names.count == 300)
         }
     }
 }

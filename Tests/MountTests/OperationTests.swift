@@ -170,9 +170,10 @@ struct OperationTests {
             try files.put("brief", "here and gone")
             try files.unlink("brief")
             try scene.sync()
-            #expect(try scene.storeContents().keys.sorted() == [
-                "b.txt", "folder", "folder/deep", "folder/deep/deepest.bin", "folder/inner.txt",
-            ])
+            #expect(
+                try scene.storeContents().keys.sorted() == [
+                    "b.txt", "folder", "folder/deep", "folder/deep/deepest.bin", "folder/inner.txt",
+                ])
         }
     }
 

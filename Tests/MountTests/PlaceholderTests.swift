@@ -19,7 +19,8 @@ struct PlaceholderTests {
     @Test("ls -lR shows every document with its name, size and date, and nothing is downloaded")
     func listing() async throws {
         try await withMount(seed: Self.seed) { mount in
-            let find = "find . -mindepth 1 \\( -type d -printf '%P %y\\n' -o -type l -printf '%P %y %l\\n' -o -printf '%P %y %s %T@\\n' \\) | sort"
+            let find =
+                "find . -mindepth 1 \\( -type d -printf '%P %y\\n' -o -type l -printf '%P %y %l\\n' -o -printf '%P %y %s %T@\\n' \\) | sort"
             let shown = try mount.run(find)
             let real = try mount.run("cd \"$STORE\"; " + find)
             #expect(shown == real)
@@ -39,7 +40,8 @@ struct PlaceholderTests {
             // Not zero blocks: tar -S would archive a placeholder as a hole.
             #expect(try mount.run("stat -c %b letter.txt") == "1\n")
             try mount.run("cat photos/sea.jpg >/dev/null")
-            #expect(try #require(Int(try mount.run("du -sB1 . | cut -f1").trimmingCharacters(in: .newlines))) >= 300_000)
+            #expect(
+                try #require(Int(try mount.run("du -sB1 . | cut -f1").trimmingCharacters(in: .newlines))) >= 300_000)
         }
     }
 
@@ -47,12 +49,15 @@ struct PlaceholderTests {
     func statusKeys() async throws {
         try await withMount(seed: Self.seed) { mount in
             let result = try mount.hydrant([
-                "status", "--json", mount.mountPoint + "/letter.txt", mount.mountPoint + "/photos", mount.mountPoint + "/link",
+                "status", "--json", mount.mountPoint + "/letter.txt", mount.mountPoint + "/photos",
+                mount.mountPoint + "/link",
             ])
-            let objects = try #require(try JSONSerialization.jsonObject(with: Data(result.stdout.utf8)) as? [[String: Any]])
+            let objects = try #require(
+                try JSONSerialization.jsonObject(with: Data(result.stdout.utf8)) as? [[String: Any]])
             #expect(objects.count == 3)
             let keys: Set = [
-                "path", "identifier", "kind", "state", "modified", "pinned", "excluded", "size", "bytesDownloaded", "version",
+                "path", "identifier", "kind", "state", "modified", "pinned", "excluded", "size", "bytesDownloaded",
+                "version",
                 "error",
             ]
             for object in objects { #expect(Set(object.keys) == keys) }

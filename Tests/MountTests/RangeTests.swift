@@ -32,10 +32,13 @@ struct RangeTests {
         }
     }
 
-    @Test("the reader has its first bytes while the rest still comes, and then all of them", arguments: [MountOptions(), .cached])
+    @Test(
+        "the reader has its first bytes while the rest still comes, and then all of them",
+        arguments: [MountOptions(), .cached])
     func firstBytes(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
-            let reader = try mount.start("""
+            let reader = try mount.start(
+                """
                 exec python3 -uc '
                 import hashlib, os
                 file = open("large", "rb", buffering=0)
@@ -98,7 +101,9 @@ struct RangeTests {
             #expect(try #require(bytes.last) < Self.size)
             #expect(try mount.status("large").state == .partial)
             // What is missing comes when it is read.
-            #expect(try mount.run("tail -c 4096 large | sha256sum") == mount.run("tail -c 4096 \"$STORE/large\" | sha256sum"))
+            #expect(
+                try mount.run("tail -c 4096 large | sha256sum")
+                    == mount.run("tail -c 4096 \"$STORE/large\" | sha256sum"))
         }
     }
 

@@ -18,7 +18,12 @@ struct SaveTests {
 
     @Test(
         "sed -i: the document keeps its identifier, one itemChanged, nothing else",
-        arguments: [MountOptions.with { $0.settle = 1 }, MountOptions.with { $0.settle = 1; $0.passthrough = false }])
+        arguments: [
+            MountOptions.with { $0.settle = 1 },
+            MountOptions.with {
+                $0.settle = 1; $0.passthrough = false
+            },
+        ])
     func sed(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let before = try mount.status("letter.txt")
@@ -43,7 +48,8 @@ struct SaveTests {
     func noTemporary() async throws {
         try await withMount(.with { $0.settle = 1 }, seed: Self.seed) { mount in
             // Writes down every name that appears in the store.
-            let watch = try mount.start("""
+            let watch = try mount.start(
+                """
                 exec python3 -uc '
                 import ctypes, os, struct
                 libc = ctypes.CDLL("libc.so.6")
@@ -71,7 +77,8 @@ struct SaveTests {
     @Test("cp, tar x, mv, mkdir, rm -r, in one go", arguments: [MountOptions(), .cached, .lateUploads])
     func everything(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
-            try mount.run("""
+            try mount.run(
+                """
                 cp picture.jpg copy.jpg
                 cp "$STORE/picture.jpg" fresh.jpg
                 mkdir -p "$SCRATCH/t/album/2020"
@@ -87,10 +94,13 @@ struct SaveTests {
                 """)
             try mount.sync()
             try mount.requireSameAsStore()
-            #expect(try mount.run("diff -r --no-dereference \"$SCRATCH/t/album\" \"$STORE/album\" && echo same") == "same\n")
-            #expect(try Seeding(mount.store).names() == [
-                "album", "archive", "copy.jpg", "empty", "fresh.jpg", "notes", "picture.jpg",
-            ])
+            #expect(
+                try mount.run("diff -r --no-dereference \"$SCRATCH/t/album\" \"$STORE/album\" && echo same") == "same\n"
+            )
+            #expect(
+                try Seeding(mount.store).names() == [
+                    "album", "archive", "copy.jpg", "empty", "fresh.jpg", "notes", "picture.jpg",
+                ])
             try mount.run("rm -r album notes")
             try mount.sync()
             try mount.requireSameAsStore()
@@ -115,11 +125,12 @@ struct SaveTests {
     @Test("a document that is written for a long time is uploaded once, when it is closed")
     func onceAtClose() async throws {
         try await withMount(.with { $0.settle = 0.2 }, seed: Self.seed) { mount in
-            let writer = try mount.start("""
+            let writer = try mount.start(
+                """
                 exec 3> log.txt
                 for n in $(seq 20); do echo "line $n" >&3; sleep 0.1; done
                 """)
-            try waitUntil(10, "something is written") { try mount.run("cat log.txt").contains("line 5\n") }
+            try waitUntil(10, "something is written") { try mount.run("cat log.txt || true").contains("line 5\n") }
             #expect(!FileManager.default.fileExists(atPath: mount.store + "/log.txt"))
             #expect(writer.wait(limit: 20).succeeded)
             try mount.sync()
@@ -131,7 +142,8 @@ struct SaveTests {
     @Test("writing through mmap reaches the store", arguments: [MountOptions(), .cached])
     func mapped(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
-            try mount.run("""
+            try mount.run(
+                """
                 python3 -c '
                 import mmap
                 with open("picture.jpg", "r+b") as file:

@@ -57,12 +57,17 @@ struct StateTests {
         try await withMount { mount in
             chmod(mount.sandbox.path, 0o755)
             let result = try mount.sandbox.run(
-                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "ls", mount.sandbox.runtime + "/hydrant"], limit: 5)
+                [
+                    "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "ls",
+                    mount.sandbox.runtime + "/hydrant",
+                ], limit: 5)
             #expect(!result.succeeded && result.stderr.contains("denied"))
         }
     }
 
-    @Test("inode numbers, identifiers and what is downloaded stay over a remount, also after kill -9", arguments: [false, true])
+    @Test(
+        "inode numbers, identifiers and what is downloaded stay over a remount, also after kill -9",
+        arguments: [false, true])
     func inodes(_ isKilled: Bool) async throws {
         try await withMount { store in
             for number in 0..<20 { try Seeding(store).file("folder \(number % 3)/doc \(number)", "number \(number)\n") }

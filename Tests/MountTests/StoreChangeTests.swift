@@ -13,7 +13,12 @@ struct StoreChangeTests {
         try seeding.file("other.txt", "other\n", modified: 1_600_000_000)
         try seeding.file("folder/deep/doc.txt", "deep first\n", modified: 1_600_000_000)
     }
-    static let options: [MountOptions] = [.with { $0.isAlone = true }, .with { $0.isAlone = true; $0.passthrough = false }]
+    static let options: [MountOptions] = [
+        .with { $0.isAlone = true },
+        .with {
+            $0.isAlone = true; $0.passthrough = false
+        },
+    ]
 
     /// Everything was listed, and read or not, before the store changes.
     private static func check(
@@ -42,16 +47,21 @@ struct StoreChangeTests {
     func edited(_ options: MountOptions, isRead: Bool) async throws {
         try await Self.check(options, isRead: isRead) { store in
             try store.file("doc.txt", "second version, longer\n")
-        } shows: { try Self.shows("doc.txt", "second version, longer\n")($0) }
+        } shows: {
+            try Self.shows("doc.txt", "second version, longer\n")($0)
+        }
     }
 
     @Test("edited in place, to the same size", arguments: options, [true, false])
     func sameSize(_ options: MountOptions, isRead: Bool) async throws {
         try await Self.check(options, isRead: isRead) { store in
-            let handle = try FileHandle(forUpdating: URL(filePath: store.root + "/doc.txt", directoryHint: .notDirectory))
+            let handle = try FileHandle(
+                forUpdating: URL(filePath: store.root + "/doc.txt", directoryHint: .notDirectory))
             try handle.write(contentsOf: Data("FIRST".utf8))
             try handle.close()
-        } shows: { try Self.shows("doc.txt", "FIRST version\n")($0) }
+        } shows: {
+            try Self.shows("doc.txt", "FIRST version\n")($0)
+        }
     }
 
     @Test("replaced by rename, as editors save", arguments: options, [true, false])
@@ -68,7 +78,9 @@ struct StoreChangeTests {
     func deep(_ options: MountOptions, isRead: Bool) async throws {
         try await Self.check(options, isRead: isRead) { store in
             try store.file("folder/deep/doc.txt", "deep second version\n")
-        } shows: { try Self.shows("folder/deep/doc.txt", "deep second version\n")($0) }
+        } shows: {
+            try Self.shows("folder/deep/doc.txt", "deep second version\n")($0)
+        }
     }
 
     @Test("a new document, a new folder with one", arguments: options)

@@ -40,7 +40,11 @@ struct TransferTests {
 
     @Test("evict is refused while there are changes that are not in the store", arguments: both)
     func evictModified(_ options: MountOptions) async throws {
-        try await withMount(.with { $0 = options; $0.settle = 3_600 }, seed: Self.seed) { mount in
+        try await withMount(
+            .with {
+                $0 = options; $0.settle = 3_600
+            }, seed: Self.seed
+        ) { mount in
             try mount.run("echo more >> doc.bin; echo new > new.txt")
             for name in ["doc.bin", "new.txt"] {
                 let result = try mount.hydrant(["evict", mount.mountPoint + "/" + name])
@@ -52,12 +56,14 @@ struct TransferTests {
         }
     }
 
-    @Test("evict is refused while a program has it open, or mapped after closing it", arguments: both, ["open", "mapped"])
+    @Test(
+        "evict is refused while a program has it open, or mapped after closing it", arguments: both, ["open", "mapped"])
     func evictUsed(_ options: MountOptions, how: String) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run("cat doc.bin >/dev/null")
             try waitUntil(5, "downloaded") { try mount.status("doc.bin").state == .downloaded }
-            let user = try mount.start("""
+            let user = try mount.start(
+                """
                 exec python3 -uc '
                 import mmap, sys, time
                 file = open("doc.bin", "rb")
@@ -119,7 +125,8 @@ struct TransferTests {
     func syncTimeout() async throws {
         try await withSandbox { mount in
             // Root writes everywhere but to a read-only file system.
-            let made = try mount.sandbox.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", mount.store], limit: 5)
+            let made = try mount.sandbox.run(
+                ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", mount.store], limit: 5)
             try #require(made.succeeded)
             try Self.seed(mount.store)
             try mount.mount()
@@ -150,7 +157,9 @@ struct TransferTests {
             #expect(clean.succeeded && clean.stdout.isEmpty && clean.stderr.isEmpty)
             try mount.run("echo more >> folder/one.txt")
             #expect(try mount.status("folder/one.txt").modified)
-            let items = try mount.hydrant(["status", "--json", mount.mountPoint + "/folder/one.txt", mount.mountPoint + "/doc.bin"])
+            let items = try mount.hydrant([
+                "status", "--json", mount.mountPoint + "/folder/one.txt", mount.mountPoint + "/doc.bin",
+            ])
             #expect(items.stdout.contains("\"modified\" : true"))
             try mount.sync()
             #expect(try !mount.status("folder/one.txt").modified)
