@@ -80,7 +80,8 @@ extension Catalog.Writer {
 
     /// Takes what the provider says of one item that is known here.
     package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
-        guard item.problem == nil, let row = try sameKind(item, defaults), row.id != .root, let parent = try self.item(identifiedBy: item.parentIdentifier)
+        guard item.problem == nil, let row = try sameKind(item, defaults), row.id != .root,
+            let parent = try self.item(identifiedBy: item.parentIdentifier)
         else { return }
         guard try !isRemotelyInside(parent.id, row.id) else { return }
         try updateRemote(row, to: item, in: parent.id)

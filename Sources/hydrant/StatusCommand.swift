@@ -51,7 +51,8 @@ struct StatusCommand: AsyncParsableCommand {
                 "\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(domain.passthrough ? "yes" : "no"))"
             )
             print(
-                domain.pending.isEmpty ? "  everything is in the store" : "  \(Output.changes(domain.pending.count)) pending:")
+                domain.pending.isEmpty
+                    ? "  everything is in the store" : "  \(Output.changes(domain.pending.count)) pending:")
             for change in domain.pending.prefix(50) { print("    " + Output.line(change)) }
         }
         return all

@@ -40,7 +40,9 @@ private struct ModelStore {
     var next = 0
 
     private func check(_ parent: ItemIdentifier, _ name: Filename) throws {
-        guard parent == .rootContainer || nodes[parent]?.isFolder == true else { throw Illegal(description: "no folder \(parent)") }
+        guard parent == .rootContainer || nodes[parent]?.isFolder == true else {
+            throw Illegal(description: "no folder \(parent)")
+        }
         if nodes.values.contains(where: { $0.parent == parent && $0.name == name }) {
             throw Illegal(description: "\(name) is taken in \(parent)")
         }
@@ -67,7 +69,9 @@ private struct ModelStore {
     }
 
     mutating func delete(_ identifier: ItemIdentifier) throws {
-        if nodes.values.contains(where: { $0.parent == identifier }) { throw Illegal(description: "\(identifier) is not empty") }
+        if nodes.values.contains(where: { $0.parent == identifier }) {
+            throw Illegal(description: "\(identifier) is not empty")
+        }
         guard nodes.removeValue(forKey: identifier) != nil else { throw Illegal(description: "no \(identifier)") }
     }
 

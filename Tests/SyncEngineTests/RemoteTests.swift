@@ -199,5 +199,7 @@ private struct EndlessProvider: FileProviderExtension {
     func moveItem(
         _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item { throw refusal }
-    func deleteItem(_ identifier: ItemIdentifier, baseVersion: ItemVersion) async throws(FileProviderError) { throw refusal }
+    func deleteItem(_ identifier: ItemIdentifier, baseVersion: ItemVersion) async throws(FileProviderError) {
+        throw refusal
+    }
 }
