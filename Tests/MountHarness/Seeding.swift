@@ -9,7 +9,8 @@ package struct Seeding: Sendable {
     package func file(_ path: String, _ bytes: [UInt8], modified: Int? = nil) throws {
         let full = root + "/" + path
         try folder(full.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }, isAbsolute: true)
-        try Self.check(FileManager.default.createFile(atPath: full, contents: Data(bytes)), full)
+        // In place: FileManager would write another file and rename it.
+        try RealFileSystem(root: root).put(FSPath(path), bytes)
         if let modified {
             var times = [timespec(tv_sec: modified, tv_nsec: 0), timespec(tv_sec: modified, tv_nsec: 0)]
             try Self.check(utimensat(AT_FDCWD, full, &times, 0) == 0, full)
