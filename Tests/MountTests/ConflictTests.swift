@@ -56,7 +56,9 @@ struct ConflictTests {
             """),
         arguments: Stage.allCases)
     func renamedOnto(_ stage: Stage) async throws {
-        try await withScene(stage, settle: 3_600) { try $0.storeWrites("draft", "theirs") } _: { scene in
+        try await withScene(stage, settle: 3_600) {
+            try $0.storeWrites("draft", "theirs")
+        } _: { scene in
             let names = try scene.files.names()
             #expect(names == ["draft"])
             try scene.files.put("new.txt", "mine")

@@ -55,7 +55,7 @@ import Testing
 
     @Test func theFirstBytesAreThereBeforeTheLast() async throws {
         let test = try await prepared()
-        test.plan.bandwidth = 400_000
+        test.plan.bandwidth = 20_000
         let (content, target) = try test.download("a")
         try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
         #expect(!content.isComplete)
