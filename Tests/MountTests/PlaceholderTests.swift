@@ -42,7 +42,8 @@ struct PlaceholderTests {
             try mount.run("cat photos/sea.jpg >/dev/null")
             // The kernel is told of the new block count after the bytes have come.
             try waitUntil(5, "du counts what was downloaded") {
-                try Int(mount.run("du -sB1 . | cut -f1").trimmingCharacters(in: .newlines)).map { $0 >= 300_000 } ?? false
+                try Int(mount.run("du -sB1 . | cut -f1").trimmingCharacters(in: .newlines)).map { $0 >= 300_000 }
+                    ?? false
             }
         }
     }
