@@ -139,6 +139,11 @@ package final class Sandbox: Sendable {
         forceDown()
         let left = KernelMount.below(path)
         guard left.isEmpty else { throw HarnessError("still mounted: \(left.map(\.mountPoint))") }
+        // What still runs in this process (steps of an engine that was stopped) may put a file there meanwhile.
+        for _ in 0..<20 {
+            if (try? FileManager.default.removeItem(atPath: path)) != nil { return }
+            usleep(50_000)
+        }
         try FileManager.default.removeItem(atPath: path)
     }
 }
