@@ -37,7 +37,10 @@ package final class SyncEngine: Sendable {
     }
 
     /// Ends the engine's own tasks and lets the provider go. What is pending stays pending.
-    package func stop() async {
+    ///
+    /// - Returns: whether every step has ended; if not, the catalog is still in use and must not be closed.
+    @discardableResult
+    package func stop() async -> Bool {
         let running = tasks.withLock { tasks in
             defer { tasks = [] }
             return tasks
@@ -45,7 +48,9 @@ package final class SyncEngine: Sendable {
         for task in running { task.cancel() }
         queue.wake()
         stopper.stop()
+        let isIdle = await queue.drain(seconds: 5)
         if let provider = context.provider as? any Invalidatable { await provider.invalidate() }
+        return isIdle
     }
 
     // MARK: What the volume asks for

@@ -91,6 +91,13 @@ actor UploadQueue {
         }
     }
 
+    /// Waits until no step is under way, at most so many seconds; says whether none is.
+    func drain(seconds: Double) async -> Bool {
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while !inFlight.isEmpty && .now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
+        return inFlight.isEmpty
+    }
+
     private func unstick(_ waiting: [PendingItem]) -> [Planner.Planned] {
         guard inFlight.isEmpty, postponed.isEmpty else { return [] }
         return Planner.breakDeadlock(among: waiting, at: .now).map { [$0] } ?? []
