@@ -60,6 +60,12 @@ extension Catalog.Writer {
 
     /// A moved item finds its new name taken at the provider: it gives way, and what has the name is shown.
     package func giveWay(_ id: ItemID, to current: Item?, defaults: PlaceholderDefaults) throws {
+        try yieldName(id)
+        if let current { try showUnapplied(current, defaults: defaults) }
+    }
+
+    /// Gives an item a name for conflicted copies.
+    func yieldName(_ id: ItemID) throws {
         guard var row = try item(id), let inode = row.inode, let local = row.local,
             let folder = try item(local.parent)?.inode
         else { return }
@@ -71,7 +77,6 @@ extension Catalog.Writer {
         row.local = TreePlace(parent: local.parent, name: name)
         row.becomesReady(at: now)
         try update(row)
-        if let current { try showUnapplied(current, defaults: defaults) }
     }
 
     /// Shows an item of the provider's that had no free name until now.

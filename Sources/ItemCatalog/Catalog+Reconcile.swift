@@ -164,10 +164,13 @@ extension Catalog.Writer {
         guard var row = try item(row.id), let place = row.remote, let inode = row.inode else { return }
         guard let folder = try folderInode(of: place.parent), let parent = try inodeIfPresent(folder) else { return }
         var free = place.name
-        if try child(of: folder, named: free) != nil {
-            // The name is taken here by something the provider does not know: it keeps both, the
-            // provider's move is taken back by our own to a free name.
-            free = try unusedName(like: place.name, in: folder)
+        if let occupant = try child(of: folder, named: free) {
+            if let other = try item(of: occupant.id), other.identifier == nil {
+                // What the provider has keeps its name; ours, which it does not know, becomes the copy.
+                try yieldName(other.id)
+            } else {
+                free = try unusedName(like: place.name, in: folder)
+            }
         }
         try link(inode, in: folder, as: free)
         try touch(folder: parent.id, links: row.kind.isFolder ? 1 : 0)

@@ -49,11 +49,6 @@ struct ConflictTests {
 
     @Test(
         "renamed there to the name of a document made here: theirs keeps the name",
-        .disabled(
-            """
-            bug: the store's document is renamed to the conflicted name, in the store too, and ours gets its name \
-            (design.md, invariant 2: the remote stays under its name)
-            """),
         arguments: Stage.allCases)
     func renamedOnto(_ stage: Stage) async throws {
         try await withScene(stage, settle: 3_600) {
