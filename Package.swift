@@ -25,6 +25,8 @@ let package = Package(
     products: [
         .library(name: "FileProvider", targets: ["FileProvider"]),
         .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
+        // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
+        .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
     ],
     dependencies: [
@@ -46,7 +48,7 @@ let package = Package(
             name: "DirectoryProvider",
             dependencies: ["CLinux", "FileProvider", .logging, .nioPosix]),
 
-        .target(name: "ItemCatalog", dependencies: ["FileProvider", .grdb]),
+        .target(name: "ItemCatalog", dependencies: ["CLinux", "FileProvider", .grdb]),
         .target(name: "ContentStore", dependencies: ["CLinux"]),
         .target(
             name: "SyncEngine",
@@ -67,23 +69,36 @@ let package = Package(
                 "MountFrontend", "DirectoryProvider", "ControlAPI", .crypto, .logging,
             ]),
         .executableTarget(
-            name: "hydrant", dependencies: ["Daemon", "ControlAPI", .argumentParser, .logging]),
+            name: "hydrant", dependencies: ["Daemon", "ControlAPI", .argumentParser, .crypto, .logging]),
+
+        // The listing in the guide "Write a provider": it sees what a stranger's package sees.
+        .executableTarget(
+            name: "hydrant-provider-chapters", dependencies: ["Daemon", "FileProvider"],
+            path: "Sources/Examples/ChapterProvider/Sources/hydrant-provider-chapters", packageAccess: false),
+
+        // The larger example of the guide, over a C library; it sees no more either.
+        .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
+        .executableTarget(
+            name: "hydrant-provider-zip", dependencies: ["CZip", "Daemon", "FileProvider", .logging],
+            path: "Sources/ZipProvider", packageAccess: false),
 
         // Tests. MountHarness is what every test at a real mount, or in process, stands on.
         .target(
             name: "MountHarness",
             dependencies: [
-                "ContentStore", "ControlAPI", "FileProvider", "FileProviderTesting", "ItemCatalog", "SyncEngine",
-                "Volume", .logging,
+                "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "MountFrontend", "SyncEngine", "Volume", .logging,
             ],
             path: "Tests/MountHarness"),
         .testTarget(name: "FUSETests", dependencies: ["FUSE"]),
         .testTarget(
             name: "DirectoryProviderTests",
-            dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", .logging]),
+            dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", "MountHarness", .logging]),
         .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
-        .testTarget(name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"]),
+        .testTarget(
+            name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"],
+            resources: [.copy("Fixtures")]),
         .testTarget(name: "ContentStoreTests", dependencies: ["ContentStore"]),
         .testTarget(
             name: "SyncEngineTests",
@@ -97,7 +112,47 @@ let package = Package(
                 "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
                 "Volume", .logging,
             ]),
-        .testTarget(name: "MountTests", dependencies: ["ControlAPI", "FileProvider", "MountHarness", "hydrant"]),
+        .testTarget(
+            name: "DomainTests",
+            dependencies: [
+                "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
+                "FileProviderTesting",
+                "ItemCatalog", "MountFrontend", "MountHarness", "SyncEngine", "Volume", "hydrant", .crypto, .logging,
+            ]),
+        .executableTarget(
+            name: "hydrant-provider-memory", dependencies: ["Daemon", "FileProvider", "FileProviderTesting", .logging],
+            path: "Tests/MemoryProvider", packageAccess: false),
+        // The random test against a model, a program of its own: it takes the clocks and the scheduling of tasks over.
+        .target(name: "CModelTest", path: "Tests/CModelTest"),
+        .executableTarget(
+            name: "hydrant-model-test",
+            dependencies: [
+                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "SyncEngine",
+                "Volume", .logging,
+            ],
+            path: "Tests/ModelTest", exclude: ["Replays"]),
+        .testTarget(
+            // Runs the program, and must not be linked with it: its clocks would be those of all the other tests.
+            name: "ModelTestTests", dependencies: ["MountHarness"]),
+        .testTarget(
+            name: "ZipProviderTests",
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "MountHarness", "hydrant", "hydrant-provider-zip",
+            ]),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "SyncEngine",
+                "hydrant-provider-chapters",
+                .logging,
+            ]),
+        .testTarget(
+            name: "MountTests",
+            dependencies: [
+                "ControlAPI", "FileProvider", "MountHarness", "hydrant", "hydrant-provider-chapters",
+                "hydrant-provider-memory",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

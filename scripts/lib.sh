@@ -4,9 +4,11 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # To build Hydrant: Debian's packages (Ubuntu has the same names).
-BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev)
+BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev)
 # What the tests use besides.
-TEST_PACKAGES=(attr rsync git python3)
+TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
+    tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
+    e2fsprogs xfsprogs btrfs-progs)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -22,7 +24,8 @@ is_installed() {
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] && return
     # A program that came some other way will do too; a library's headers and fusermount3's rights may not.
     case $1 in
-        pkg-config | attr | rsync | git | python3) is_usable "$1" ;;
+        pkg-config | attr | rsync | git | python3 | perl | vim | nano | emacs-nox | sqlite3 | libglib2.0-bin) is_usable "$1" ;;
+        tar | zip | unzip | make | gcc | stress-ng | libreoffice-writer-nogui | python3-uno) is_usable "$1" ;;
         *) return 1 ;;
     esac
 }
@@ -32,8 +35,18 @@ is_usable() {
     case $1 in
         libfuse3-dev) pkg-config --exists fuse3 2>/dev/null ;;
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] ;;
+        libzip-dev) pkg-config --exists libzip 2>/dev/null ;;
         fuse3) command -v fusermount3 >/dev/null ;;
         attr) command -v getfattr >/dev/null ;;
+        emacs-nox) command -v emacs >/dev/null ;;
+        libglib2.0-bin) command -v gio >/dev/null ;;
+        libc6-dev) [[ -e /usr/include/stdio.h ]] ;;
+        libreoffice-writer-nogui) command -v soffice >/dev/null ;;
+        python3-uno) [[ -e /usr/lib/python3/dist-packages/uno.py ]] ;;
+        # Often not in the PATH of those who may not use them.
+        e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null ;;
+        xfsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.xfs >/dev/null ;;
+        btrfs-progs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null ;;
         # Where the tests look for it: one of pyenv's is not there for another user.
         python3) [[ -x /usr/bin/python3 ]] ;;
         *) command -v "$1" >/dev/null ;;

@@ -122,6 +122,20 @@ static inline void hydrant_worker_join(struct hydrant_worker *worker) {
     worker->buffer.mem = NULL;
 }
 
+// MARK: What changed between releases
+
+// Expires a name (FUSE_EXPIRE_ONLY). Up to libfuse 3.15 it takes flags; kernels that do not know this one forget the name.
+// From 3.16 on it is -ENOSYS there.
+static inline int hydrant_expire_entry(
+    struct fuse_session *session, fuse_ino_t parent, const char *name, size_t length
+) {
+#if FUSE_MINOR_VERSION < 16
+    return fuse_lowlevel_notify_expire_entry(session, parent, name, length, FUSE_LL_EXPIRE_ONLY);
+#else
+    return fuse_lowlevel_notify_expire_entry(session, parent, name, length);
+#endif
+}
+
 // MARK: What Glibc's module leaves out
 
 // Swift reads the C library without _GNU_SOURCE, which hides this one.

@@ -54,10 +54,23 @@ int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds) {
     return futimens(fd, times);
 }
 
-ssize_t clinux_copy_range(int from, int to, int64_t offset, size_t count) {
-    off_t in = offset, out = offset;
+ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count) {
+    off_t in = from_offset, out = to_offset;
     return copy_file_range(from, &in, to, &out, count, 0);
 }
+
+int clinux_allocate(int fd, int mode, int64_t offset, int64_t length) {
+    return fallocate(fd, mode, offset, length);
+}
+
+static int try_lease(int fd, int kind) {
+    if (fcntl(fd, F_SETLEASE, kind) != 0) return -1;
+    fcntl(fd, F_SETLEASE, F_UNLCK);
+    return 0;
+}
+
+int clinux_try_read_lease(int fd) { return try_lease(fd, F_RDLCK); }
+int clinux_try_write_lease(int fd) { return try_lease(fd, F_WRLCK); }
 
 int clinux_open_path(int dirfd, const char *path) {
     return openat(dirfd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);

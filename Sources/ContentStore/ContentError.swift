@@ -9,11 +9,18 @@ package struct ContentError: Error, Sendable, CustomStringConvertible {
         case changed
         /// Bytes that were here are not any more: somebody removed the file.
         case missing
+        /// The state directory is not there any more.
+        case vanished
         /// Any other failure of a system call, with its errno.
         case system(Int32)
     }
     package var code: Code
     package var message: String
+
+    package init(code: Code, message: String) {
+        self.code = code
+        self.message = message
+    }
 
     package var description: String { message }
 

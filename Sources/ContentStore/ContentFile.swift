@@ -8,29 +8,36 @@ import Synchronization
 /// thread; none waits for the network. The lock covers which ranges are present and is held while
 /// a download's bytes are written, so that a download never overwrites what a program wrote.
 package final class ContentFile: Sendable {
-    package let id: GenerationID
+    private let name: Mutex<GenerationID>
     /// Open for reading and writing; valid for as long as this object lives.
     package let descriptor: Int32
-    private let path: String
+    let path: String
 
-    fileprivate struct Presence {
+    struct Presence {
         /// Bytes at and past this never come from the provider.
         var baseSize: Int64
         /// Present below `baseSize`; nil: all.
         var ranges: RangeSet<Int64>?
+        /// Of those, what is written down (``noteRecorded(_:)``); nil: all.
+        var recorded: RangeSet<Int64>?
     }
-    private let presence: Mutex<Presence>
+    let presence: Mutex<Presence>
 
     init(id: GenerationID, descriptor: Int32, path: String, baseSize: Int64, present: RangeSet<Int64>?) {
-        self.id = id
+        self.name = Mutex(id)
         self.descriptor = descriptor
         self.path = path
-        var presence = Presence(baseSize: baseSize, ranges: present)
+        var presence = Presence(baseSize: baseSize, ranges: present, recorded: present)
         presence.truncate(to: baseSize)
         self.presence = Mutex(presence)
     }
 
     deinit { close(descriptor) }
+
+    package var id: GenerationID { name.withLock { $0 } }
+
+    /// The store calls it by another name now.
+    func rename(to id: GenerationID) { name.withLock { $0 = id } }
 
     // MARK: What is here
 
@@ -46,6 +53,19 @@ package final class ContentFile: Sendable {
     package var bytesPresent: Int64 {
         presence.withLock { state in
             state.ranges.map { $0.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } } ?? state.baseSize
+        }
+    }
+
+    /// Whether all that is here is written down: what is not would be taken for missing after a crash.
+    package var isRecorded: Bool { presence.withLock { $0.recorded == $0.ranges } }
+
+    /// The catalog knows of these ranges (nil: all) from now on, besides those that it knew of.
+    package func noteRecorded(_ extents: RangeSet<Int64>?) {
+        presence.withLock { state in
+            guard let known = state.recorded else { return }
+            guard let extents else { return state.recorded = nil }
+            state.recorded = known.union(extents).intersection(RangeSet(0..<state.baseSize))
+            state.settleRecorded()
         }
     }
 
@@ -86,17 +106,13 @@ package final class ContentFile: Sendable {
 
     /// pwrite(2) of a program's bytes.
     ///
-    /// - Returns: whether bytes became present that were not (then the catalog must know before the
-    ///   writer is answered).
+    /// - Returns: whether bytes are here now of which the catalog does not know (it must before the writer is
+    ///   answered, or a download after a crash would overwrite them).
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) -> Bool {
         var extended = false
         let failure: ContentError? = presence.withLock { state -> ContentError? in
             if let failure = self.writeAll(bytes, at: offset) { return failure }
-            let range = (offset..<offset + Int64(bytes.count)).clamped(to: 0..<state.baseSize)
-            if let ranges = state.ranges, !range.isEmpty, !ranges.isSuperset(of: RangeSet(range)) {
-                state.add(range)
-                extended = true
-            }
+            extended = state.fill(offset..<offset + Int64(bytes.count))
             return nil
         }
         if let failure { throw failure }
@@ -164,12 +180,10 @@ package final class ContentFile: Sendable {
     ///
     /// fcntl(2), F_SETLEASE: a write lease is granted to the only opener.
     package var isUsedElsewhere: Bool {
-        guard fcntl(descriptor, fSetLease, fcntlWriteLock) == 0 else { return errno == EAGAIN || errno == EBUSY }
-        _ = fcntl(descriptor, fSetLease, fcntlUnlock)
-        return false
+        clinux_try_write_lease(descriptor) != 0 && (errno == EAGAIN || errno == EBUSY)
     }
 
-    private func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> ContentError? {
+    func writeAll(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> ContentError? {
         var done = 0
         while done < bytes.count {
             let count = pwrite(descriptor, bytes.baseAddress! + done, bytes.count - done, off_t(offset) + done)
@@ -184,7 +198,7 @@ package final class ContentFile: Sendable {
 }
 
 extension ContentFile.Presence {
-    fileprivate mutating func add(_ range: Range<Int64>) {
+    mutating func add(_ range: Range<Int64>) {
         guard ranges != nil else { return }
         ranges!.insert(contentsOf: range)
         settle()
@@ -192,20 +206,23 @@ extension ContentFile.Presence {
 
     fileprivate mutating func truncate(to size: Int64) {
         baseSize = min(baseSize, size)
+        if recorded != nil {
+            recorded!.remove(contentsOf: baseSize..<Int64.max)
+            settleRecorded()
+        }
         guard ranges != nil else { return }
         ranges!.remove(contentsOf: baseSize..<Int64.max)
         settle()
+    }
+
+    mutating func settleRecorded() {
+        if recorded?.isSuperset(of: RangeSet(0..<baseSize)) == true { recorded = nil }
     }
 
     private mutating func settle() {
         if ranges!.isSuperset(of: RangeSet(0..<baseSize)) { ranges = nil }
     }
 }
-
-// fcntl.h defines these for C only.
-private let fSetLease: Int32 = 1024
-private let fcntlWriteLock: Int32 = 1
-private let fcntlUnlock: Int32 = 2
 
 extension timespec {
     var nanoseconds: Int64 { Int64(tv_sec) * 1_000_000_000 + Int64(tv_nsec) }

@@ -1,5 +1,5 @@
-import CLinux
 import Glibc
+import Synchronization
 
 /// A copy of a generation's bytes at one moment, for an upload; removed with this object.
 package final class Snapshot: Sendable {
@@ -48,27 +48,18 @@ extension ContentStore {
         try content.synchronize()
         let before = try content.status()
         let path = "\(directory)/uploads/\(content.id)"
-        Glibc.unlink(path)
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let opened = takesNoSnapshots.withLock { takesNone -> Int32? in
+            if takesNone { return nil }
+            Glibc.unlink(path)
+            return Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        }
+        guard let descriptor = opened else { throw ContentError(code: .changed, message: "\(path): the daemon ends") }
         guard descriptor >= 0 else { throw .last(path) }
         let snapshot = Snapshot(descriptor: descriptor, size: before.size, path: path)
-        try copy(from: content.descriptor, to: descriptor, size: before.size, path: path)
+        try SparseCopy.run(from: content.descriptor, to: descriptor, size: before.size, path: path)
         guard try content.status() == before else {
             throw ContentError(code: .changed, message: "\(path): written while it was copied")
         }
         return snapshot
-    }
-
-    private func copy(from source: Int32, to target: Int32, size: Int64, path: String) throws(ContentError) {
-        let ficlone: UInt = 0x4004_9409  // linux/fs.h
-        if ioctl(target, ficlone, source) == 0 { return }
-        var done: Int64 = 0
-        while done < size {
-            let count = clinux_copy_range(source, target, done, Int(size - done))
-            if count < 0 && errno == EINTR { continue }
-            if count < 0 { throw .last(path) }
-            if count == 0 { break }
-            done += Int64(count)
-        }
     }
 }

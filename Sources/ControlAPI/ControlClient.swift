@@ -22,6 +22,10 @@ public struct ControlClient: Sendable {
     ) async throws(ControlError) -> ControlResponse {
         let frame = try requestFrame(request)
         let reply = try await exchange(frame, timeout: seconds)
+        return try response(reply)
+    }
+
+    func response(_ reply: ByteBuffer) throws(ControlError) -> ControlResponse {
         do {
             return try ControlCoding.decode(ControlResponse.self, from: reply)
         } catch {
@@ -31,7 +35,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    private func requestFrame(_ request: ControlRequest) throws(ControlError) -> ByteBuffer {
+    func requestFrame(_ request: ControlRequest) throws(ControlError) -> ByteBuffer {
         let json: [UInt8]
         do {
             json = Array(try ControlCoding.encode(request))
@@ -86,7 +90,7 @@ public struct ControlClient: Sendable {
         }
     }
 
-    private func connectError(_ error: any Error) -> ControlError {
+    func connectError(_ error: any Error) -> ControlError {
         guard let code = (error as? IOError)?.errnoCode else {
             return ControlError(.system, "Cannot connect to \(socketPath): \(error)")
         }

@@ -23,6 +23,8 @@ final class ControlConnection: ChannelInboundHandler {
     }
     private var state = State.idle
     private var waiting: [ByteBuffer] = []
+    /// Something was said before the answer: there may never be one.
+    private var isTelling = false
     /// What to say once the requests before it are answered; then the connection is closed.
     private var lastWords: ControlFailure?
 
@@ -79,6 +81,8 @@ final class ControlConnection: ChannelInboundHandler {
     private func fail(_ code: String, _ message: String) {
         logger.warning("closing a control connection", metadata: ["reason": "\(message)"])
         lastWords = ControlFailure(code: code, message: message)
+        // A request that goes on for ever would keep the last words back.
+        if isTelling, case .serving(let task) = state { task.cancel() }
     }
 
     private func serveNext(_ context: ChannelHandlerContext) {
@@ -88,11 +92,14 @@ final class ControlConnection: ChannelInboundHandler {
             return
         }
         let request = waiting.removeFirst()
+        isTelling = false
         let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
         let boundContext = NIOLoopBound(context, eventLoop: context.eventLoop)
         let loop = context.eventLoop
         state = .serving(
-            Self.serve(request, service) { answer in
+            Self.serve(request, service) { news in
+                try await loop.flatSubmit { connection.value.tell(news, boundContext.value) }.get()
+            } then: { answer in
                 loop.execute { connection.value.finish(answer, boundContext.value) }
             })
     }
@@ -104,19 +111,33 @@ final class ControlConnection: ChannelInboundHandler {
     }
 
     private static func serve(
-        _ message: ByteBuffer, _ service: any ControlService, then: @escaping @Sendable (Answer) -> Void
+        _ message: ByteBuffer, _ service: any ControlService,
+        tell: @escaping @Sendable (ByteBuffer) async throws -> Void, then: @escaping @Sendable (Answer) -> Void
     ) -> Task<Void, Never> {
-        Task { then(await answer(message, service)) }
+        let listener = ControlListener { try await tell(ControlCoding.responseFrame($0)) }
+        return Task { then(await answer(message, service, listener)) }
     }
 
-    private static func answer(_ message: ByteBuffer, _ service: any ControlService) async -> Answer {
+    private static func answer(
+        _ message: ByteBuffer, _ service: any ControlService, _ listener: ControlListener
+    ) async -> Answer {
         let request: ControlRequest
         do {
             request = try ControlCoding.decode(ControlRequest.self, from: message)
         } catch {
             return .unreadable("\(error)")
         }
-        return .response(ControlCoding.responseFrame(await service.respond(to: request)))
+        return .response(ControlCoding.responseFrame(await service.respond(to: request, telling: listener)))
+    }
+
+    /// Succeeds when the socket has taken it, fails when the connection is closed.
+    private func tell(_ news: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
+        guard case .serving = state else {
+            return context.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
+        }
+        isTelling = true
+        if lastWords != nil, case .serving(let task) = state { task.cancel() }
+        return context.writeAndFlush(wrapOutboundOut(news))
     }
 
     private func finish(_ answer: Answer, _ context: ChannelHandlerContext) {

@@ -13,11 +13,53 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// Bring the bytes of these documents, and of all in these folders, to this machine; answered with
     /// ``ControlResponse/outcomes(_:)`` when they are all here or have failed.
     case download(paths: [PathBytes])
+    /// Keep these documents, and all that is and will be in these folders, on this machine; answered with
+    /// ``ControlResponse/outcomes(_:)``, how many bytes are still to come, when that is recorded; with `waits` when
+    /// nothing is to come any more.
+    case pin(paths: [PathBytes], waits: Bool)
+    /// No longer; answered with ``ControlResponse/outcomes(_:)``.
+    case unpin(paths: [PathBytes])
     /// Send what is pending now, not after its settle time, and wait until it is done, at most
     /// `timeoutSeconds` (nil: for ever); answered with ``ControlResponse/synced(pending:)``.
     case sync(timeoutSeconds: Double?)
-    /// The mount is about to go: answered with ``ControlResponse/synced(pending:)``, what is pending.
+    /// Uploads, and downloads that nobody waits for, stand still until ``resume``; answered with
+    /// ``ControlResponse/settings(_:)`` when that is recorded.
+    case pause
+    case resume
+    /// Changes how fast all transfers together may be, until the unmount; answered with
+    /// ``ControlResponse/settings(_:)``. With two times ``LimitChange/keep`` it only asks.
+    case limit(download: LimitChange, upload: LimitChange)
+    /// The last so many events, and with `follows` those to come, as ``ControlNews/events(_:)``; answered with
+    /// ``ControlResponse/done`` after the last one (with `follows` never).
+    case events(last: Int, follows: Bool)
+    /// Carry out a request (``download(paths:)``, ``pin(paths:waits:)`` or ``sync(timeoutSeconds:)``), and say in
+    /// ``ControlNews/progress(_:)`` how far it is; answered as that.
+    indirect case reporting(ControlRequest)
+    /// The mount is about to go: answered with ``ControlResponse/domain(_:items:)``, with what is pending.
     case prepareUnmount
     /// Is somebody there? Answered with ``ControlResponse/pong(pid:)``.
     case ping
+    /// A picture of a document that fits into a square of `size` pixels, without downloading the document; answered with
+    /// ``ControlResponse/thumbnail(_:)``.
+    case thumbnail(path: PathBytes, size: Int)
+
+    /// Try pending changes of these items, and of all in them, now (no paths: of all); answered with
+    /// ``ControlResponse/synced(pending:)``, what of it is still pending, when each was tried or the time is up.
+    case retry(paths: [PathBytes], timeoutSeconds: Double)
+    /// Give up the local changes of these items; answered with ``ControlResponse/discards(_:)``. Without `agreed`
+    /// nothing is done, and the answer says what would go; with it that is done, unless it is something else by now.
+    case discard(paths: [PathBytes], agreed: [DiscardedChange]?)
+    /// Answered with ``ControlResponse/conflicts(_:)``: all that nobody has resolved.
+    case conflicts
+    /// End the conflict that this item is the original or the copy of; answered with ``ControlResponse/conflicts(_:)``:
+    /// what it was. If deletions in the store are held of it or of what is in it, these are resolved; answered with
+    /// ``ControlResponse/deletions(_:)``.
+    case resolve(path: PathBytes, keep: KeptVersion)
+}
+
+/// What becomes of a bandwidth limit.
+public enum LimitChange: Codable, Sendable, Equatable {
+    case keep
+    case none
+    case bytesPerSecond(Int64)
 }

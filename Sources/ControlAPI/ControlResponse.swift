@@ -7,23 +7,37 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     /// What is still pending; empty when all is done.
     case synced(pending: [PendingChange])
     case pong(pid: Int32)
+    case thumbnail(DocumentThumbnail)
+    case settings(DomainSettings)
+    /// Everything that there was to say has been said.
+    case done
+    /// Not the answer yet: it follows. Only comes in reply to ``ControlRequest/events(last:follows:)`` and
+    /// ``ControlRequest/reporting(_:)``.
+    case news(ControlNews)
     /// The request as a whole was not carried out.
     case failure(ControlFailure)
+
+    case discards([DiscardedChange])
+    case conflicts([ConflictStatus])
+    case deletions(ResolvedDeletions)
 }
 
-/// What became of one path of an ``ControlRequest/evict(paths:)`` or ``ControlRequest/download(paths:)``.
+/// What became of one path of a request that names paths.
 public struct PathOutcome: Codable, Sendable, Equatable {
     /// As it was asked for.
     public var path: PathBytes
     /// Why it was not done, for people; nil when it was.
     public var error: String?
-    /// The bytes that were dropped or fetched.
+    /// The bytes that were dropped or fetched, or are still to come.
     public var bytes: Int64
+    /// What else there is to say, for people; nil when nothing.
+    public var note: String?
 
-    public init(path: PathBytes, error: String? = nil, bytes: Int64 = 0) {
+    public init(path: PathBytes, error: String? = nil, bytes: Int64 = 0, note: String? = nil) {
         self.path = path
         self.error = error
         self.bytes = bytes
+        self.note = note
     }
 }
 
@@ -49,6 +63,8 @@ public struct ControlFailure: Codable, Sendable, Equatable, Error {
     public static let tooManyRequests = "tooManyRequests"
     /// The answer would be larger than ``ControlLimits/responseBytes``: ask for fewer paths.
     public static let responseTooLarge = "responseTooLarge"
+    /// The request is none that can be reported on.
+    public static let notReported = "notReported"
     /// The daemon could not make its answer: a bug.
     public static let internalError = "internalError"
 }

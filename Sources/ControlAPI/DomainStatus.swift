@@ -8,12 +8,78 @@ public struct PendingChange: Codable, Sendable, Equatable {
     public var error: String?
     /// When it is tried again, in seconds since 1970; nil when it is running or next in the queue.
     public var nextTry: Double?
+    /// The store refuses it and will not take it by itself: what to do, for people. Nil: it is only tried again.
+    public var remedy: String?
 
-    public init(path: String, what: String, error: String? = nil, nextTry: Double? = nil) {
+    public init(
+        path: String, what: String, error: String? = nil, nextTry: Double? = nil, remedy: String? = nil
+    ) {
         self.path = path
         self.what = what
         self.error = error
         self.nextTry = nextTry
+        self.remedy = remedy
+    }
+}
+
+extension PendingChange {
+    private enum CodingKeys: String, CodingKey { case path, what, error, nextTry, remedy }
+
+    // By hand: the synthesized one leaves out the keys of nil values, which scripts would have to ask for.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(path, forKey: .path)
+        try container.encode(what, forKey: .what)
+        try container.encode(error, forKey: .error)
+        try container.encode(nextTry, forKey: .nextTry)
+        try container.encode(remedy, forKey: .remedy)
+    }
+}
+
+/// What a domain takes of this machine's disk, in bytes.
+public struct DiskUse: Codable, Sendable, Equatable {
+    /// How much of the documents is here.
+    public var here: Int64
+    /// Above this, what was used longest ago is evicted; nil: there is no such limit.
+    public var limit: Int64?
+    /// What is free on the disk.
+    public var free: Int64
+    /// Below this as well.
+    public var minimumFree: Int64
+    /// What is pinned and not here yet.
+    public var pinnedToCome: Int64
+
+    public init(here: Int64, limit: Int64? = nil, free: Int64, minimumFree: Int64, pinnedToCome: Int64 = 0) {
+        self.here = here
+        self.limit = limit
+        self.free = free
+        self.minimumFree = minimumFree
+        self.pinnedToCome = pinnedToCome
+    }
+}
+
+/// How full the store is, in bytes, as it said last.
+public struct StoreUse: Codable, Sendable, Equatable {
+    public var used: Int64
+    /// nil: there is no limit, or none that is known.
+    public var total: Int64?
+
+    public init(used: Int64, total: Int64? = nil) {
+        self.used = used
+        self.total = total
+    }
+}
+
+extension DiskUse {
+    private enum CodingKeys: String, CodingKey { case here, limit, free, minimumFree, pinnedToCome }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(here, forKey: .here)
+        try container.encode(limit, forKey: .limit)
+        try container.encode(free, forKey: .free)
+        try container.encode(minimumFree, forKey: .minimumFree)
+        try container.encode(pinnedToCome, forKey: .pinnedToCome)
     }
 }
 
@@ -31,10 +97,24 @@ public struct DomainStatus: Codable, Sendable, Equatable {
     public var pending: [PendingChange]
     /// Whether downloaded documents are read and written straight in the kernel.
     public var passthrough: Bool
+    /// Where the daemon keeps its catalog and the bytes; absolute. Older daemons do not say.
+    public var stateDirectory: String?
+    public var disk: DiskUse
+    /// nil: the provider does not tell.
+    public var store: StoreUse?
+    /// What is on its way now. Older daemons do not say.
+    public var transfers: [RunningTransfer]?
+    public var settings: DomainSettings?
+    /// How many conflicts nobody has resolved. Older daemons do not say.
+    public var conflicts: Int?
+    /// What the store deleted and waits for a person; nil when nothing does.
+    public var heldDeletions: HeldDeletionsStatus?
 
     public init(
         domain: String, provider: String, mountPoint: String, pid: Int32, pending: [PendingChange] = [],
-        passthrough: Bool
+        passthrough: Bool, stateDirectory: String? = nil, disk: DiskUse,
+        transfers: [RunningTransfer]? = nil, settings: DomainSettings? = nil, conflicts: Int? = nil,
+        store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil
     ) {
         self.domain = domain
         self.provider = provider
@@ -42,5 +122,12 @@ public struct DomainStatus: Codable, Sendable, Equatable {
         self.pid = pid
         self.pending = pending
         self.passthrough = passthrough
+        self.stateDirectory = stateDirectory
+        self.disk = disk
+        self.store = store
+        self.transfers = transfers
+        self.settings = settings
+        self.conflicts = conflicts
+        self.heldDeletions = heldDeletions
     }
 }

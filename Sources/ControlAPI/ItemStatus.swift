@@ -15,6 +15,8 @@ public enum ItemState: String, Codable, Sendable, CaseIterable {
 public struct ItemStatus: Sendable, Equatable {
     public enum Kind: String, Codable, Sendable, CaseIterable {
         case document, folder, link
+        /// A pipe, a socket or a device.
+        case special
     }
 
     /// Absolute, for people and scripts: invalid UTF-8 is shown as U+FFFD.

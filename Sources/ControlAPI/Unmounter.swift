@@ -2,26 +2,39 @@ import Glibc
 
 /// Takes a FUSE mount down from outside: umount2(2) for root, fusermount3(1) for everyone else.
 public enum Unmounter {
+    public enum Outcome: Sendable, Equatable {
+        case unmounted
+        /// EBUSY: programs still use it.
+        case busy
+        /// Why it is still mounted, for people.
+        case failed(String)
+    }
+
     /// - Parameter lazily: also when programs still use it; they keep what they have open.
     /// - Returns: nil, or why it is still mounted.
     public static func unmount(_ mountPoint: String, lazily: Bool) -> String? {
-        if geteuid() == 0 {
-            let detach: Int32 = 2  // MNT_DETACH
-            let noFollow: Int32 = 8  // UMOUNT_NOFOLLOW
-            if umount2(mountPoint, noFollow | (lazily ? detach : 0)) == 0 { return nil }
-            return errno == EBUSY ? busy(mountPoint) : "\(mountPoint): \(String(cString: strerror(errno)))"
-        }
-        switch run(["fusermount3", lazily ? "-uz" : "-u", "--", mountPoint]) {
-        case 0: return nil
-        case nil: return "fusermount3 is not there; install the package fuse3"
-        default:
-            return MountTable.mount(at: mountPoint) == nil
-                ? "\(mountPoint): nothing is mounted there" : busy(mountPoint)
+        switch attempt(mountPoint, lazily: lazily) {
+        case .unmounted: nil
+        case .busy: "\(mountPoint): programs still use it (a file is open in it, or a shell stands in it)"
+        case .failed(let why): why
         }
     }
 
-    private static func busy(_ mountPoint: String) -> String {
-        "\(mountPoint): programs still use it (a file is open in it, or a shell stands in it)"
+    /// As ``unmount(_:lazily:)``, for who wants to know why not.
+    public static func attempt(_ mountPoint: String, lazily: Bool) -> Outcome {
+        if geteuid() == 0 {
+            let detach: Int32 = 2  // MNT_DETACH
+            let noFollow: Int32 = 8  // UMOUNT_NOFOLLOW
+            if umount2(mountPoint, noFollow | (lazily ? detach : 0)) == 0 { return .unmounted }
+            return errno == EBUSY ? .busy : .failed("\(mountPoint): \(String(cString: strerror(errno)))")
+        }
+        switch run(["fusermount3", lazily ? "-uz" : "-u", "--", mountPoint]) {
+        case 0: return .unmounted
+        case nil: return .failed("fusermount3 is not there; install the package fuse3")
+        default:
+            if MountTable.mount(at: mountPoint) == nil { return .failed("\(mountPoint): nothing is mounted there") }
+            return lazily ? .failed("\(mountPoint): fusermount3 could not unmount it; are you who mounted it?") : .busy
+        }
     }
 
     /// The exit status of a command, with its messages dropped; nil when it could not be started.

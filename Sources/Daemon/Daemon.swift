@@ -4,37 +4,48 @@ import FUSE
 import FileProvider
 import Foundation
 import ItemCatalog
-package import Logging
+import Logging
 import MountFrontend
 import SyncEngine
 import Volume
 
 /// One mounted domain in one process: builds the parts, joins them, runs them.
-package struct Daemon: Sendable {
+struct Daemon: Sendable {
     private let configuration: DaemonConfiguration
+    private let location: StoreLocation
+    private let maker: ProviderMaker
     private let logger: Logger
 
-    package init(_ configuration: DaemonConfiguration, logger: Logger) {
+    init(_ configuration: DaemonConfiguration, location: StoreLocation, maker: ProviderMaker, logger: Logger) {
         self.configuration = configuration
+        self.location = location
+        self.maker = maker
         self.logger = logger
     }
 
     /// Mounts, calls `ready` when requests are answered, and returns when the mount is gone.
-    package func run(ready: @escaping @Sendable () -> Void) async throws(DaemonError) {
+    func run(ready: @escaping @Sendable () -> Void) async throws(DaemonError) {
         // What the domain keeps is its owner's alone.
         umask(0o077)
-        let store = try StoreURL(configuration.store)
         let mountPoint = try MountPoint.prepare(configuration.mountPoint)
-        try store.checkApart(from: mountPoint)
-        let state = try StateDirectory(path: try statePath(store))
-        let parts = try build(store, state)
+        try StoreFolder(location)?.checkApart(from: mountPoint)
+        let domain = configuration.domain ?? location.domainName
+        let provider = try await maker.provider(for: location)
+        let state = try StateDirectory(path: try statePath(domain))
+        let parts = try build(provider, state)
         let link = SessionLink()
         let volume = Volume(engine: parts.engine, kernel: link, backing: link)
-        do { try volume.recover() } catch { throw DaemonError("\(state.path): \(error)") }
+        do { try volume.recover(boot: configuration.boot ?? BootIdentifier.current) } catch {
+            throw DaemonError("\(state.path): \(error)")
+        }
+        do { try await provider.beginServing(MountedDomain(volume: volume, mountPoint: mountPoint)) } catch {
+            throw DaemonError(location.secrets.scrubbed(DaemonError.line(for: error)))
+        }
 
-        let session = try mount(store, mountPoint, volume, parts, link)
+        let session = try mount(mountPoint, volume, parts, link)
         let service = DomainService(
-            volume: volume, domain: store.domainName, provider: store.canonical, mountPoint: mountPoint,
+            volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
+            stateDirectory: state.path,
             hasPassthrough: { session.passthroughAvailable })
         let server: ControlServer
         do {
@@ -49,7 +60,7 @@ package struct Daemon: Sendable {
         let signals = SignalWatcher { session.exit() }
         parts.engine.start()
         logger.info(
-            "mounted", metadata: ["store": "\(store.canonical)", "at": "\(mountPoint)", "state": "\(state.path)"])
+            "mounted", metadata: ["store": "\(location.canonical)", "at": "\(mountPoint)", "state": "\(state.path)"])
         async let ended = loop(session)
         ready()
         _ = await ended
@@ -57,7 +68,10 @@ package struct Daemon: Sendable {
         logger.info("unmounted", metadata: ["at": "\(mountPoint)"])
         await server.stop()
         // What has been committed is safe without it; it only tidies up the write-ahead log.
-        if await parts.engine.stop() { parts.catalog.close() }
+        if await parts.engine.stop() {
+            volume.putAway()
+            parts.catalog.close()
+        }
     }
 
     private struct Parts {
@@ -65,30 +79,48 @@ package struct Daemon: Sendable {
         var catalog: Catalog
     }
 
-    private func build(_ store: StoreURL, _ state: StateDirectory) throws(DaemonError) -> Parts {
-        let provider = try store.makeProvider(logger: logger)
+    private func build(
+        _ provider: any FileProviderExtension, _ state: StateDirectory
+    ) throws(DaemonError) -> Parts {
+        let defaults = placeholderDefaults
         do {
             let catalog = try Catalog(
-                path: state.catalogPath, domain: store.canonical, owner: (geteuid(), getegid()))
+                path: state.catalogPath, domain: location.canonical, owner: (defaults.uid, defaults.gid),
+                exclusions: configuration.exclusions, hold: configuration.hold)
+            try StoreFolder(location)?.checkIsKnown(to: catalog)
+            try catalog.write { try $0.dress(defaults, before: PlaceholderDefaults(uid: geteuid(), gid: getegid())) }
             let content = try ContentStore(directory: state.storePath)
             let context = SyncContext(
                 provider: provider, catalog: catalog, store: content, times: configuration.times,
-                defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
+                defaults: defaults, cache: configuration.cache,
+                isReadOnly: configuration.isReadOnly || provider.isReadOnly, logger: logger)
+            context.transfers.downloadLimit.set(configuration.downloadLimit)
+            context.transfers.uploadLimit.set(configuration.uploadLimit)
             return Parts(engine: SyncEngine(context: context), catalog: catalog)
         } catch {
-            throw DaemonError("\(error)")
+            guard let error = error as? CatalogError, error.code == .wrongDomain else { throw DaemonError("\(error)") }
+            let advice = configuration.domain.map { "the name \($0) is taken, choose another --domain" }
+            throw DaemonError("\(error.message); \(advice ?? "use another --state-dir")")
         }
     }
 
+    private var placeholderDefaults: PlaceholderDefaults {
+        let mask = configuration.umask ?? 0o022
+        return PlaceholderDefaults(
+            uid: configuration.uid ?? geteuid(), gid: configuration.gid ?? getegid(), documentMode: 0o666 & ~mask,
+            folderMode: 0o777 & ~mask)
+    }
+
     private func mount(
-        _ store: StoreURL, _ mountPoint: String, _ volume: Volume, _ parts: Parts, _ link: SessionLink
+        _ mountPoint: String, _ volume: Volume, _ parts: Parts, _ link: SessionLink
     ) throws(DaemonError) -> FUSESession {
-        let source = store.canonical.replacing(",", with: "\\,")
+        let source = location.canonical.replacing("\\", with: "\\\\").replacing(",", with: "\\,")
         let frontend = MountFrontend(volume: volume, workers: parts.engine.context.workers)
         do {
             var options = FUSESession.Options()
             options.mountOptions =
-                ["default_permissions", "subtype=hydrant", "fsname=\(source)"] + configuration.mountOptions
+                ["default_permissions", "subtype=hydrant", "fsname=\(source)"]
+                + (parts.engine.context.isReadOnly ? ["ro"] : []) + configuration.mountOptions
             options.passthrough = configuration.passthrough
             let session = try FUSESession(mountPoint: mountPoint, options: options, fileSystem: frontend)
             try session.mount()
@@ -108,10 +140,8 @@ package struct Daemon: Sendable {
         }
     }
 
-    private func statePath(_ store: StoreURL) throws(DaemonError) -> String {
-        guard let path = configuration.stateDirectory else {
-            return try StateDirectory.defaultPath(domain: store.domainName)
-        }
-        return path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+    private func statePath(_ domain: String) throws(DaemonError) -> String {
+        if let path = configuration.stateDirectory { return path }
+        return try StateDirectory.defaultPath(domain: domain)
     }
 }

@@ -11,6 +11,7 @@ struct DomainService: ControlService {
     let domain: String
     let provider: String
     let mountPoint: String
+    let stateDirectory: String
     let hasPassthrough: @Sendable () -> Bool
 
     func respond(to request: ControlRequest) async -> ControlResponse {
@@ -23,10 +24,23 @@ struct DomainService: ControlService {
                 for path in paths { items.append(try await status(of: path)) }
                 return .items(items)
             case .evict(let paths): return .outcomes(await each(paths, evict))
-            case .download(let paths): return .outcomes(await each(paths, download))
+            case .download(let paths): return .outcomes(await bring(paths, Tally()))
+            case .pin(let paths, waits: true): return .outcomes(await bring(paths, pinning: true, Tally()))
+            case .pin(let paths, waits: false): return .outcomes(await each(paths, pin))
+            case .unpin(let paths): return .outcomes(await each(paths, unpin))
             case .sync(let timeout):
                 return .synced(pending: try await volume.engine.sync(timeout: timeout).map(change))
+            case .thumbnail(let path, let size): return .thumbnail(try await thumbnail(of: path, size: size))
+            case .pause: return .settings(try await setPaused(true))
+            case .resume: return .settings(try await setPaused(false))
+            case .limit(let download, let upload): return .settings(limit(download, upload))
+            case .events, .reporting:
+                return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
             case .prepareUnmount: return .domain(try summary(), items: [])
+            case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
+            case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))
+            case .conflicts: return .conflicts(try conflicts())
+            case .resolve(let path, let keep): return try await resolve(path, keep)
             }
         } catch let failure as ControlFailure {
             return .failure(failure)
@@ -38,16 +52,31 @@ struct DomainService: ControlService {
     private func summary() throws -> DomainStatus {
         DomainStatus(
             domain: domain, provider: provider, mountPoint: mountPoint, pid: getpid(),
-            pending: try volume.engine.pending().map(change), passthrough: hasPassthrough())
+            pending: try volume.engine.pending().map(change), passthrough: hasPassthrough(),
+            stateDirectory: stateDirectory, disk: try diskUse(), transfers: transfers(), settings: settings(),
+            conflicts: try volume.engine.context.catalog.read { try $0.conflictCount() },
+            store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
+            heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status))
+    }
+
+    private func diskUse() throws -> DiskUse {
+        let context = volume.engine.context
+        let (here, missing) = try context.catalog.read { reader in
+            (try reader.bytesHere(), try reader.hasPins() ? reader.missingPinned() : [])
+        }
+        let disk = context.room.free() ?? (0, 0)
+        return DiskUse(
+            here: here, limit: context.room.limits.most, free: disk.free, minimumFree: disk.minimum,
+            pinnedToCome: missing.reduce(0) { $0 + $1.bytes })
     }
 
     // MARK: Status
 
-    private func names(_ path: PathBytes) -> [Filename] {
+    func names(_ path: PathBytes) -> [Filename] {
         path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
     }
 
-    private func resolve(_ path: PathBytes) async throws -> InodeRecord {
+    func resolve(_ path: PathBytes) async throws -> InodeRecord {
         do { return try await volume.resolve(names(path)) } catch {
             let shown = mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string)
             throw ControlFailure(code: "path", message: "\(shown): \(error.message)")
@@ -56,46 +85,63 @@ struct DomainService: ControlService {
 
     private func status(of path: PathBytes) async throws -> ItemStatus {
         let (record, item) = try volume.inspect(try await resolve(path).id)
-        return status(record, item, path: mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string))
+        return try status(record, item, path: mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string))
     }
 
-    /// Everything that is modified or failed.
+    private static let mostHeldShown = 1_000
+
+    /// Everything that is modified, failed or (of that the first ones) held.
     private func unsettled() throws -> [ItemStatus] {
-        try volume.engine.pending().compactMap { item in
+        let catalog = volume.engine.context.catalog
+        let held = try catalog.read { try $0.heldItems(limit: Self.mostHeldShown) }.filter { !$0.isModified }
+        return try (volume.engine.pending() + held).compactMap { item in
             guard let inode = item.inode else { return nil }
             let (record, item) = try volume.inspect(inode)
-            return status(record, item, path: shownPath(inode))
+            return try status(record, item, path: shownPath(inode))
         }
     }
 
-    private func status(_ record: InodeRecord, _ item: ItemRecord?, path: String) -> ItemStatus {
+    private func status(_ record: InodeRecord, _ item: ItemRecord?, path: String) throws -> ItemStatus {
         let kind: ItemStatus.Kind =
             switch record.kind {
             case .document: .document
             case .folder: .folder
             case .link: .link
+            default: .special
             }
         let state: ItemState
         switch record.kind {
         case .document:
             state = record.extents.map { $0.isEmpty ? .placeholder : .partial } ?? .downloaded
         case .folder: state = record.isEnumerated ? .downloaded : .placeholder
-        case .link: state = .downloaded
+        default: state = .downloaded
         }
+        let isPinned = try item.map { item in try volume.engine.context.catalog.read { try $0.isPinned(item) } }
         return ItemStatus(
             path: path, identifier: item?.identifier?.rawValue, kind: kind, state: state,
-            modified: item?.isModified == true || record.writing == .modified, pinned: item?.isPinned ?? false,
+            modified: item?.isModified == true || record.writing == .modified, pinned: isPinned ?? false,
             excluded: item?.isExcluded ?? false, size: record.size,
             bytesDownloaded: record.kind == .document ? record.bytesPresent : 0,
-            version: item?.baseVersion?.content.description, error: item?.failure?.message)
+            version: item?.baseVersion?.content.description,
+            error: item?.failure.map(text) ?? item?.heldSince.map { _ in Self.heldText } ?? volume.engine.context
+                .downloadFailures.last(of: record.id)
+                ?? volume.engine.context.refused.summary(of: record.id))
     }
 
-    private func shownPath(_ inode: InodeID) -> String {
+    private static let heldText = "the store deleted it; it stays here until hydrant resolve --keep mine|theirs"
+
+    /// Why it was not sent, and what happens next.
+    private func text(_ failure: ItemFailure) -> String {
+        let seconds = Double(failure.retryAt.nanoseconds) / 1e9 - Date().timeIntervalSince1970
+        return "\(failure.message); \(FailureTable.next(sending: failure.code, inSeconds: seconds))"
+    }
+
+    func shownPath(_ inode: InodeID) -> String {
         guard let names = try? volume.engine.context.catalog.read({ try $0.path(of: inode) }) else { return mountPoint }
         return ([mountPoint] + names.map(\.string)).joined(separator: "/")
     }
 
-    private func change(_ item: ItemRecord) -> PendingChange {
+    func change(_ item: ItemRecord) -> PendingChange {
         let what: String
         if item.local == nil {
             what = "delete"
@@ -106,65 +152,13 @@ struct DomainService: ControlService {
         } else {
             what = item.contentRevision != 0 ? "upload" : "metadata"
         }
-        let path = item.inode.map(shownPath) ?? "\(mountPoint)/…/\((item.base ?? item.remote)?.name.string ?? "?")"
+        let refusal = Refusal(item.failure)
         return PendingChange(
-            path: path, what: what, error: item.failure?.message,
-            nextTry: item.failure.map { Double($0.retryAt.nanoseconds) / 1e9 })
-    }
-
-    // MARK: Evict and download
-
-    private func each(_ paths: [PathBytes], _ body: (InodeRecord) async throws -> Int64) async -> [PathOutcome] {
-        var outcomes: [PathOutcome] = []
-        for path in paths {
-            do {
-                outcomes.append(PathOutcome(path: path, bytes: try await body(try await resolve(path))))
-            } catch {
-                let message = (error as? ControlFailure)?.message ?? "\(mountPoint)/\(path.string): \(error)"
-                outcomes.append(PathOutcome(path: path, error: message))
-            }
-        }
-        return outcomes
-    }
-
-    /// A document, or what is in a folder (of what has been looked at).
-    private func evict(_ record: InodeRecord) async throws -> Int64 {
-        guard record.isFolder else { return try volume.engine.evict(record.id) }
-        var freed: Int64 = 0
-        try await walk(record, listing: false) { document in
-            // What cannot be evicted now (open, modified) does not keep the rest from it.
-            freed += (try? volume.engine.evict(document.id)) ?? 0
-        }
-        return freed
-    }
-
-    private func download(_ record: InodeRecord) async throws -> Int64 {
-        guard record.isFolder else { return try await volume.engine.download(record.id) }
-        var brought: Int64 = 0
-        try await walk(record, listing: true) { document in
-            brought += try await volume.engine.download(document.id)
-        }
-        return brought
-    }
-
-    /// Every document below a folder.
-    private func walk(_ folder: InodeRecord, listing: Bool, _ body: (InodeRecord) async throws -> Void) async throws {
-        var waiting = [folder.id]
-        while let next = waiting.popLast() {
-            let catalog = volume.engine.context.catalog
-            if listing, try !catalog.read({ try $0.inode(next).isEnumerated }) {
-                try await volume.engine.enumerate(next)
-            }
-            var cookie: Int64 = 0
-            while true {
-                let entries = try catalog.read { try $0.children(of: next, after: cookie, limit: 500) }
-                guard let last = entries.last else { break }
-                cookie = last.cookie
-                for entry in entries {
-                    if entry.inode.isFolder { waiting.append(entry.inode.id) }
-                    if entry.inode.kind == .document { try await body(entry.inode) }
-                }
-            }
-        }
+            path: item.inode.map(shownPath) ?? shownPath(item), what: what,
+            error: item.failure.map { failure in
+                let hint = refusal == nil ? FailureTable.hint(sending: failure.code) : nil
+                return failure.message + (hint.map { "; \($0)" } ?? "")
+            },
+            nextTry: item.failure.map { Double($0.retryAt.nanoseconds) / 1e9 }, remedy: refusal?.remedy)
     }
 }

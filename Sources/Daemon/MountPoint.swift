@@ -49,6 +49,10 @@ enum MountPoint {
     /// A mount whose daemon was killed answers ENOTCONN for ever; it is cleared. statfs(2) always asks the
     /// daemon; a stat(2) may be answered from the kernel's cache.
     private static func clear(_ mountPoint: String, _ mount: MountTable.Entry) throws(DaemonError) {
+        // Killed in a bad moment, it keeps its programs waiting, and would us.
+        if let daemon = ServingProcess.serving(mountPoint), !daemon.isAlive {
+            KernelConnection(mountPoint: mountPoint)?.abort()
+        }
         var statistics = statvfs()
         guard statvfs(mountPoint, &statistics) != 0, errno == ENOTCONN || errno == ECONNABORTED else {
             throw DaemonError("\(mountPoint): \(mount.source) is mounted there already; unmount it first")

@@ -1,3 +1,4 @@
+import ControlAPI
 import Foundation
 
 /// Where a domain keeps its catalog and its bytes; locked for as long as this object lives.
@@ -9,22 +10,54 @@ final class StateDirectory: Sendable {
     var storePath: String { path + "/content" }
 
     /// Makes it (0700) where it is missing, and takes its lock.
-    init(path: String) throws(DaemonError) {
-        self.path = path
+    convenience init(path: String) throws(DaemonError) {
         try Self.make(path)
+        try self.init(locking: path)
+    }
+
+    /// One that is there, for those who look at it instead of a daemon. Makes and changes nothing but the lock file.
+    convenience init(existing path: String) throws(DaemonError) {
+        try Self.check(path)
+        try self.init(locking: path)
+    }
+
+    /// Whether this is where some domain keeps its state.
+    static func check(_ path: String) throws(DaemonError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw DaemonError("\(path): \(String(cString: strerror(errno)))") }
+        guard stat(path + "/content/storage", &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw DaemonError("\(path): is not a state directory of hydrant (it has no content/storage)")
+        }
+    }
+
+    private init(locking path: String) throws(DaemonError) {
+        self.path = path
         let file = path + "/lock"
         lock = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw DaemonError("\(file): \(String(cString: strerror(errno)))") }
-        guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
+        guard Self.lock(lock) else {
             let holder = Self.text(of: lock)
             close(lock)
-            throw DaemonError(
+            var error = DaemonError(
                 "\(path): in use by another hydrant daemon\(holder.isEmpty ? "" : " (pid \(holder))"); unmount that one first"
             )
+            error.isInUse = true
+            throw error
         }
         ftruncate(lock, 0)
         let pid = "\(getpid())\n"
         pwrite(lock, pid, pid.utf8.count, 0)
+    }
+
+    /// One that was killed holds it for as long as the kernel takes to end its last thread.
+    private static func lock(_ descriptor: Int32) -> Bool {
+        for _ in 0..<500 {
+            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
+            guard let holder = Int32(text(of: descriptor)), let process = ServingProcess(pid: holder), !process.isAlive
+            else { return flock(descriptor, LOCK_EX | LOCK_NB) == 0 }
+            usleep(10_000)
+        }
+        return false
     }
 
     deinit { close(lock) }

@@ -11,9 +11,8 @@ extension DirectoryProvider {
         let store = store
         if let contents, template.kind.isDocument {
             let folder = try await withFolder(template.parentIdentifier) { $0 }
-            let permissions = template.posixPermissions ?? 0o644
             do throws(FileProviderError) {
-                return try await create(name, permissions, modified, contents: contents, in: folder)
+                return try await create(template, modified, contents: contents, in: folder)
             } catch {
                 if error.errno == ENOENT { throw store.folderIsGone(folder, cause: error) }
                 throw error
@@ -24,8 +23,7 @@ extension DirectoryProvider {
                 switch template.kind {
                 case .document:
                     throw FileProviderError(.unsupported, "\(template.filename): a document without contents")
-                case .folder:
-                    try store.makeFolder(name, permissions: template.posixPermissions ?? 0o755, in: folder)
+                case .folder: try store.makeFolder(template, in: folder)
                 case .symbolicLink(let target): try store.makeLink(name, target: target, in: folder)
                 }
                 try folder.setModified(modified, of: name)
@@ -40,9 +38,9 @@ extension DirectoryProvider {
     }
 
     private func create(
-        _ name: [UInt8], _ permissions: UInt16, _ modified: Timestamp, contents: any ContentSource,
-        in folder: Folder
+        _ template: ItemTemplate, _ modified: Timestamp, contents: any ContentSource, in folder: Folder
     ) async throws(FileProviderError) -> Item {
+        let name = template.filename.bytes
         // A name that is taken need not wait for the upload; one that gets taken meanwhile is seen below.
         try await blocking { [store] () throws(FileProviderError) in
             if try folder.status(of: name) != nil { throw store.collision(name, in: folder) }
@@ -51,7 +49,9 @@ extension DirectoryProvider {
         return try await discarding(draft) { () async throws(FileProviderError) in
             try checkCancellation()
             return try await blocking { [store] () throws(FileProviderError) in
-                try draft.finish(permissions: permissions, modified: modified)
+                store.setUserAttributes(template, of: draft.descriptor, in: folder)
+                try draft.finish(permissions: template.posixPermissions ?? 0o644, modified: modified)
+                let ours = try draft.status
                 store.seams.beforeCommit?()
                 try store.checkRoot()
                 do throws(FileProviderError) {
@@ -63,7 +63,11 @@ extension DirectoryProvider {
                     throw FileProviderError(.invalidName, error.message, cause: error.cause)
                 }
                 try folder.sync()
-                return try store.item(name, in: folder)
+                do throws(FileProviderError) { return try store.item(name, in: folder, holding: ours) } catch {
+                    // Made, and replaced by another program at once: the name is his.
+                    if error.code == .versionMismatch { throw store.collision(name, in: folder) }
+                    throw error
+                }
             }
         }
     }
@@ -79,12 +83,23 @@ extension DirectoryProvider {
 
 extension Store {
     fileprivate func makeFolder(
-        _ name: [UInt8], permissions: UInt16, in parent: Folder
+        _ template: ItemTemplate, in parent: Folder
     ) throws(FileProviderError) {
+        let name = template.filename.bytes
         try parent.makeFolder(name, mode: 0o700)
         // mkdir(2) takes the umask away from the mode; the user's mode is meant as it is.
         guard let made = try open(name, in: parent) else { return }
-        try setPermissions(permissions, of: made.descriptor, path: made.path())
+        setUserAttributes(template, of: made.descriptor, in: parent)
+        try setPermissions(template.posixPermissions ?? 0o755, of: made.descriptor, path: made.path())
+    }
+
+    /// Before the mode, which may take the right to write away.
+    fileprivate func setUserAttributes(_ template: ItemTemplate, of file: Descriptor, in folder: Folder) {
+        guard let attributes = template.extendedAttributes,
+            keepsAttributes(folder.status, named: [UInt8(ascii: ".")], in: folder)
+        else { return }
+        setUserAttributes(
+            attributes, of: AttributedFile(file), path: folder.path(of: template.filename.bytes))
     }
 
     fileprivate func makeLink(
@@ -123,12 +138,17 @@ extension Store {
             item: try? look(at: name, in: folder)?.item)
     }
 
-    /// The item that was just put at `name`.
-    func item(_ name: [UInt8], in folder: Folder) throws(FileProviderError) -> Item {
+    /// The item that was just put at `name`, of a document with the contents that were put there: `ours`.
+    ///
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` when another program has replaced them already. To tell his
+    ///   version as that of our contents would let the next change of ours overwrite his, unseen.
+    func item(_ name: [UInt8], in folder: Folder, holding ours: FileStatus? = nil) throws(FileProviderError) -> Item {
+        seams.beforeReply?()
         guard let entry = try look(at: name, in: folder) else {
             throw FileProviderError(
                 .cannotSynchronize, "\(folder.path(of: name)): removed by another program just now")
         }
+        if let ours, !entry.status.isUnchanged(since: ours, usesInodes: entry.usesInodes) { throw entry.changed }
         return entry.item
     }
 }

@@ -73,14 +73,21 @@ extension Store {
                 }
                 throw error
             }
-            // Nobody sees our drafts, so they are no reason to refuse. What was set aside is one.
+            // Nobody sees our own files, so they are no reason to refuse. What was set aside, by a killed daemon, may be
+            // somebody's only copy: it goes on above.
             guard let inside = try open(entry.name, in: entry.folder), inside.identifier == entry.identifier
             else { throw error }
             let names = try inside.names()
-            guard names.allSatisfy({ TemporaryName.kind(of: $0) == .draft }) else {
+            guard names.allSatisfy({ TemporaryName.kind(of: $0) != nil }) else {
                 throw FileProviderError(.directoryNotEmpty, "\(entry.path): not empty", cause: error.cause)
             }
-            for name in names { try inside.unlink(name) }
+            for name in names {
+                if TemporaryName.kind(of: name) == .draft {
+                    try inside.unlink(name)
+                } else {
+                    try renameWithoutReplacing(name, in: inside, to: entry.folder, as: TemporaryName.make(.aside))
+                }
+            }
             try entry.folder.removeFolder(entry.name)
         }
     }

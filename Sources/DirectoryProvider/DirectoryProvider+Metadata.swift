@@ -15,18 +15,24 @@ extension DirectoryProvider {
         }
         return try await withEntry(identifier) { [store] entry throws(FileProviderError) in
             try entry.check(at: baseVersion.content)
-            try store.set(metadata, of: entry)
-            return try store.item(entry.name, in: entry.folder)
+            let ours = try store.set(metadata, of: entry)
+            return try store.item(
+                entry.name, in: entry.folder, holding: entry.status.kind == .document ? ours : nil)
         }
     }
 }
 
 extension Store {
     /// Through one descriptor, so that date and mode go to the file that was looked at.
-    fileprivate func set(_ metadata: ItemMetadata, of entry: Entry) throws(FileProviderError) {
+    ///
+    /// - Returns: that file afterwards; nil of a link.
+    fileprivate func set(_ metadata: ItemMetadata, of entry: Entry) throws(FileProviderError) -> FileStatus? {
         let modified = Timestamp(metadata.contentModificationDate)
         // A link has no permissions of its own.
-        if entry.status.kind == .link { return try entry.folder.setModified(modified, of: entry.name) }
+        if entry.status.kind == .link {
+            try entry.folder.setModified(modified, of: entry.name)
+            return nil
+        }
         let file = try entry.folder.openPath(entry.name)
         let now = try naming(entry.path) { () throws(SystemError) in try file.status() }
         let isSame =
@@ -34,9 +40,22 @@ extension Store {
             ? now.isSameFile(as: entry.status)
             : now.isUnchanged(since: entry.status, usesInodes: entry.usesInodes)
         guard isSame else { throw entry.changed }
-        if let permissions = metadata.posixPermissions {
-            try setPermissions(permissions, of: file, path: entry.path)
+        var permissions = metadata.posixPermissions
+        if let attributes = metadata.extendedAttributes, attributes != entry.attributes,
+            keepsAttributes(of: entry)
+        {
+            // xattr(7): they are read and written as the contents are, so the mode may keep even the owner
+            // from it. Who is not the owner goes by what there is.
+            let needed = now.permissions | 0o600
+            if needed != now.permissions, (try? setPermissions(needed, of: file, path: entry.path)) != nil {
+                permissions = permissions ?? now.permissions
+            }
+            setUserAttributes(attributes, of: AttributedFile(file), path: entry.path)
         }
-        try naming(entry.path) { () throws(SystemError) in try file.setModifiedOfPath(modified) }
+        if let permissions { try setPermissions(permissions, of: file, path: entry.path) }
+        return try naming(entry.path) { () throws(SystemError) in
+            try file.setModifiedOfPath(modified)
+            return try file.status()
+        }
     }
 }

@@ -63,12 +63,12 @@ extension Store {
             // Before the user's attributes, which may fill the room there is. Without it the document
             // would come back as a stranger: better not at all.
             try naming(old.path) { () throws(SystemError) in
-                try file.setAttribute(Identity.attribute, value)
+                try AttributedFile(file).set(Identity.attribute, to: value)
             }
         }
-        try old.folder.copyAttributes(of: old.name, to: file) { loss in
-            logger.warning(
-                "an attribute was lost in an upload: \(loss)", metadata: ["document": "\(old.path)"])
+        try copyAccessList(of: old, to: file)
+        if let attributes = metadata.extendedAttributes ?? old.attributes, keepsAttributes(of: old) {
+            setUserAttributes(attributes, of: AttributedFile(file), path: old.path)
         }
         var modified = Timestamp(metadata.contentModificationDate)
         // Without inodes, size and date are all that tells two contents apart: the date gives way.
@@ -101,7 +101,7 @@ extension Store {
         let exchange = Exchange(store: self, place: old, asideFolder: draft.folder, aside: aside, ours: ours)
         try exchange.settle(base: base)
         try old.folder.sync()
-        return try item(old.name, in: old.folder)
+        return try item(old.name, in: old.folder, holding: ours)
     }
 
     /// Where the file system cannot exchange: a check right before, and no proof after.
@@ -112,8 +112,9 @@ extension Store {
             throw FileProviderError(.busy, "\(old.path): moved by another program just now")
         }
         try now.check(at: base)
+        let ours = try draft.status
         try draft.folder.rename(draft.name, to: old.folder, as: old.name)
         try old.folder.sync()
-        return try item(old.name, in: old.folder)
+        return try item(old.name, in: old.folder, holding: ours)
     }
 }

@@ -13,6 +13,12 @@ import NIOPosix
 ///
 /// A document with several names (hard links) is replaced under the one name that was changed; the
 /// others keep the old contents, as with every program that saves by renaming.
+///
+/// Extended attributes in `user.` (but our own) are those of the items, of documents and folders, where the
+/// file system keeps any; of the topmost folder they are neither told nor set. One that it does not take
+/// (ENOSPC, E2BIG, EDQUOT, EPERM) is logged and left out, never a reason to refuse contents or a mode; ext4 has
+/// room for some 4 KB of them in a file. One whose name is not UTF-8 is not told, and a replaced document
+/// loses it.
 public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalidatable {
     let store: Store
     private let threads: NIOThreadPool

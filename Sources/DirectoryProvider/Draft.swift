@@ -90,12 +90,19 @@ extension DirectoryProvider {
                     .cannotSynchronize,
                     "the contents to upload end at byte \(offset), \(contents.size) were announced")
             }
+            offset += Int64(bytes.count)
+            let isLast = offset == contents.size
             try await blocking { () throws(FileProviderError) in
                 try naming(draft.folder.path()) { () throws(SystemError) in
-                    try draft.descriptor.write(bytes, at: start)
+                    // What is all zeros stays a hole; the last byte makes the size.
+                    let isHole = bytes.allSatisfy { $0 == 0 }
+                    if isHole && isLast {
+                        try draft.descriptor.write([0], at: start + Int64(bytes.count) - 1)
+                    } else if !isHole {
+                        try draft.descriptor.write(bytes, at: start)
+                    }
                 }
             }
-            offset += Int64(bytes.count)
         }
     }
 }

@@ -10,6 +10,10 @@ struct Entry: Sendable {
     let usesInodes: Bool
     /// Of a link.
     let target: [UInt8]?
+    /// Those of its user; nil where none are kept, or where they may not be read.
+    let attributes: [String: [UInt8]]?
+    /// What the user of the store may do with it.
+    let capabilities: ItemCapabilities
 
     var path: String { folder.path(of: name) }
 
@@ -33,7 +37,16 @@ struct Entry: Sendable {
 
     private var metadataVersion: MetadataVersion {
         let own = "\(String(status.permissions, radix: 8)) \(status.modified)"
-        return MetadataVersion(bytes: Array(own.utf8) + place)
+        return MetadataVersion(bytes: Array((own + attributesVersion + capabilitiesVersion).utf8) + place)
+    }
+
+    /// Nothing for those that may be done everything with.
+    private var capabilitiesVersion: String { capabilities == .all ? "" : " may \(capabilities.rawValue)" }
+
+    /// Nothing for most items, which have none.
+    private var attributesVersion: String {
+        guard let attributes else { return " -" }
+        return attributes.isEmpty ? "" : " \(UserAttributes.digest(attributes))"
     }
 
     /// Whether it has the name and the folder that it had at `version`.
@@ -53,7 +66,8 @@ struct Entry: Sendable {
             kind: kind, size: kind.isDocument ? status.size : 0,
             contentModificationDate: FileTime(status.modified), creationDate: status.born.map(FileTime.init),
             posixPermissions: status.permissions,
-            version: ItemVersion(content: contentVersion, metadata: metadataVersion))
+            version: ItemVersion(content: contentVersion, metadata: metadataVersion),
+            extendedAttributes: attributes, capabilities: capabilities)
     }
 }
 
@@ -103,6 +117,10 @@ extension Store {
             ? Identity.ofInode(status, isOnRootDevice: status.device == root.status.device)! : path
         var identifier = own
         var target: [UInt8]?
+        let file = AttributedFile(name, in: folder)
+        // xattr(7): a link has none of its user.
+        let mayHave = status.kind == .document || status.kind == .folder
+        let names = mayHave && keepsAttributes(status, named: name, in: folder) ? try? file.names() : nil
         switch status.kind {
         case .special: return nil
         case .folder: break
@@ -114,21 +132,25 @@ extension Store {
             }
         case .document where status.links > 1: identifier = path
         case .document:
-            if usesInodes, let value = folder.attribute(Identity.attribute, of: name) {
+            if usesInodes, names?.contains(Identity.attribute) ?? true,
+                let value = try? file.value(of: Identity.attribute)
+            {
                 identifier = Identity.identifier(in: value, for: status, path: path) ?? own
             }
         }
         return Entry(
             folder: folder, name: name, status: status, identifier: identifier, usesInodes: usesInodes,
-            target: target)
+            target: target, attributes: names.flatMap { UserAttributes.read(from: file, names: $0) },
+            capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
     }
 
-    /// What the root shows of itself.
+    /// What the root shows of itself. Its attributes are not ours to change, so they are not shown either.
     func rootItem() throws(FileProviderError) -> Item {
         let status = try naming(root.path()) { () throws(SystemError) in try root.descriptor.status() }
         let entry = Entry(
             folder: root, name: Array((rootPath.split(separator: "/").last.map(String.init) ?? "/").utf8),
-            status: status, identifier: .rootContainer, usesInodes: true, target: nil)
+            status: status, identifier: .rootContainer, usesInodes: true, target: nil, attributes: nil,
+            capabilities: Access(user: user).capabilities(ofRoot: root))
         return entry.item
     }
 }

@@ -107,11 +107,6 @@ final class Folder: Sendable {
         return Array(buffer[..<length])
     }
 
-    /// getxattr(2) knows no folder descriptors; through /proc it takes this one all the same.
-    func attributePath(of name: [UInt8]) -> [UInt8] {
-        Array("/proc/self/fd/\(descriptor.number)/".utf8) + name
-    }
-
     // MARK: Changing
 
     func rename(

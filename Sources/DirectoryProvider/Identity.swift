@@ -29,6 +29,11 @@ enum Identity {
         return ItemIdentifier("h:\(digest(escaped)):" + String(escaped.suffix(900)))
     }
 
+    /// Whether it names the same item after renames and after the next boot.
+    static func isForEver(_ identifier: ItemIdentifier) -> Bool {
+        identifier == .rootContainer || identifier.rawValue.hasPrefix("i:")
+    }
+
     /// The names from the root down; nil when the identifier is no path, or one that no item can have.
     static func components(of identifier: ItemIdentifier) -> [[UInt8]]? {
         guard identifier.rawValue.hasPrefix("p:") else { return nil }

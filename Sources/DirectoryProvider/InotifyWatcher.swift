@@ -78,6 +78,8 @@ private final class WatchLoop {
     private let tree: WatchTree
     private var changed: Set<ItemIdentifier> = []
     private var everything = false
+    /// The topmost folder itself has other permissions.
+    private var rootChanged = false
     private var mustRewatch = false
     /// When to send what has gathered.
     private var due: ContinuousClock.Instant?
@@ -128,8 +130,9 @@ private final class WatchLoop {
     private func send() {
         due = nil
         tree.dropMovedAway()
-        let signals = everything ? [ChangeSignal.everything] : changed.map { .folder($0) }
-        (everything, changed) = (false, [])
+        var signals = everything ? [ChangeSignal.everything] : changed.map { .folder($0) }
+        if rootChanged { signals.append(.item(.rootContainer)) }
+        (everything, changed, rootChanged) = (false, [], false)
         for signal in signals {
             if case .dropped = watcher.signals.yield(signal) {
                 // Nobody took the earlier ones yet. One that says it all, as soon as there is room.
@@ -176,6 +179,11 @@ private final class WatchLoop {
         }
         if has(IN_MOVE_SELF) { tree.noteMoved(watch) }
         if has(IN_IGNORED) { return tree.forget(watch) }
+        // What may be done with the items of a folder is a matter of the folder's permissions, too.
+        if name.isEmpty, has(IN_ATTRIB), watcher.store.user != 0, let folder = tree.identifier(of: watch) {
+            changed.insert(folder)
+            if watch == tree.rootWatch { rootChanged = true }
+        }
         guard !name.isEmpty, TemporaryName.kind(of: name) == nil else { return }
         if let folder = tree.identifier(of: watch) { changed.insert(folder) }
         // It may hold things already, made before its watch stood.

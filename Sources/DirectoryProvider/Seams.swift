@@ -3,6 +3,10 @@
 struct Seams: Sendable {
     /// As on a file system without birth times or user attributes.
     var pathIdentifiersOnly = false
+    /// As on a file system without user attributes.
+    var attributesUnsupported = false
+    /// As if the file system refused this user attribute, with this errno; nil is no refusal.
+    var attributeRefusal: (@Sendable (_ name: String) -> Int32?)?
     /// As on a file system without RENAME_EXCHANGE and RENAME_NOREPLACE.
     var renameFlagsUnsupported = false
     /// Seconds after which a forgotten file of our own is dealt with.
@@ -15,10 +19,14 @@ struct Seams: Sendable {
     var walkFails = false
     /// On the watcher's thread, before it reads events.
     var beforeEvents: (@Sendable () -> Void)?
+    /// Before each name of a listing is looked at.
+    var beforeLook: (@Sendable (_ name: [UInt8]) -> Void)?
     /// Between the last check of the version and the exchange, the move aside or the rename.
     var beforeCommit: (@Sendable () -> Void)?
     /// After the exchange, before what was displaced is looked at.
     var afterExchange: (@Sendable () -> Void)?
+    /// After new contents, or a date, are in their place, before they are looked at for the answer.
+    var beforeReply: (@Sendable () -> Void)?
     /// After what was displaced was found to be the base version, before it is unlinked.
     var beforeUnlink: (@Sendable () -> Void)?
 }

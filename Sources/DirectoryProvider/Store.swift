@@ -11,9 +11,11 @@ final class Store: Sendable {
     let index = StoreIndex()
     let logger: Logger
     let seams: Seams
+    /// Whose rights this process has.
+    let user = geteuid()
     let watchers = Mutex<[InotifyWatcher]>([])
-    /// Whether a file system (by device) can carry identifiers by inode; asked once for each.
-    private let inodeDevices = Mutex<[UInt64: Bool]>([:])
+    /// Whether a file system (by device) keeps user attributes; asked once for each.
+    private let attributeDevices = Mutex<[UInt64: Bool]>([:])
 
     init(root path: String, logger: Logger, seams: Seams) throws(FileProviderError) {
         guard path.hasPrefix("/"), !path.utf8.contains(0) else {
@@ -54,14 +56,33 @@ final class Store: Sendable {
         throw FileProviderError(.serverUnreachable, "\(rootPath): the store is gone: \(why)")
     }
 
-    /// Whether the file `name` can be named by its inode. A mount point's folder is on a device of its own,
-    /// so then it is itself that is asked, not the folder above.
+    /// What its file system has, as far as this user may use it.
+    func quota() throws(FileProviderError) -> StoreQuota {
+        var statistics = statvfs()
+        do throws(SystemError) {
+            _ = try check("fstatvfs") { fstatvfs(root.descriptor.number, &statistics) }
+        } catch {
+            throw FileProviderError(error, path: rootPath)
+        }
+        let unit = Int64(statistics.f_frsize)
+        let used = Int64(statistics.f_blocks - statistics.f_bfree) * unit
+        return StoreQuota(used: used, total: used + Int64(statistics.f_bavail) * unit)
+    }
+
+    /// Whether the file `name` can be named by its inode.
     func usesInodes(_ status: FileStatus, named name: [UInt8], in folder: Folder) -> Bool {
         guard !seams.pathIdentifiersOnly, status.born != nil else { return false }
-        if let known = inodeDevices.withLock({ $0[status.device] }) { return known }
+        return keepsAttributes(status, named: name, in: folder)
+    }
+
+    /// Whether the file system of the file `name` keeps user attributes. A mount point's folder is on a device
+    /// of its own, so then it is itself that is asked, not the folder above.
+    func keepsAttributes(_ status: FileStatus, named name: [UInt8], in folder: Folder) -> Bool {
+        if seams.attributesUnsupported { return false }
+        if let known = attributeDevices.withLock({ $0[status.device] }) { return known }
         let asked = status.device == folder.status.device ? [UInt8(ascii: ".")] : name
-        let keeps = folder.keepsAttributes(of: asked)
-        inodeDevices.withLock { $0[status.device] = keeps }
+        let keeps = AttributedFile(asked, in: folder).keepsAttributes
+        attributeDevices.withLock { $0[status.device] = keeps }
         return keeps
     }
 

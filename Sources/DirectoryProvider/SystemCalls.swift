@@ -137,9 +137,5 @@ extension Descriptor {
         }
     }
 
-    func setAttribute(_ name: String, _ value: [UInt8]) throws(SystemError) {
-        _ = try check("fsetxattr") { fsetxattr(number, name, value, value.count, 0) }
-    }
-
     func sync() throws(SystemError) { _ = try check("fsync") { fsync(number) } }
 }

@@ -39,11 +39,7 @@ extension FUSEConnection {
 
     /// What has been read and not been answered, and what has not been read.
     private func failEverything(_ fd: Int32) {
-        let numbers = unanswered.withLock { numbers in
-            defer { numbers = [] }
-            return numbers
-        }
-        for number in numbers { fail(number, fd) }
+        for number in unanswered.takeAll() { fail(number, fd) }
 
         _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
         // As large as libfuse's own: the kernel refuses to hand a request to a smaller one.

@@ -14,13 +14,14 @@ final class FUSEConnection: @unchecked Sendable {
     let loop = FUSELoop()
 
     private let wantsPassthrough: Bool
+    private let wantsKillPrivileges: Bool
     private let readAhead: Int
     /// "0:49"; known once mounted.
     let deviceNumber = Mutex<String?>(nil)
     let device = Atomic<Int32>(-1)
     let hasEnded = Atomic(false)
     /// What the kernel waits for, by its numbers.
-    let unanswered = Mutex<Set<UInt64>>([])
+    let unanswered = FUSEUnanswered()
     private let awaitsInit = Atomic(true)
     private let offer = Mutex<FUSEInitOffer?>(nil)
     private let passthrough = Atomic(false)
@@ -28,6 +29,7 @@ final class FUSEConnection: @unchecked Sendable {
     /// The text is libfuse's explanation when it refuses the options.
     init(options: FUSESession.Options, fileSystem: any FUSEFileSystem) throws(Refusal) {
         wantsPassthrough = options.passthrough
+        wantsKillPrivileges = options.killPrivileges
         readAhead = options.readAhead
         self.fileSystem = fileSystem
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("hydrant")]
@@ -112,7 +114,8 @@ final class FUSEConnection: @unchecked Sendable {
 
     private func received(_ buffer: UnsafeMutableRawPointer?, _ count: Int) {
         let header = buffer!.assumingMemoryBound(to: fuse_in_header.self).pointee
-        if header.wantsAnswer { _ = unanswered.withLock { $0.insert(header.unique) } }
+        if header.wantsAnswer { unanswered.insert(header.unique) }
+        FUSECurrentRequest.note(UnsafeRawBufferPointer(start: buffer, count: count))
         guard awaitsInit.load(ordering: .acquiring) else { return }
         if let received = FUSEInitOffer(request: UnsafeRawBufferPointer(start: buffer, count: count)) {
             offer.withLock { $0 = received }
@@ -123,7 +126,7 @@ final class FUSEConnection: @unchecked Sendable {
         guard let vectors, count > 0 else { return 0 }
         let header = vectors[0].iov_base.assumingMemoryBound(to: fuse_out_header.self)
         let isNotification = header.pointee.unique == 0
-        if !isNotification { _ = unanswered.withLock { $0.remove(header.pointee.unique) } }
+        if !isNotification { unanswered.remove(header.pointee.unique) }
         if awaitsInit.load(ordering: .acquiring), !isNotification,
             let offer = offer.withLock({ $0 }), offer.unique == header.pointee.unique
         {
@@ -144,14 +147,17 @@ final class FUSEConnection: @unchecked Sendable {
     private func answerInit(
         _ fd: Int32, _ vectors: UnsafeMutablePointer<iovec>, _ count: Int32, _ offer: FUSEInitOffer
     ) -> Int {
-        guard wantsPassthrough else { return writev(fd, vectors, count) }
+        guard wantsPassthrough || wantsKillPrivileges else { return writev(fd, vectors, count) }
         var reply: [UInt8] = []
         for vector in UnsafeBufferPointer(start: vectors, count: Int(count)) {
             reply += UnsafeRawBufferPointer(start: vector.iov_base, count: vector.iov_len)
         }
-        let isChanged = reply.withUnsafeMutableBytes { offer.requestPassthrough(in: $0) }
-        // Before the write: the first open may come before it returns.
-        passthrough.store(isChanged, ordering: .sequentiallyConsistent)
+        if wantsKillPrivileges { _ = reply.withUnsafeMutableBytes { offer.requestKillPrivileges(in: $0) } }
+        if wantsPassthrough {
+            let isChanged = reply.withUnsafeMutableBytes { offer.requestPassthrough(in: $0) }
+            // Before the write: the first open may come before it returns.
+            passthrough.store(isChanged, ordering: .sequentiallyConsistent)
+        }
         return write(fd, reply, reply.count)
     }
 

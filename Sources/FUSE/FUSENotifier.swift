@@ -11,11 +11,12 @@ final class FUSENotifier: Sendable {
     enum Notification: Hashable, Sendable {
         case inode(UInt64, offset: Int64, length: Int64)
         case entry(parent: UInt64, name: [UInt8])
+        case expiry(parent: UInt64, name: [UInt8])
 
         var node: UInt64 {
             switch self {
             case .inode(let node, _, _): node
-            case .entry(let parent, _): parent
+            case .entry(let parent, _), .expiry(let parent, _): parent
             }
         }
     }
@@ -65,6 +66,20 @@ final class FUSENotifier: Sendable {
             let isOpen =
                 state.queue.contains { $0.number <= last } || state.active.keys.contains { $0 <= last }
             return isOpen && !state.isStopped ? .wait : .done(())
+        }
+    }
+
+    /// Until all that is queued now about this node has been sent, or the session has ended; at most so many
+    /// nanoseconds. Says whether it has.
+    func drain(_ node: UInt64, within patience: UInt64) -> Bool {
+        let last = monitor.withLock(\.lastNumber)
+        let deadline = monotonicNow() + patience
+        return monitor.wait { state -> Monitor<State>.Step<Bool> in
+            let isOpen =
+                state.queue.contains { $0.number <= last && $0.notification.node == node }
+                || state.active.contains { $0.key <= last && $0.value.node == node }
+            if !isOpen || state.isStopped { return .done(true) }
+            return monotonicNow() < deadline ? .waitUntil(nanoseconds: deadline) : .done(false)
         }
     }
 

@@ -3,12 +3,15 @@ internal import Glibc
 
 /// libfuse's table of C functions: each decodes its arguments and hands on. What is missing
 /// is answered by libfuse with ENOSYS; locks are missing because the kernel's own are right
-/// for a file system that only one machine writes through.
+/// for a file system that only one machine writes through, `access` because with "default_permissions" the kernel
+/// sees to that as well.
 func makeOperationsTable() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
     table.`init` = { _, connection in negotiate(&connection!.pointee) }
     addNameOperations(to: &table)
     addFileOperations(to: &table)
+    addRangeOperations(to: &table)
+    addExtendedAttributeOperations(to: &table)
     addDirectoryOperations(to: &table)
     return table
 }
@@ -31,7 +34,8 @@ private func negotiate(_ connection: inout fuse_conn_info) {
     if want(FUSE_CAP_EXPLICIT_INVAL_DATA) { refuse(FUSE_CAP_AUTO_INVAL_DATA) }
     // Excludes passthrough.
     refuse(FUSE_CAP_WRITEBACK_CACHE)
-    // libfuse takes this on unasked; we do not drop setuid bits by ourselves.
+    // libfuse takes this on unasked. It would have us drop setuid without saying when; what replaced it does
+    // say, see `FUSEInitOffer.requestKillPrivileges`.
     refuse(FUSE_CAP_HANDLE_KILLPRIV)
     // With it cached reads go out as background requests, which the kernel never interrupts; a program that
     // waits for a slow store must be able to give up.
@@ -68,7 +72,8 @@ private func addNameOperations(to table: inout fuse_lowlevel_ops) {
         dispatch(request) { $0.getattr($1, node: node, handle: info?.pointee.fh) }
     }
     table.setattr = { request, node, values, set, info in
-        let attributes = FUSESetAttributes(values: values!.pointee, set: set)
+        let attributes = FUSESetAttributes(
+            values: values!.pointee, set: set, killPrivileges: FUSECurrentRequest.killsPrivileges)
         dispatch(request) { $0.setattr($1, node: node, to: attributes, handle: info?.pointee.fh) }
     }
     table.readlink = { request, node in
@@ -92,9 +97,18 @@ private func addNameOperations(to table: inout fuse_lowlevel_ops) {
                 $1, parent: parent, name: bytes(name), newParent: newParent, newName: bytes(newName), flags: flags)
         }
     }
+    table.mknod = { request, parent, name, mode, rdev in
+        dispatch(request) { $0.mknod($1, parent: parent, name: bytes(name), mode: mode, rdev: UInt64(rdev)) }
+    }
+    table.link = { request, node, newParent, newName in
+        dispatch(request) { $0.link($1, node: node, newParent: newParent, newName: bytes(newName)) }
+    }
     table.create = { request, parent, name, mode, info in
-        let flags = info!.pointee.flags
-        dispatch(request) { $0.create($1, parent: parent, name: bytes(name), mode: mode, flags: flags) }
+        let (flags, killPrivileges) = (info!.pointee.flags, FUSECurrentRequest.killsPrivileges)
+        dispatch(request) {
+            $0.create(
+                $1, parent: parent, name: bytes(name), mode: mode, flags: flags, killPrivileges: killPrivileges)
+        }
     }
     table.statfs = { request, node in
         dispatch(request) { $0.statfs($1, node: node) }
@@ -105,17 +119,20 @@ private func addNameOperations(to table: inout fuse_lowlevel_ops) {
 
 private func addFileOperations(to table: inout fuse_lowlevel_ops) {
     table.open = { request, node, info in
-        let flags = info!.pointee.flags
-        dispatch(request) { $0.open($1, node: node, flags: flags) }
+        let (flags, killPrivileges) = (info!.pointee.flags, FUSECurrentRequest.killsPrivileges)
+        dispatch(request) { $0.open($1, node: node, flags: flags, killPrivileges: killPrivileges) }
     }
     table.read = { request, node, size, offset, info in
         let handle = info!.pointee.fh
         dispatch(request) { $0.read($1, node: node, handle: handle, offset: Int64(offset), size: size) }
     }
     table.write = { request, node, data, size, offset, info in
-        let handle = info!.pointee.fh
+        let (handle, killPrivileges) = (info!.pointee.fh, FUSECurrentRequest.killsPrivileges)
         let bytes = UnsafeRawBufferPointer(start: data, count: size)
-        dispatch(request) { $0.write($1, node: node, handle: handle, bytes: bytes, offset: Int64(offset)) }
+        dispatch(request) {
+            $0.write(
+                $1, node: node, handle: handle, bytes: bytes, offset: Int64(offset), killPrivileges: killPrivileges)
+        }
     }
     table.flush = { request, node, info in
         let handle = info!.pointee.fh
@@ -128,6 +145,46 @@ private func addFileOperations(to table: inout fuse_lowlevel_ops) {
     table.fsync = { request, node, dataOnly, info in
         let handle = info!.pointee.fh
         dispatch(request) { $0.fsync($1, node: node, handle: handle, dataOnly: dataOnly != 0) }
+    }
+}
+
+private func addRangeOperations(to table: inout fuse_lowlevel_ops) {
+    table.fallocate = { request, node, mode, offset, length, info in
+        let handle = info!.pointee.fh
+        dispatch(request) {
+            $0.fallocate(
+                $1, node: node, handle: handle, mode: mode, offset: Int64(offset), length: Int64(length))
+        }
+    }
+    table.lseek = { request, node, offset, whence, info in
+        let handle = info!.pointee.fh
+        dispatch(request) { $0.lseek($1, node: node, handle: handle, offset: Int64(offset), whence: whence) }
+    }
+    table.copy_file_range = { request, node, offset, info, toNode, toOffset, toInfo, length, flags in
+        let (handle, toHandle) = (info!.pointee.fh, toInfo!.pointee.fh)
+        dispatch(request) {
+            $0.copyFileRange(
+                $1, node: node, handle: handle, offset: Int64(offset), toNode: toNode, toHandle: toHandle,
+                toOffset: Int64(toOffset), length: length, flags: flags)
+        }
+    }
+}
+
+// MARK: Extended attributes
+
+private func addExtendedAttributeOperations(to table: inout fuse_lowlevel_ops) {
+    table.setxattr = { request, node, name, value, size, flags in
+        let value = UnsafeRawBufferPointer(start: value, count: size)
+        dispatch(request) { $0.setxattr($1, node: node, name: bytes(name), value: value, flags: flags) }
+    }
+    table.getxattr = { request, node, name, size in
+        dispatch(request) { $0.getxattr($1, node: node, name: bytes(name), size: size) }
+    }
+    table.listxattr = { request, node, size in
+        dispatch(request) { $0.listxattr($1, node: node, size: size) }
+    }
+    table.removexattr = { request, node, name in
+        dispatch(request) { $0.removexattr($1, node: node, name: bytes(name)) }
     }
 }
 
@@ -153,43 +210,5 @@ private func addDirectoryOperations(to table: inout fuse_lowlevel_ops) {
     table.fsyncdir = { request, node, dataOnly, info in
         let handle = info!.pointee.fh
         dispatch(request) { $0.fsyncdir($1, node: node, handle: handle, dataOnly: dataOnly != 0) }
-    }
-}
-
-// MARK: Decoding
-
-private func connection(of request: fuse_req_t?) -> FUSEConnection {
-    FUSEConnection.of(fuse_req_userdata(request))
-}
-
-private func dispatch(_ raw: fuse_req_t?, _ call: (any FUSEFileSystem, consuming FUSERequest) -> Void) {
-    let connection = connection(of: raw)
-    let request = FUSERequest(raw!, connection)
-    // Without a file system there is no one to ask: dropped, it answers EIO.
-    if let fileSystem = connection.fileSystem { call(fileSystem, request) }
-}
-
-/// A name as libfuse hands it out, without its NUL.
-private func bytes(_ name: UnsafePointer<CChar>?) -> [UInt8] {
-    guard let name else { return [] }
-    return [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
-}
-
-extension FUSESetAttributes {
-    fileprivate init(values: stat, set: Int32) {
-        func has(_ flag: Int32) -> Bool { set & flag != 0 }
-        func time(_ flag: Int32, _ now: Int32, _ value: timespec) -> Time? {
-            if has(now) { return .now }
-            return has(flag) ? .at(value) : nil
-        }
-        self.init(
-            mode: has(FUSE_SET_ATTR_MODE) ? values.st_mode : nil,
-            uid: has(FUSE_SET_ATTR_UID) ? values.st_uid : nil,
-            gid: has(FUSE_SET_ATTR_GID) ? values.st_gid : nil,
-            size: has(FUSE_SET_ATTR_SIZE) ? Int64(values.st_size) : nil,
-            atime: time(FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW, values.st_atim),
-            mtime: time(FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW, values.st_mtim),
-            ctime: has(FUSE_SET_ATTR_CTIME) ? values.st_ctim : nil,
-            killPrivileges: has(FUSE_SET_ATTR_KILL_SUID) || has(FUSE_SET_ATTR_KILL_SGID))
     }
 }

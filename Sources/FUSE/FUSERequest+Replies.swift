@@ -72,9 +72,24 @@ extension FUSERequest {
         return reply(bytes: UnsafeRawBufferPointer(rebasing: buffer[..<min(count, size)]))
     }
 
+    /// For write and copyFileRange.
     @discardableResult
     public consuming func reply(written: Int) -> Bool {
         finish { fuse_reply_write($0, written) }
+    }
+
+    /// For lseek.
+    @discardableResult
+    public consuming func reply(offset: Int64) -> Bool {
+        finish { fuse_reply_lseek($0, off_t(offset)) }
+    }
+
+    /// For getxattr and listxattr. `size` is what was asked for: with 0 only the length is told, and what is
+    /// longer than that is ERANGE.
+    @discardableResult
+    public consuming func reply(xattr bytes: [UInt8], size: Int) -> Bool {
+        if size == 0 { return finish { fuse_reply_xattr($0, bytes.count) } }
+        return bytes.count <= size ? reply(bytes: bytes) : reply(errno: ERANGE)
     }
 
     /// For readlink.

@@ -6,21 +6,33 @@ internal import Synchronization
 /// It keeps its file system until `run` has returned.
 public final class FUSESession: Sendable {
     public struct Options: Sendable {
-        /// As after `-o`, one each: "allow_other", "default_permissions", "fsname=x".
+        /// As after `-o`, one each: "allow_other", "default_permissions", "fsname=x". Setuid and device files are
+        /// dead unless root mounts with "suid" and "dev".
         public var mountOptions: [String]
         public var maxThreads: Int
         /// Ask the kernel for passthrough; it needs CAP_SYS_ADMIN besides.
         public var passthrough: Bool
+        /// Take over from the kernel to drop setuid, setgid and capabilities (HANDLE_KILLPRIV_V2, Linux 5.11;
+        /// an older kernel goes on by itself). It no longer asks for security.capability before each write then,
+        /// and the file system has to drop
+        /// - setuid, and setgid if the group may execute, when `killPrivileges` comes with a write, an open or
+        ///   create (of which O_TRUNC changes the bytes) or a setattr (of size or owner);
+        /// - security.capability on each write, truncation and change of owner, whoever asks.
+        ///
+        /// What is written past us goes unseen: such a file must never be opened for writing with a backing id.
+        public var killPrivileges: Bool
         /// How many bytes the kernel may read ahead of a sequential reader. More than its own
         /// 128 KiB takes root; without, it stays at that.
         public var readAhead: Int
 
         public init(
-            mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true, readAhead: Int = 1 << 20
+            mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true,
+            killPrivileges: Bool = true, readAhead: Int = 1 << 20
         ) {
             self.mountOptions = mountOptions
             self.maxThreads = maxThreads
             self.passthrough = passthrough
+            self.killPrivileges = killPrivileges
             self.readAhead = readAhead
         }
     }
@@ -72,7 +84,7 @@ public final class FUSESession: Sendable {
         do {
             try connection.mount(at: path)
         } catch {
-            let reason = error.text.isEmpty ? FUSEError.text(of: error.errno) : error.text
+            let reason = MountObstacle.find() ?? (error.text.isEmpty ? FUSEError.text(of: error.errno) : error.text)
             throw FUSEError(mountPoint, errno: error.errno, "cannot mount: \(reason)")
         }
         let device = MountTable().fuseDevice(at: path)
@@ -168,21 +180,38 @@ public final class FUSESession: Sendable {
         notifier.enqueue(.entry(parent: parent, name: name))
     }
 
+    /// The kernel asks again what a name stands for when it is next used; unlike ``invalidateEntry(parent:name:)`` it
+    /// keeps what it has if that is the answer, so that getcwd(3) and /proc/PID/fd do not call it deleted meanwhile.
+    /// An answer that is under way may still count: only for names of which nothing was known. Sent later, from another
+    /// thread; before Linux 6.2 the name is forgotten.
+    public func expireEntry(parent: UInt64, name: [UInt8]) {
+        notifier.enqueue(.expiry(parent: parent, name: name))
+    }
+
     /// Blocks until what was queued so far has reached the kernel. Never from a callback.
     public func drainInvalidations() { notifier.drain() }
+
+    /// The same for what was queued about one node, and names in it; at most so many seconds. Says whether it has.
+    public func drainInvalidations(of node: UInt64, within seconds: Double) -> Bool {
+        notifier.drain(node, within: UInt64(seconds * 1e9))
+    }
 }
 
 extension FUSEConnection {
+    /// libfuse wants a NUL after the name that it does not count.
+    private func withName(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> Int32) -> Int32 {
+        (name + [0]).withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
+    }
+
     fileprivate func notify(_ notification: FUSENotifier.Notification) {
         switch notification {
         case .inode(let node, let offset, let length):
             _ = fuse_lowlevel_notify_inval_inode(session, node, off_t(offset), off_t(length))
         case .entry(let parent, let name):
-            // libfuse wants a NUL after the name that it does not count.
-            (name + [0]).withUnsafeBytes { bytes in
-                _ = fuse_lowlevel_notify_inval_entry(
-                    session, parent, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), name.count)
-            }
+            _ = withName(name) { fuse_lowlevel_notify_inval_entry(session, parent, $0, name.count) }
+        case .expiry(let parent, let name):
+            let result = withName(name) { hydrant_expire_entry(session, parent, $0, name.count) }
+            if result == -ENOSYS { notify(.entry(parent: parent, name: name)) }
         }
     }
 }

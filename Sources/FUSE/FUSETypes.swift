@@ -1,6 +1,6 @@
 public import Glibc
 
-/// Who asks. `umask` is only known for mkdir and create.
+/// Who asks. `umask` is only known for mkdir, mknod and create.
 public struct FUSEContext: Sendable {
     public var uid: UInt32
     public var gid: UInt32
@@ -63,7 +63,8 @@ public struct FUSEOpenReply: Sendable {
     }
 }
 
-/// What a setattr asks for; what is nil stays.
+/// What a setattr asks for; what is nil stays. All may be nil: before a write to what it takes for setuid the
+/// kernel sends such a one when it leaves the dropping to us, and wants the attributes only.
 public struct FUSESetAttributes: Sendable {
     public enum Time: Sendable {
         case now
@@ -77,7 +78,7 @@ public struct FUSESetAttributes: Sendable {
     public var atime: Time?
     public var mtime: Time?
     public var ctime: timespec?
-    /// Setuid and setgid are to be dropped.
+    /// Setuid and setgid are to be dropped, with a new size or owner; see `FUSESession.Options.killPrivileges`.
     public var killPrivileges: Bool
 
     public init(

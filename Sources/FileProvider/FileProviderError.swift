@@ -4,15 +4,18 @@
 public struct FileProviderError: Error, Sendable, CustomStringConvertible {
     /// What kind of failure it is; decides the errno, whether it is tried again, and whether it may be
     /// a conflict.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Known: String {
+    public struct Code: Hashable, Sendable, CaseIterable, CustomStringConvertible {
+        private enum Known: String, CaseIterable {
             case noSuchItem, filenameCollision, versionMismatch, serverUnreachable, notAuthenticated
             case permissionDenied, insufficientQuota, cannotSynchronize, directoryNotEmpty, busy
-            case cancelled, invalidName, unsupported, readOnly
+            case cancelled, invalidName, unsupported, readOnly, syncAnchorExpired
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
+        /// The name of the code, as it stands here.
         public var description: String { known.rawValue }
+        /// Every code there is.
+        public static var allCases: [Code] { Known.allCases.map(Code.init) }
 
         /// The store answered, and has no such item. Never use it when the store did not answer.
         public static let noSuchItem = Code(.noSuchItem)
@@ -42,8 +45,11 @@ public struct FileProviderError: Error, Sendable, CustomStringConvertible {
         public static let unsupported = Code(.unsupported)
         /// The store takes no changes.
         public static let readOnly = Code(.readOnly)
+        /// The store does not remember what changed since so long ago; see ``ChangeEnumerating``.
+        public static let syncAnchorExpired = Code(.syncAnchorExpired)
     }
 
+    /// What kind of failure it is.
     public var code: Code
     /// For people: what happened, to which item.
     public var message: String
@@ -52,6 +58,10 @@ public struct FileProviderError: Error, Sendable, CustomStringConvertible {
     /// What a lower layer said, if one did.
     public var cause: (any Error)?
 
+    /// - Parameters:
+    ///   - message: for people: what happened, to which item, and what they can do.
+    ///   - item: what the store has now, where the code asks for it.
+    ///   - cause: what a lower layer said.
     public init(_ code: Code, _ message: String, item: Item? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -59,6 +69,7 @@ public struct FileProviderError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
+    /// Code, message and cause: for a log.
     public var description: String {
         cause.map { "\(code): \(message) (\($0))" } ?? "\(code): \(message)"
     }

@@ -1,3 +1,5 @@
+public import struct Foundation.URL
+
 /// A store of documents, as Hydrant sees it. Implement this, and any program can use the store through
 /// a directory.
 ///
@@ -15,6 +17,38 @@
 ///
 /// Hydrant trusts no answer: names, sizes and identifiers are checked before they are used.
 public protocol FileProviderExtension: Sendable {
+    /// Names the provider, not the store: `org.example.notes`. A write that is coordinated under it is the provider's own.
+    /// Default: the name of the type, with its module.
+    ///
+    /// Source: Apple, `NSFileProviderExtension.providerIdentifier`.
+    var providerIdentifier: String { get }
+
+    /// Whether the store takes no changes at all; then it is mounted read-only. Asked once, at the mount. Default: false.
+    /// Where only some items may not be changed, see ``Item/capabilities``.
+    var isReadOnly: Bool { get }
+
+    /// The domain is being mounted. Called once, before all else; a provider that wants to write placeholders by
+    /// itself keeps `domain`. Default: nothing.
+    ///
+    /// - Throws: why it cannot be served: then it is not mounted, and the user is told the message.
+    func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError)
+
+    /// An identifier that names the item for ever: what bookmarks hold. Default: one that the catalog keeps,
+    /// ``FileProviderDomain/catalogIdentifierForItem(at:)``. A provider whose identifiers survive a rename answers with
+    /// ``FileProviderDomain/itemIdentifier(at:)``, so that they are good on every machine.
+    ///
+    /// Source: Apple, `NSFileProviderExtension.persistentIdentifierForItem(at:)`.
+    func persistentIdentifierForItem(
+        at url: URL, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> ItemIdentifier
+
+    /// The inverse of ``persistentIdentifierForItem(at:in:)``: override both or none.
+    ///
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when it is gone.
+    func urlForItem(
+        withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> URL
+
     /// What the store says of one item now.
     ///
     /// - Throws: ``FileProviderError/Code/noSuchItem`` only when the store answered that it is gone.
@@ -46,13 +80,17 @@ public protocol FileProviderExtension: Sendable {
     /// - Parameter baseVersion: the version the change started from. When the store's *contents* are at
     ///   another one, throw ``FileProviderError/Code/versionMismatch`` with the current item and change
     ///   nothing; a change of metadata alone is no mismatch.
-    /// - Returns: the item as it is in the store now.
+    /// - Returns: the item with these contents, at the version that they have. If others have replaced them by then,
+    ///   never theirs: throw ``FileProviderError/Code/versionMismatch`` with the current item.
     func itemChanged(
         _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata,
         baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item
 
     /// The last process let go of the document a while ago. The provider says whether its bytes stay.
+    ///
+    /// Asked as well when room is needed on the disk: then what is to be kept goes when nothing else is left, and
+    /// no answer within two seconds counts as keep.
     func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition
 
     /// Makes a new item.
@@ -83,6 +121,29 @@ public protocol FileProviderExtension: Sendable {
 }
 
 extension FileProviderExtension {
+    /// The name of the type, with its module.
+    public var providerIdentifier: String { String(reflecting: Self.self) }
+
+    /// The store takes changes.
+    public var isReadOnly: Bool { false }
+
+    /// Nothing is to be done.
+    public func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError) {}
+
+    /// The one that the catalog keeps.
+    public func persistentIdentifierForItem(
+        at url: URL, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> ItemIdentifier {
+        try await domain.catalogIdentifierForItem(at: url)
+    }
+
+    /// Of the identifier that the catalog keeps.
+    public func urlForItem(
+        withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> URL {
+        try await domain.urlForItem(withCatalogIdentifier: identifier)
+    }
+
     /// Keep: a user who must download again what he just worked on is surprised.
     public func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition { .keep }
 }
@@ -107,14 +168,15 @@ public protocol ChangeSignaling: FileProviderExtension {
     func changeSignals() -> AsyncStream<ChangeSignal>
 }
 
-/// A provider whose store keeps modification times or permission bits that are set by themselves.
+/// A provider whose store keeps modification times, permission bits or extended attributes that are set by
+/// themselves.
 public protocol MetadataUpdating: FileProviderExtension {
     /// Sets an item's metadata; its contents stay.
     ///
     /// - Throws: ``FileProviderError/Code/versionMismatch`` when a document's contents are not at
     ///   `baseVersion`.
-    /// - Returns: the item as it is now. Where the content version holds the modification date it is
-    ///   another one, for the same contents.
+    /// - Returns: the item as it is now, with the contents of `baseVersion`: as for `itemChanged`, never others. Where the
+    ///   content version holds the modification date it is another one, for the same contents.
     func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item

@@ -3,11 +3,13 @@
 /// File names on Linux are bytes, not text: a name that is not UTF-8 is carried unchanged. Use
 /// ``string`` only to show a name to a person.
 public struct Filename: Hashable, Sendable {
+    /// As the kernel has them.
     public let bytes: [UInt8]
 
     /// The name with these bytes, unchecked; ``problem`` says whether a file may be called so.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
+    /// The name in UTF-8, unchecked.
     public init(_ string: String) { self.bytes = Array(string.utf8) }
 
     /// For people: invalid UTF-8 is shown as U+FFFD.
@@ -27,10 +29,12 @@ public struct Filename: Hashable, Sendable {
 }
 
 extension Filename: CustomStringConvertible {
+    /// As ``string``.
     public var description: String { string }
 }
 
 extension Filename: ExpressibleByStringLiteral {
+    /// The name in UTF-8, unchecked.
     public init(stringLiteral value: String) { self.init(value) }
 }
 

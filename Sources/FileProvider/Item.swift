@@ -1,28 +1,47 @@
 /// A moment, in whole nanoseconds since 1970-01-01 00:00:00 UTC (may be negative), as statx(2) has it.
 public struct FileTime: Hashable, Sendable, Comparable {
+    /// Since 1970-01-01 00:00:00 UTC.
     public var nanoseconds: Int64
+    /// - Parameter nanoseconds: since 1970-01-01 00:00:00 UTC.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    /// What is out of range (before 1677, after 2262) becomes the nearest moment that is not.
+    ///
+    /// - Parameters:
+    ///   - seconds: since 1970-01-01 00:00:00 UTC.
+    ///   - nanoseconds: to be added.
     public init(seconds: Int64, nanoseconds: Int64 = 0) {
-        self.nanoseconds = seconds &* 1_000_000_000 &+ nanoseconds
+        let whole = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        let sum = whole.partialValue.addingReportingOverflow(nanoseconds)
+        let isOutOfRange = whole.overflow || sum.overflow
+        self.nanoseconds = isOutOfRange ? (seconds < 0 ? .min : .max) : sum.partialValue
     }
+    /// The earlier one is less.
     public static func < (a: FileTime, b: FileTime) -> Bool { a.nanoseconds < b.nanoseconds }
 
     /// Whole seconds, rounded down.
     public var seconds: Int64 {
-        nanoseconds >= 0 ? nanoseconds / 1_000_000_000 : -((-nanoseconds + 999_999_999) / 1_000_000_000)
+        let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        return rest < 0 ? quotient - 1 : quotient
     }
     /// The part below a second, 0 ..< 1,000,000,000.
-    public var subsecond: Int64 { nanoseconds - seconds * 1_000_000_000 }
+    public var subsecond: Int64 {
+        let rest = nanoseconds % 1_000_000_000
+        return rest < 0 ? rest + 1_000_000_000 : rest
+    }
 }
 
 /// What an item is.
 public enum ItemKind: Hashable, Sendable {
+    /// A file with contents.
     case document
+    /// What other items are in.
     case folder
     /// A symbolic link; its target, as bytes, is never followed by Hydrant.
     case symbolicLink(target: [UInt8])
 
+    /// Whether other items are in it.
     public var isFolder: Bool { self == .folder }
+    /// Whether it has contents.
     public var isDocument: Bool { self == .document }
 }
 
@@ -30,24 +49,39 @@ public enum ItemKind: Hashable, Sendable {
 ///
 /// Source: Apple, `NSFileProviderItem`.
 public struct Item: Hashable, Sendable {
+    /// By which the item is known for ever.
     public var identifier: ItemIdentifier
     /// The folder it is in; of the root, the root itself.
     public var parentIdentifier: ItemIdentifier
+    /// What it is called in its folder.
     public var filename: Filename
+    /// What it is. An item never becomes one of another kind.
     public var kind: ItemKind
     /// In bytes; of a folder or a link, 0.
     public var size: Int64
+    /// When its contents were last changed: what programs see as its modification time.
     public var contentModificationDate: FileTime
     /// When it was made, where the store knows.
     public var creationDate: FileTime?
     /// The permission bits (0o7777) where the store has them; nil shows the mount's default.
     public var posixPermissions: UInt16?
+    /// Which contents and which metadata these are.
     public var version: ItemVersion
+    /// The extended attributes by name, with the namespace, which is `user.`; empty where there are none.
+    /// nil says that the store does not keep them (of this item): what programs set stays on this machine.
+    /// Limits and what is refused: ``ExtendedAttribute``.
+    ///
+    /// Source: Apple, `NSFileProviderItem.extendedAttributes`.
+    public var extendedAttributes: [String: [UInt8]]?
+    /// What may be done with it; default: everything. When this changes, the metadata version does.
+    public var capabilities: ItemCapabilities
 
+    /// What a provider tells about one item; see the properties.
     public init(
         identifier: ItemIdentifier, parentIdentifier: ItemIdentifier, filename: Filename, kind: ItemKind,
         size: Int64 = 0, contentModificationDate: FileTime, creationDate: FileTime? = nil,
-        posixPermissions: UInt16? = nil, version: ItemVersion
+        posixPermissions: UInt16? = nil, version: ItemVersion, extendedAttributes: [String: [UInt8]]? = nil,
+        capabilities: ItemCapabilities = .all
     ) {
         self.identifier = identifier
         self.parentIdentifier = parentIdentifier
@@ -58,55 +92,82 @@ public struct Item: Hashable, Sendable {
         self.creationDate = creationDate
         self.posixPermissions = posixPermissions
         self.version = version
+        self.extendedAttributes = extendedAttributes
+        self.capabilities = capabilities
     }
 }
 
 /// What Hydrant asks a provider to make: an item that the store does not have yet.
 public struct ItemTemplate: Hashable, Sendable {
+    /// The folder that it is to be in.
     public var parentIdentifier: ItemIdentifier
+    /// What it is called in its folder.
     public var filename: Filename
+    /// What it is. An item never becomes one of another kind.
     public var kind: ItemKind
+    /// When its contents were last changed: what programs see as its modification time.
     public var contentModificationDate: FileTime
     /// The permission bits (0o7777), for stores that keep them.
     public var posixPermissions: UInt16?
+    /// For stores that keep them, as ``Item/extendedAttributes``; nil and empty are both none.
+    public var extendedAttributes: [String: [UInt8]]?
 
+    /// What is to be made; see the properties.
     public init(
         parentIdentifier: ItemIdentifier, filename: Filename, kind: ItemKind,
-        contentModificationDate: FileTime, posixPermissions: UInt16? = nil
+        contentModificationDate: FileTime, posixPermissions: UInt16? = nil,
+        extendedAttributes: [String: [UInt8]]? = nil
     ) {
         self.parentIdentifier = parentIdentifier
         self.filename = filename
         self.kind = kind
         self.contentModificationDate = contentModificationDate
         self.posixPermissions = posixPermissions
+        self.extendedAttributes = extendedAttributes
     }
 }
 
-/// The metadata that goes to the store together with changed contents.
+/// The metadata that goes to the store, together with changed contents or by itself.
 public struct ItemMetadata: Hashable, Sendable {
+    /// When its contents were last changed: what programs see as its modification time.
     public var contentModificationDate: FileTime
     /// The permission bits (0o7777), for stores that keep them.
     public var posixPermissions: UInt16?
+    /// For stores that keep them, as ``Item/extendedAttributes``: the item has exactly these from now on.
+    /// nil leaves what the store has.
+    ///
+    /// No attribute is a reason to refuse a change. One that the store cannot keep (no room, too large) is
+    /// left out, and the item that is returned says so by having it not, or with its old value.
+    public var extendedAttributes: [String: [UInt8]]?
 
-    public init(contentModificationDate: FileTime, posixPermissions: UInt16? = nil) {
+    /// What is to be set; see the properties.
+    public init(
+        contentModificationDate: FileTime, posixPermissions: UInt16? = nil,
+        extendedAttributes: [String: [UInt8]]? = nil
+    ) {
         self.contentModificationDate = contentModificationDate
         self.posixPermissions = posixPermissions
+        self.extendedAttributes = extendedAttributes
     }
 }
 
 /// Where an enumeration goes on; opaque to Hydrant (Apple: `NSFileProviderPage`).
 public struct Page: Hashable, Sendable {
+    /// Whatever helps the provider to go on.
     public let bytes: [UInt8]
+    /// - Parameter bytes: whatever helps the provider to go on.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 }
 
 /// One page of a folder's items.
 public struct ItemPage: Sendable {
+    /// In any order; may be empty, also before the last page.
     public var items: [Item]
     /// Where the next page starts; nil after the last one. Only a complete run of pages tells Hydrant
     /// that an item is absent.
     public var nextPage: Page?
 
+    /// One page; without a next one, the last.
     public init(items: [Item], nextPage: Page? = nil) {
         self.items = items
         self.nextPage = nextPage
@@ -115,6 +176,8 @@ public struct ItemPage: Sendable {
 
 /// What to do with an item's bytes on this machine.
 public enum ContentDisposition: Hashable, Sendable {
+    /// They stay.
     case keep
+    /// They may go: the item becomes a placeholder.
     case evict
 }

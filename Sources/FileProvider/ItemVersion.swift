@@ -3,25 +3,37 @@
 /// Two different contents of one item must never have the same version; a rename or another change
 /// of metadata must not change it. An ETag, a revision number, or size and modification time.
 public struct ContentVersion: Hashable, Sendable, CustomStringConvertible {
+    /// What tells one version from another.
     public let bytes: [UInt8]
+    /// - Parameter bytes: what tells one version from another.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+    /// A version that is text: an ETag, a number.
     public init(_ string: String) { self.bytes = Array(string.utf8) }
+    /// For a log: the bytes as text.
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Which name, place, dates and mode an item has: opaque to Hydrant, compared for equality only.
+/// Which name, place, dates, mode and extended attributes an item has: opaque to Hydrant, compared for
+/// equality only. It must change when one of them does.
 public struct MetadataVersion: Hashable, Sendable, CustomStringConvertible {
+    /// What tells one version from another.
     public let bytes: [UInt8]
+    /// - Parameter bytes: what tells one version from another.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+    /// A version that is text: an ETag, a number.
     public init(_ string: String) { self.bytes = Array(string.utf8) }
+    /// For a log: the bytes as text.
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
 /// Both versions of an item (Apple: `NSFileProviderItemVersion`).
 public struct ItemVersion: Hashable, Sendable {
+    /// Of the contents.
     public var content: ContentVersion
+    /// Of everything else.
     public var metadata: MetadataVersion
 
+    /// Both versions of an item.
     public init(content: ContentVersion, metadata: MetadataVersion) {
         self.content = content
         self.metadata = metadata

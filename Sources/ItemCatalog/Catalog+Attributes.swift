@@ -24,22 +24,28 @@ extension Catalog.Writer {
     package func setAttributes(_ id: InodeID, to change: AttributeChange, settle: Double) throws -> InodeRecord {
         var inode = try inode(id)
         let before = inode
-        if let mode = change.mode { inode.mode = mode & 0o7777 }
+        // What capabilities hide was not there to be kept by whoever changed the rest.
+        let hidden = inode.hiddenMode
+        if let mode = change.mode { inode.mode = (mode & 0o7777 & ~hidden) | (inode.mode & hidden) }
         if let uid = change.uid { inode.uid = uid }
         if let gid = change.gid { inode.gid = gid }
         if let accessed = change.accessed { inode.accessed = accessed }
         if let modified = change.modified { inode.modified = modified }
         inode.changed = now
         try update(inode)
-        if inode.mode != before.mode || inode.modified != before.modified, id != .root,
-            var item = try item(of: id), !item.isExcluded
-        {
-            item.metadataRevision += 1
-            // A writer at work decides for itself when its change is ready.
-            if item.readyAt != .farFuture { item.becomesReady(at: now.adding(seconds: settle)) }
-            try update(item)
+        if inode.mode != before.mode || inode.modified != before.modified, id != .root {
+            try bumpMetadata(of: id, settle: settle)
         }
         return inode
+    }
+
+    /// Mode, modification time or attributes changed here.
+    func bumpMetadata(of id: InodeID, settle: Double) throws {
+        guard var item = try item(of: id), !item.isExcluded else { return }
+        item.metadataRevision = nextRevision(after: item.metadataRevision)
+        // A writer at work decides for itself when its change is ready.
+        if item.readyAt != .farFuture { item.becomesReady(at: now.adding(seconds: settle)) }
+        try update(item)
     }
 
     /// The bytes of an unmodified document are dropped: a placeholder with a new generation.

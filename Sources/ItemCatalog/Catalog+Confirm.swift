@@ -5,20 +5,46 @@ import GRDB
 extension Catalog.Writer {
     /// A document, folder or link now exists at the provider.
     ///
-    /// - Parameter contentRevision: the local revision that was sent; a later one stays pending.
-    package func confirmCreation(_ id: ItemID, as created: Item, contentRevision: Int64, metadataRevision: Int64)
-        throws
-    {
-        guard var row = try item(id), let parent = try item(identifiedBy: created.parentIdentifier) else { return }
-        // A listing may have told of it before the reply did.
-        if let seen = try item(identifiedBy: created.identifier), seen.id != id {
-            guard seen.inode == nil else { return }
-            try deleteItem(seen.id)
-        }
+    /// - Parameters:
+    ///   - contentRevision: the local revision that was sent; a later one stays pending.
+    ///   - sent: where it was to be. If the store calls it otherwise, so does this machine from now on.
+    /// - Returns: false when the answer cannot be about it: its identifier is another item's, its folder unknown.
+    @discardableResult
+    package func confirmCreation(
+        _ id: ItemID, as created: Item, contentRevision: Int64, metadataRevision: Int64, sent: TreePlace? = nil,
+        defaults: PlaceholderDefaults? = nil
+    ) throws -> Bool {
+        guard var row = try item(id) else { return true }
+        guard let parent = try item(identifiedBy: created.parentIdentifier),
+            try makeWay(for: created.identifier, of: id)
+        else { return false }
+        let before = row.remoteFacts.capabilities
         row.identifier = created.identifier
-        confirm(&row, created, in: parent.id, contentRevision, metadataRevision)
+        try confirm(&row, created, in: parent.id, contentRevision, metadataRevision)
         row.base = row.remote
+        if let sent, row.local == sent { row.base = sent }
         try update(row)
+        try capabilitiesChanged(of: row, from: before)
+        if let defaults {
+            if row.isMovedRemotelyOnly { try reconcile([row.id], defaults: defaults) }
+            try showWaiting(defaults)
+        }
+        return true
+    }
+
+    /// A listing may have told of an item before the reply to what made it did. False: it is another item's.
+    private func makeWay(for identifier: ItemIdentifier, of id: ItemID) throws -> Bool {
+        guard let seen = try item(identifiedBy: identifier), seen.id != id else { return true }
+        guard seen.inode == nil else { return false }
+        try deleteItem(seen.id)
+        return true
+    }
+
+    private func requireOwn(_ identifier: ItemIdentifier, of item: ItemRecord) throws {
+        if try makeWay(for: identifier, of: item.id) { return }
+        let name = (item.local ?? item.remote)?.name.string ?? item.id.description
+        throw CatalogError(
+            .exists, "\(name): the provider's answer cannot be right: its identifier is that of another item")
     }
 
     /// Changed contents (or metadata) are at the provider.
@@ -26,42 +52,67 @@ extension Catalog.Writer {
         throws
     {
         guard var row = try item(id), row.identifier != nil, let place = row.remote ?? row.base else { return }
+        try requireOwn(changed.identifier, of: row)
+        let before = row.remoteFacts.capabilities
         row.identifier = changed.identifier
-        confirm(&row, changed, in: place.parent, contentRevision, metadataRevision)
+        try confirm(&row, changed, in: place.parent, contentRevision, metadataRevision)
         // Its place is a matter of its own: a move by others shows in the next listing.
         row.remote = place
         try update(row)
+        try capabilitiesChanged(of: row, from: before)
     }
 
     private func confirm(
         _ row: inout ItemRecord, _ item: Item, in parent: ItemID, _ contentRevision: Int64,
         _ metadataRevision: Int64
-    ) {
+    ) throws {
         row.setRemote(item, in: parent)
         row.baseVersion = item.version
+        // The store has it: whatever it is called now, and wherever it is, it is the store's business.
+        row.isExcluded = false
+        try judge(&row, settle: 0)
         if row.contentRevision == contentRevision { row.contentRevision = 0 }
         if row.metadataRevision == metadataRevision { row.metadataRevision = 0 }
         row.failure = nil
-        row.sent = nil
+        row.sent = []
+        row.attempted = nil
     }
 
-    /// The item is where it was to go (`sent`); it may have been moved on here meanwhile.
+    /// The item is where it was to go (`sent`); it may have been moved on here meanwhile. If the store calls it
+    /// otherwise, so does this machine from now on.
     package func confirmMove(_ id: ItemID, as moved: Item, sent: TreePlace, defaults: PlaceholderDefaults) throws {
-        guard var row = try item(id) else { return }
+        // One that the store was said to have no more is sent anew, and found there under the same name.
+        guard var row = try item(id), row.identifier != nil else { return }
+        try requireOwn(moved.identifier, of: row)
         if let left = row.base { freedPlaces.append(left) }
         let reidentified = row.identifier != moved.identifier
+        let before = row.remoteFacts.capabilities
         row.identifier = moved.identifier
         row.setRemote(moved, in: sent.parent)
-        row.base = row.remote
+        row.base = row.local == sent ? sent : row.remote
         row.baseVersion?.metadata = moved.version.metadata
         row.failure = nil
         try update(row)
+        try capabilitiesChanged(of: row, from: before)
+        // The reply may tell of new contents, or of another place, as well.
+        if row.isMovedRemotelyOnly || row.baseVersion?.content != row.remoteVersion?.content {
+            try reconcile([row.id], defaults: defaults)
+        }
         // Where identifiers are paths, everything below has another one now; the next listing tells.
         if reidentified, row.kind.isFolder, let inode = row.inode, var folder = try inodeIfPresent(inode) {
             folder.isEnumerated = false
             try update(folder)
         }
         try showWaiting(defaults)
+    }
+
+    /// The provider has other metadata than what was sent, and nothing of it was changed here: its own are taken.
+    package func takeMetadata(_ id: ItemID, defaults: PlaceholderDefaults) throws {
+        guard var row = try item(id), row.metadataRevision == 0, row.contentRevision == 0, row.remoteVersion != nil
+        else { return }
+        row.baseVersion?.metadata = MetadataVersion("")
+        try update(row)
+        try reconcile([id], defaults: defaults)
     }
 
     /// The provider keeps no such metadata: it stays a local matter.
@@ -76,10 +127,8 @@ extension Catalog.Writer {
         guard let row = try item(id) else { return }
         if row.local == nil {
             try deleteItem(id)
-            if let left = row.remote ?? row.base {
-                freedPlaces.append(left)
-                try showWaiting(defaults)
-            }
+            if let left = row.remote ?? row.base { freedPlaces.append(left) }
+            try showWaiting(defaults)
         } else {
             var row = row
             row.becomesUnconfirmed(at: now)
@@ -97,6 +146,8 @@ extension Catalog.Writer {
         }
         try update(row)
         try reconcile([id], defaults: defaults)
+        // What waited for the folder.
+        if row.kind.isFolder { try reconcile(try remoteChildren(of: id).map(\.id), defaults: defaults) }
     }
 
     /// The provider did not take the change; it is tried again at `retryAt`.
@@ -104,6 +155,14 @@ extension Catalog.Writer {
         guard var row = try item(id) else { return }
         row.failure = ItemFailure(
             code: code, message: message, attempts: (row.failure?.attempts ?? 0) + 1, retryAt: retryAt)
+        try update(row)
+    }
+
+    /// The change is not sent now, and why; no attempt was made.
+    package func recordHeld(_ id: ItemID, message: String, retryAt: FileTime) throws {
+        guard var row = try item(id) else { return }
+        row.failure = ItemFailure(
+            code: "held", message: message, attempts: row.failure?.attempts ?? 0, retryAt: retryAt)
         try update(row)
     }
 
@@ -116,7 +175,8 @@ extension Catalog.Writer {
     /// What is about to be sent, so that it is known again if the reply gets lost.
     package func recordSending(_ id: ItemID, _ sent: SentContent) throws {
         guard var row = try item(id) else { return }
-        row.sent = sent
+        row.sent = (row.sent.filter { $0 != sent } + [sent]).suffix(SentContent.mostKept)
+        if row.identifier == nil { row.attempted = row.local }
         try update(row)
     }
 

@@ -17,13 +17,19 @@ extension Catalog.Writer {
     /// under its name, a placeholder; the local bytes become a new document beside it.
     ///
     /// Whoever has the document open goes on with the local bytes.
-    /// - Parameter current: what the provider has now.
-    /// - Returns: the conflicted copy's name.
-    package func keepBoth(_ id: ItemID, current: Item, defaults: PlaceholderDefaults) throws -> Filename? {
+    /// - Parameter current: what the provider has now; nil: what it had when it was asked last.
+    /// - Returns: the conflicted copy's name; nil when there is no local change any more.
+    package func keepBoth(
+        _ id: ItemID, current: Item?, _ reason: ConflictReason = .bothChanged, defaults: PlaceholderDefaults
+    ) throws -> Filename? {
         guard var row = try item(id), let inode = row.inode, let local = row.local,
-            let folder = try item(local.parent)?.inode
+            let folder = try item(local.parent)?.inode, row.identifier == nil || row.contentRevision != 0
         else { return nil }
-        let copyName = try unusedName(like: local.name, in: folder)
+        // Known, and moved to the name since.
+        let isMoved = try current.flatMap { try item(identifiedBy: $0.identifier)?.base } != nil
+        // Beside what has the bytes of the other side, which may have got another name there.
+        let name = row.local == row.base ? current?.filename ?? row.remote?.name : nil
+        let copyName = try unusedName(like: name ?? local.name, in: folder)
         try unlinkName(local.name, in: folder)
         try link(inode, in: folder, as: copyName)
         try touch(folder: folder)
@@ -36,7 +42,8 @@ extension Catalog.Writer {
             // It was to be created, and the name was taken: it is created under the other name, and
             // what took the name is shown.
             row.local = place
-            row.becomesReady(at: now)
+            row.attempted = nil
+            row.becomesReadyUnlessWritten(at: now)
             try update(row)
         } else {
             row.inode = nil
@@ -45,23 +52,68 @@ extension Catalog.Writer {
             row.contentRevision = 0
             row.metadataRevision = 0
             row.failure = nil
-            row.sent = nil
-            if let parent = try item(identifiedBy: current.parentIdentifier) {
+            row.sent = []
+            // (The store may have another kind of thing there by now.)
+            let kind = row.kind
+            if let current, let parent = try item(identifiedBy: current.parentIdentifier) {
                 row.setRemote(current, in: parent.id)
             }
             try update(row)
-            _ = try insert(
-                ItemRecord.unconfirmed(
-                    inode: inode, kind: row.kind, at: place, readyAt: now, isExcluded: false))
+            let readyAt = row.readyAt == .farFuture ? row.readyAt : now
+            let copy = try insert(
+                ItemRecord.unconfirmed(inode: inode, kind: kind, at: place, readyAt: readyAt, isExcluded: false))
+            try moveDelayedDeletions(from: id, to: copy.id)
         }
-        try showUnapplied(current, defaults: defaults)
+        if let current {
+            try showUnapplied(current, defaults: defaults)
+        } else {
+            try reconcile([id], defaults: defaults)
+        }
+        if row.identifier == nil {
+            let other = try current.flatMap { try item(identifiedBy: $0.identifier)?.id }
+            try recordConflict(original: other, copy: inode, isMoved ? .nameTaken : .bothMade)
+        } else {
+            try recordConflict(original: id, copy: inode, reason)
+        }
         return copyName
     }
 
     /// A moved item finds its new name taken at the provider: it gives way, and what has the name is shown.
     package func giveWay(_ id: ItemID, to current: Item?, defaults: PlaceholderDefaults) throws {
+        let place = try item(id)?.local
         try yieldName(id)
-        if let current { try showUnapplied(current, defaults: defaults) }
+        if let current {
+            try showUnapplied(current, defaults: defaults)
+        } else if let place {
+            freedPlaces.append(place)
+            try showWaiting(defaults)
+        }
+        let winner =
+            try current.flatMap { try item(identifiedBy: $0.identifier) }
+            ?? place.flatMap { try remoteOccupant(of: $0, otherThan: id) }
+        try recordConflict(original: winner?.id, copy: try item(id)?.inode, .nameTaken)
+    }
+
+    /// A folder that was moved here into one that the store has moved into it goes back to where the store has it.
+    package func takeBackMove(_ id: ItemID, defaults: PlaceholderDefaults) throws {
+        guard var row = try item(id), let inode = row.inode, let from = row.local, let to = row.remote, from != to,
+            let old = try item(from.parent)?.inode, let new = try item(to.parent)?.inode, try !isInside(new, inode)
+        else { return }
+        let name = try child(of: new, named: to.name) == nil ? to.name : unusedName(like: to.name, in: new)
+        try unlinkName(from.name, in: old)
+        try link(inode, in: new, as: name)
+        try touch(folder: old, links: row.kind.isFolder ? -1 : 0)
+        try touch(folder: new, links: row.kind.isFolder ? 1 : 0)
+        row.local = TreePlace(parent: to.parent, name: name)
+        row.base = to
+        row.becomesReady(at: now)
+        try update(row)
+        freedPlaces.append(from)
+        changes += [
+            .entry(folder: old, name: from.name), .entry(folder: new, name: name), .attributes(old), .attributes(new),
+        ]
+        // What could not come into it before.
+        try reconcile(try remoteChildren(of: id).map(\.id), defaults: defaults)
     }
 
     /// Gives an item a name for conflicted copies.
@@ -75,7 +127,7 @@ extension Catalog.Writer {
         changes.append(.entry(folder: folder, name: local.name))
         changes.append(.entry(folder: folder, name: name))
         row.local = TreePlace(parent: local.parent, name: name)
-        row.becomesReady(at: now)
+        row.becomesReadyUnlessWritten(at: now)
         try update(row)
     }
 
@@ -89,7 +141,7 @@ extension Catalog.Writer {
         var row = ItemRecord(
             id: .root, inode: nil, identifier: current.identifier, kind: current.kind, base: nil,
             baseVersion: nil, local: nil, contentRevision: 0, metadataRevision: 0, remote: nil,
-            remoteVersion: nil, remoteFacts: RemoteFacts(current), readyAt: now, failure: nil, sent: nil,
+            remoteVersion: nil, remoteFacts: RemoteFacts(current), readyAt: now, failure: nil, sent: [],
             isPinned: false, isExcluded: false)
         row.setRemote(current, in: parent.id)
         try reconcile([try insert(row).id], defaults: defaults)

@@ -25,8 +25,11 @@ extension Catalog.Reader {
         var difference = ListingDifference()
         var names: Set<Filename> = []
         var identifiers: Set<ItemIdentifier> = []
-        for item in items where !ignoring.contains(item.identifier) {
-            if let problem = item.problem {
+        // From the last one: of a file that is renamed while the pages come, what came later is right.
+        for item in items.reversed() where !ignoring.contains(item.identifier) {
+            let isForeignTrash =
+                folder == .root && Exclusions.isTrash(item.filename) && known[item.identifier] == nil
+            if let problem = item.problem ?? (isForeignTrash ? Self.trashProblem : nil) {
                 difference.refused.append((item.filename, problem))
             } else if !names.insert(item.filename).inserted {
                 difference.refused.append((item.filename, "another item has the same name"))
@@ -37,9 +40,13 @@ extension Catalog.Reader {
                 if row != KnownChild(item) { difference.changed.append(item) }
             }
         }
+        difference.changed.reverse()
         difference.missing = Array(known.keys)
         return difference
     }
+
+    /// What a file manager deletes here, and there, are two matters.
+    private static let trashProblem = "a file manager's trash is each machine's own"
 
     private struct KnownChild: Equatable {
         var name: Data
@@ -77,15 +84,5 @@ extension Catalog.Reader {
         let rows = try Row.fetchCursor(statement, arguments: [folder.rawValue])
         while let row = try rows.next() { known[ItemIdentifier(row[0] as String)] = KnownChild(row) }
         return known
-    }
-}
-
-extension Item {
-    /// Why it cannot be shown; nil when it can. A provider is not trusted.
-    var problem: String? {
-        if let problem = filename.problem { return problem }
-        if size < 0 { return "its size is negative" }
-        if identifier.rawValue.isEmpty || identifier == .rootContainer { return "its identifier is reserved" }
-        return nil
     }
 }

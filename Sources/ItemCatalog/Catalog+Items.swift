@@ -13,7 +13,8 @@ extension Catalog.Reader {
         "base_metadata", "local_parent", "local_name", "local_content", "local_metadata", "remote_parent",
         "remote_name", "remote_content", "remote_metadata", "remote_size", "remote_mtime", "remote_btime",
         "remote_mode", "ready_at", "error_code", "error", "attempts", "retry_at", "sent_hash", "sent_size",
-        "pinned", "excluded",
+        "pinned", "excluded", "remote_xattr", "remote_capabilities", "held_at", "attempted_parent", "attempted_name",
+        "sent_before",
     ].map { "t.\($0)" }.joined(separator: ", ")
 
     static func item(_ row: Row) -> ItemRecord {
@@ -37,7 +38,8 @@ extension Catalog.Reader {
             ItemFailure(
                 code: row[22] ?? "", message: $0, attempts: row[24], retryAt: FileTime(nanoseconds: row[25]))
         }
-        let sent = row.bytes(26).map { SentContent(hash: $0, size: row[27] ?? 0) }
+        let before = row.bytes(35).map { SentContent.decode($0) } ?? []
+        let sent = row.bytes(26).map { before + [SentContent(hash: $0, size: row[27] ?? 0)] } ?? []
         return ItemRecord(
             id: ItemID(rawValue: row[0]), inode: (row[1] as Int64?).map(InodeID.init(rawValue:)),
             identifier: (row[2] as String?).map { ItemIdentifier($0) }, kind: kind, base: place(5),
@@ -46,9 +48,12 @@ extension Catalog.Reader {
             remoteFacts: RemoteFacts(
                 size: row[17], modified: FileTime(nanoseconds: row[18]),
                 born: (row[19] as Int64?).map(FileTime.init(nanoseconds:)),
-                mode: (row[20] as Int64?).map { UInt16(truncatingIfNeeded: $0) }),
+                mode: (row[20] as Int64?).map { UInt16(truncatingIfNeeded: $0) },
+                extendedAttributes: row.bytes(30).flatMap { ExtendedAttributes.decode($0) },
+                capabilities: ItemCapabilities(column: row[31])),
             readyAt: FileTime(nanoseconds: row[21]), failure: failure, sent: sent,
-            isPinned: row[28] as Int64 != 0, isExcluded: row[29] as Int64 != 0)
+            isPinned: row[28] as Int64 != 0, isExcluded: row[29] as Int64 != 0,
+            heldSince: (row[32] as Int64?).map(FileTime.init(nanoseconds:)), attempted: place(33))
     }
 
     private func fetchItem(where condition: String, _ arguments: StatementArguments) throws -> ItemRecord? {

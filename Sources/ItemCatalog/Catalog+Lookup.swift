@@ -12,7 +12,9 @@ package struct FolderEntry: Sendable {
 extension Catalog.Reader {
     static let inodeColumns =
         "i.id, i.kind, i.mode, i.uid, i.gid, i.nlink, i.size, i.atime, i.mtime, i.ctime, i.btime, i.target, "
-        + "i.generation, i.base_size, i.extents, i.writing, i.stamp_size, i.stamp_mtime, i.stamp_ctime, i.enumerated"
+        + "i.generation, i.base_size, i.extents, i.writing, i.stamp_size, i.stamp_mtime, i.stamp_ctime, i.enumerated, "
+        + "i.rdev, i.used, i.split_from, (SELECT c.remote_capabilities FROM item c INDEXED BY item_capabilities "
+        + "WHERE c.inode = i.id AND c.remote_capabilities IS NOT NULL)"
 
     static func inode(_ row: Row, from first: Int = 0) -> InodeRecord {
         func int(_ column: Int) -> Int64 { row[first + column] }
@@ -30,7 +32,9 @@ extension Catalog.Reader {
             gid: UInt32(truncatingIfNeeded: int(4)), linkCount: int(5), size: int(6), accessed: time(7),
             modified: time(8), changed: time(9), born: time(10), target: row.bytes(first + 11),
             generation: int(12), baseSize: int(13), extents: extents.map { RangeSet(blob: $0) },
-            writing: writing, isEnumerated: int(19) != 0)
+            writing: writing, isEnumerated: int(19) != 0, device: UInt64(bitPattern: int(20)), used: time(21),
+            splitFrom: (row[first + 22] as Int64?).map { ItemID(rawValue: $0) },
+            capabilities: ItemCapabilities(column: row[first + 23]))
     }
 
     package func inode(_ id: InodeID) throws -> InodeRecord {
@@ -69,15 +73,6 @@ extension Catalog.Reader {
     package func hasChildren(_ folder: InodeID) throws -> Bool {
         let statement = try db.cachedStatement(sql: "SELECT 1 FROM name WHERE folder = ? LIMIT 1")
         return try Row.fetchOne(statement, arguments: [folder.rawValue]) != nil
-    }
-
-    /// The folder and name of an inode (the first of its names).
-    package func place(of inode: InodeID) throws -> (folder: InodeID, name: Filename)? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT folder, name FROM name WHERE inode = ? ORDER BY id LIMIT 1")
-        return try Row.fetchOne(statement, arguments: [inode.rawValue]).map {
-            (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? []))
-        }
     }
 
     /// The names from the root down to the inode; nil when it has none (unlinked).

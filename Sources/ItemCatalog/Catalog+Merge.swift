@@ -12,6 +12,15 @@ package struct PlaceholderDefaults: Sendable {
         self.documentMode = documentMode
         self.folderMode = folderMode
     }
+
+    /// Of a link the mode means nothing, and is shown as everywhere (symlink(7)).
+    func mode(of kind: ItemKind) -> UInt32 {
+        switch kind {
+        case .document: documentMode
+        case .folder: folderMode
+        case .symbolicLink: 0o777
+        }
+    }
 }
 
 /// What merging a listing left open.
@@ -80,6 +89,7 @@ extension Catalog.Writer {
 
     /// Takes what the provider says of one item that is known here.
     package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
+        if item.identifier == .rootContainer { return try mergeRoot(item) }
         guard item.problem == nil, let row = try sameKind(item, defaults), row.id != .root,
             let parent = try self.item(identifiedBy: item.parentIdentifier)
         else { return }
@@ -90,27 +100,87 @@ extension Catalog.Writer {
 
     /// The provider answered that it has no such item.
     package func mergeDeletion(of identifier: ItemIdentifier, defaults: PlaceholderDefaults) throws {
-        guard let row = try item(identifiedBy: identifier), row.id != .root else { return }
+        try mergeDeletions(of: [identifier], defaults: defaults)
+    }
+
+    /// The provider answered that it has none of these. What is told together is to be taken together: how much it is
+    /// decides whether it is held (``DeletionHold``).
+    ///
+    /// - Parameter mayHold: false: they are not deleted, only no longer to be shown as they were.
+    package func mergeDeletions(
+        of identifiers: [ItemIdentifier], mayHold: Bool = true, defaults: PlaceholderDefaults
+    ) throws {
+        var gone: [ItemRecord] = []
+        var seen: Set<ItemID> = [.root]
+        for identifier in identifiers {
+            guard let row = try item(identifiedBy: identifier), seen.insert(row.id).inserted else { continue }
+            // Of what is held already it is no news.
+            if row.heldSince == nil || !mayHold { gone.append(row) }
+        }
         // What is in a folder is gone with it.
-        var gone = [row]
         var index = 0
         while index < gone.count {
-            gone += try remoteChildren(of: gone[index].id)
+            gone += try remoteChildren(of: gone[index].id).filter { seen.insert($0.id).inserted }
             index += 1
         }
+        gone = foldersFirst(gone)
+        try keepMoved(&gone)
+        let holding = try mayHold ? toBeHeld(gone) : []
         for var row in gone {
             row.remote = nil
             row.remoteVersion = nil
+            row.heldSince = holding.contains(row.id) ? now : nil
             try update(row)
         }
         try reconcile(gone.reversed().map(\.id), defaults: defaults)
+        // Something else may have the place of what is held.
+        for row in gone where holding.contains(row.id) {
+            if let place = row.local { freedPlaces.append(place) }
+        }
+        try showWaiting(defaults)
+    }
+
+    /// Whatever order they were told in: what is in a folder is looked at before the folder goes.
+    private func foldersFirst(_ rows: [ItemRecord]) -> [ItemRecord] {
+        let ids = Set(rows.map(\.id))
+        var inside: [ItemID: [ItemRecord]] = [:]
+        var ordered: [ItemRecord] = []
+        for row in rows {
+            if let parent = row.remote?.parent, ids.contains(parent) {
+                inside[parent, default: []].append(row)
+            } else {
+                ordered.append(row)
+            }
+        }
+        var index = 0
+        while index < ordered.count {
+            ordered += inside.removeValue(forKey: ordered[index].id) ?? []
+            index += 1
+        }
+        return ordered + inside.values.flatMap { $0 }
+    }
+
+    /// What was moved here in a folder goes on as far as it is here, as a document that was moved by itself does: somebody
+    /// cares for it.
+    ///
+    /// - Parameter gone: folders before what is in them.
+    private func keepMoved(_ gone: inout [ItemRecord]) throws {
+        var moved: Set<ItemID> = []
+        for index in gone.indices {
+            guard let local = gone[index].local else { continue }
+            if gone[index].kind.isFolder {
+                if local != gone[index].base || moved.contains(local.parent) { moved.insert(gone[index].id) }
+            } else if try moved.contains(local.parent) && isWhole(gone[index].inode) {
+                gone[index].becomesUnconfirmed(at: now)
+            }
+        }
     }
 
     /// The row that an item goes by. One that became another kind of thing is no longer the same.
-    private func sameKind(_ item: Item, _ defaults: PlaceholderDefaults) throws -> ItemRecord? {
+    func sameKind(_ item: Item, _ defaults: PlaceholderDefaults) throws -> ItemRecord? {
         guard let row = try self.item(identifiedBy: item.identifier) else { return nil }
         if InodeKind(row.kind) == InodeKind(item.kind) { return row }
-        try mergeDeletion(of: item.identifier, defaults: defaults)
+        try mergeDeletions(of: [item.identifier], mayHold: false, defaults: defaults)
         return nil
     }
 
@@ -118,17 +188,19 @@ extension Catalog.Writer {
         row.kind == item.kind && row.identifier != nil && row.remoteVersion?.content == item.version.content
     }
 
-    private func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws {
+    func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws {
         var updated = row
+        try comesBack(&updated)
         updated.setRemote(item, in: parent)
         try update(updated)
+        try capabilitiesChanged(of: updated, from: row.remoteFacts.capabilities)
     }
 
-    private func insertRemote(_ item: Item, in parent: ItemID) throws -> ItemRecord {
+    func insertRemote(_ item: Item, in parent: ItemID) throws -> ItemRecord {
         var row = ItemRecord(
             id: .root, inode: nil, identifier: item.identifier, kind: item.kind, base: nil, baseVersion: nil,
             local: nil, contentRevision: 0, metadataRevision: 0, remote: nil, remoteVersion: nil,
-            remoteFacts: RemoteFacts(item), readyAt: now, failure: nil, sent: nil, isPinned: false,
+            remoteFacts: RemoteFacts(item), readyAt: now, failure: nil, sent: [], isPinned: false,
             isExcluded: false)
         row.setRemote(item, in: parent)
         return try insert(row)

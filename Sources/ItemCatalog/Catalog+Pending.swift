@@ -13,12 +13,16 @@ package struct PendingItem: Sendable, Equatable {
 
     /// At the provider, the folder it is to be in is still inside it: that one must come out first.
     package var goesIntoItself = false
+    /// And nobody here moves it out: the other side put it there, crosswise.
+    package var staysInItself = false
+    /// Something else may have been made in its place at the provider: that is found out first.
+    package var placeIsDoubtful = false
 
     package enum RemoteChildren: Sendable {
         case none
         /// Only what is being deleted or moved away from here as well.
         case leaving
-        /// Something that has never been shown here.
+        /// Something that has never been shown here, or not in there: the provider has moved it into it.
         case new
     }
 
@@ -37,23 +41,32 @@ extension Catalog.Reader {
     /// The next pending changes that may be sent at `moment`, oldest first, at most `limit`.
     package func pending(at moment: FileTime, limit: Int) throws -> [PendingItem] {
         let sql = """
-            SELECT \(Self.itemColumns), p.identifier FROM item t LEFT JOIN item p ON p.id = t.local_parent
+            SELECT \(Self.itemColumns), p.identifier AS parent_identifier FROM item t LEFT JOIN item p ON p.id = t.local_parent
             WHERE t.pending = 1 AND t.ready_at <= ? AND t.retry_at <= ?
-                AND (t.local_parent IS NULL OR p.identifier IS NOT NULL)
+                AND (t.local_parent IS NULL OR p.identifier IS NOT NULL
+                    OR (t.identifier IS NULL AND t.attempted_parent IS NOT NULL
+                        AND (t.attempted_parent <> t.local_parent OR t.attempted_name <> t.local_name)))
+                AND NOT EXISTS (
+                    SELECT 1 FROM conflict c JOIN item o ON o.id = c.original
+                    WHERE c.copy = -t.id AND o.local_content <> 0)
             ORDER BY t.ready_at, t.id LIMIT ?
             """
         let rows = try Row.fetchAll(
             try db.cachedStatement(sql: sql), arguments: [moment.nanoseconds, moment.nanoseconds, limit])
         return try rows.map { row in
             let item = Self.item(row)
-            let parent = (row[30] as String?).map { ItemIdentifier($0) }
+            let parent = (row["parent_identifier"] as String?).map { ItemIdentifier($0) }
             var pending = PendingItem(
                 item: item, parentIdentifier: parent,
                 occupant: try item.local.flatMap { try remoteOccupant(of: $0, otherThan: item.id) },
                 remoteChildren: item.kind.isFolder && item.local == nil
                     ? try remoteChildrenState(item.id) : .none)
+            if item.local != item.base, let local = item.local {
+                pending.placeIsDoubtful = try lostCreation(at: local) != nil
+            }
             if item.kind.isFolder, item.local != item.base, item.identifier != nil, let local = item.local {
                 pending.goesIntoItself = try isRemotelyInside(local.parent, item.id)
+                if pending.goesIntoItself { pending.staysInItself = try !leaves(local.parent, item.id) }
             }
             return pending
         }
@@ -71,19 +84,47 @@ extension Catalog.Reader {
         return false
     }
 
+    /// Of an item that is in another in the remote tree: whether it, or a folder between the two, is being moved here.
+    private func leaves(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
+        var current = try item(inner)
+        while let row = current, row.id != outer {
+            if row.local != row.base { return true }
+            current = try row.remote.flatMap { try item($0.parent) }
+        }
+        return false
+    }
+
     private func remoteChildrenState(_ id: ItemID) throws -> PendingItem.RemoteChildren {
         let statement = try db.cachedStatement(
-            sql: "SELECT MAX(base_parent IS NULL) FROM item WHERE remote_parent = ?")
+            // (What the store has moved into it, and nobody has touched here, is new as well.)
+            sql: """
+                SELECT MAX(base_parent IS NULL OR (
+                    local_parent IS NOT NULL AND local_parent IS base_parent AND local_name IS base_name
+                    AND (remote_parent IS NOT base_parent OR remote_name IS NOT base_name)))
+                FROM item WHERE remote_parent = ?
+                """)
         switch try Bool.fetchOne(statement, arguments: [id.rawValue]) {
-        case nil: return .none
+        case nil: return try lostCreations(in: id) ? .leaving : .none
         case false: return .leaving
-        case true: return .new
+        // (What is new may be what was made from here: that is found out first.)
+        case true: return try lostCreations(in: id) ? .leaving : .new
         }
     }
 
-    /// Every pending change, for people; at most `limit`.
+    /// Every pending change; at most `limit`.
     package func allPending(limit: Int) throws -> [ItemRecord] {
         try fetchItems(where: "t.pending = 1 ORDER BY t.id LIMIT ?", [limit])
+    }
+
+    /// Every pending change that the store will hear of, for people; at most `limit`. What was made and removed again
+    /// before it was sent is none.
+    package func pendingForPeople(limit: Int) throws -> [ItemRecord] {
+        try fetchItems(
+            where: """
+                t.pending = 1 AND NOT (t.local_parent IS NULL AND t.attempted_parent IS NULL
+                    AND (t.identifier IS NULL OR t.remote_parent IS NULL))
+                ORDER BY t.id LIMIT ?
+                """, [limit])
     }
 
     package func hasPending() throws -> Bool {

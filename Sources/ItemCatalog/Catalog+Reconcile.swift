@@ -36,11 +36,49 @@ extension Catalog.Writer {
     /// A name has become free in the local tree: an item of the provider's may have waited for it (a
     /// document that was replaced by another one, above all).
     func showWaiting(_ defaults: PlaceholderDefaults) throws {
-        while let place = freedPlaces.popLast() {
-            guard let row = try remoteOccupant(of: place, otherThan: .root) else { continue }
-            if row.local == nil && row.base == nil { try attachNew(row, defaults) }
-            if row.isMovedRemotelyOnly { try move([row]) }
+        repeat {
+            while let place = freedPlaces.popLast() {
+                guard let row = try remoteOccupant(of: place, otherThan: .root) else { continue }
+                if row.local == nil && row.base == nil { try attachNew(row, defaults) }
+                if row.isMovedRemotelyOnly { try move([row]) }
+            }
+        } while try showLongWaiting(defaults)
+    }
+
+    /// What had a name here was moved or removed by a program: that is not shown in its place before it is known to be no
+    /// save. Says whether something was shown.
+    private func showLongWaiting(_ defaults: PlaceholderDefaults) throws -> Bool {
+        var isShown = false
+        for id in try waiting.some(findWaiting) {
+            guard let row = try item(id), row.isNew || row.isMovedRemotelyOnly, let place = row.remote else {
+                waiting.remove(id)
+                continue
+            }
+            guard let folder = try folderInode(of: place.parent) else { continue }
+            if let occupant = try child(of: folder, named: place.name) {
+                guard row.isNew, try nest(occupant, in: row, defaults) else { continue }
+            } else if row.isNew {
+                try attachNew(row, defaults)
+            } else {
+                try move([row])
+            }
+            guard try item(id)?.local == place else { continue }
+            waiting.remove(id)
+            isShown = true
         }
+        return isShown
+    }
+
+    private func findWaiting() throws -> [ItemID] {
+        try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT id FROM item WHERE remote_parent IS NOT NULL AND (
+                    (inode IS NULL AND local_parent IS NULL AND base_parent IS NULL)
+                    OR (inode IS NOT NULL AND local_parent = base_parent AND local_name = base_name
+                        AND (remote_parent <> base_parent OR remote_name <> base_name)))
+                """
+        ).map { ItemID(rawValue: $0) }
     }
 
     // MARK: Moves
@@ -55,6 +93,8 @@ extension Catalog.Writer {
             if kept.count == possible.count { break }
             possible = kept
         }
+        let ids = Set(possible.map(\.id))
+        for row in rows where !ids.contains(row.id) { waiting.add(row.id) }
         for row in possible { try detach(row) }
         for row in possible { try attachMoved(row) }
     }
@@ -67,12 +107,12 @@ extension Catalog.Writer {
             return true
         }
         // A known item is on its way out of the name; what the provider does not know there stays beside.
-        guard let other = try item(of: occupant.id) else { return false }
-        return other.identifier == nil || other.local != other.base
+        guard let other = try item(of: occupant.id), try isPrimary(other, place.name, in: folder) else { return true }
+        return other.identifier == nil || other.local != other.base || other.heldSince != nil
     }
 
     /// Whether `inner` is `outer` or below it, in the local tree.
-    private func isInside(_ inner: InodeID, _ outer: InodeID) throws -> Bool {
+    func isInside(_ inner: InodeID, _ outer: InodeID) throws -> Bool {
         var current = inner
         while current != .root {
             if current == outer { return true }
@@ -84,11 +124,17 @@ extension Catalog.Writer {
 
     private func folderInode(of item: ItemID) throws -> InodeID? { try self.item(item)?.inode }
 
-    private func attachNew(_ row: ItemRecord, _ defaults: PlaceholderDefaults) throws {
+    func attachNew(_ row: ItemRecord, _ defaults: PlaceholderDefaults) throws {
         guard let place = row.remote, let folder = try folderInode(of: place.parent) else { return }
         if let occupant = try child(of: folder, named: place.name) {
-            try meet(row, occupant)
+            if try nest(occupant, in: row, defaults) { return }
+            waiting.add(row.id)
+            try meet(row, occupant, defaults)
             return
+        }
+        if let lost = try lostCreation(like: row) {
+            waiting.add(row.id)
+            return try becomesReady(lost)
         }
         let facts = row.remoteFacts
         var target: [UInt8]?
@@ -98,12 +144,13 @@ extension Catalog.Writer {
         let inode = try insert(
             InodeRecord(
                 id: .root, kind: InodeKind(row.kind),
-                mode: facts.mode.map { UInt32($0) } ?? (isFolder ? defaults.folderMode : defaults.documentMode),
+                mode: facts.mode.map { UInt32($0) } ?? defaults.mode(of: row.kind),
                 uid: defaults.uid, gid: defaults.gid, linkCount: isFolder ? 2 : 1, size: size,
                 accessed: facts.modified, modified: facts.modified, changed: facts.modified,
                 born: facts.born ?? facts.modified, target: target, generation: 1,
                 baseSize: row.kind.isDocument ? size : 0,
                 extents: row.kind.isDocument && size > 0 ? RangeSet() : nil, writing: nil, isEnumerated: false))
+        if let attributes = facts.extendedAttributes { _ = try replaceUserAttributes(of: inode.id, by: attributes) }
         try link(inode.id, in: folder, as: place.name)
         try noteArrival(in: folder, links: isFolder ? 1 : 0)
         var row = row
@@ -112,27 +159,43 @@ extension Catalog.Writer {
         row.base = place
         row.baseVersion = row.remoteVersion
         try update(row)
-        changes.append(.entry(folder: folder, name: place.name))
+        changes.append(.entry(folder: folder, name: place.name, isNew: true))
         changes.append(.attributes(folder))
     }
 
     /// Both sides made something of one name. Two folders are one; two documents wait for the local
     /// one's upload, which compares them.
-    private func meet(_ row: ItemRecord, _ occupant: InodeRecord) throws {
+    private func meet(_ row: ItemRecord, _ occupant: InodeRecord, _ defaults: PlaceholderDefaults) throws {
+        if try yieldSecondName(row, occupant) { return }
+        if let held = try item(of: occupant.id), held.heldSince != nil { return try succeed(row, held, defaults) }
         guard let other = try item(of: occupant.id), other.identifier == nil, !other.isExcluded else { return }
         if row.kind.isFolder && other.kind.isFolder {
             try adopt(row, as: other)
         } else {
             var other = other
-            other.becomesReady(at: now)
+            other.becomesReadyUnlessWritten(at: now)
             try update(other)
         }
+    }
+
+    /// A further hard link, or a file that no store can hold, has the name: it makes way.
+    private func yieldSecondName(_ row: ItemRecord, _ occupant: InodeRecord) throws -> Bool {
+        guard let place = row.remote, let folder = try folderInode(of: place.parent) else { return false }
+        if let other = try item(of: occupant.id), try isPrimary(other, place.name, in: folder) { return false }
+        let free = try unusedName(like: place.name, in: folder)
+        try unlinkName(place.name, in: folder)
+        try link(occupant.id, in: folder, as: free)
+        changes.append(.entry(folder: folder, name: place.name))
+        changes.append(.entry(folder: folder, name: free))
+        freedPlaces.append(place)
+        return true
     }
 
     /// What `row` is at the provider is what `local` is here: one item.
     package func adopt(_ row: ItemRecord, as local: ItemRecord) throws {
         try deleteItem(row.id)
         var local = local
+        let before = local.remoteFacts.capabilities
         local.identifier = row.identifier
         local.remote = row.remote
         local.remoteVersion = row.remoteVersion
@@ -140,7 +203,12 @@ extension Catalog.Writer {
         local.base = row.remote
         local.baseVersion = row.remoteVersion
         local.failure = nil
+        if local.metadataRevision == 0 {
+            local.baseVersion?.metadata = MetadataVersion("")
+            try reconcileMetadata(&local)
+        }
         try update(local)
+        try capabilitiesChanged(of: local, from: before)
         if local.kind.isFolder, let inode = local.inode, var folder = try inodeIfPresent(inode) {
             // What else is in it at the provider is not known yet.
             folder.isEnumerated = false
@@ -151,7 +219,7 @@ extension Catalog.Writer {
             .execute(arguments: [local.id.rawValue, row.id.rawValue])
     }
 
-    private func detach(_ row: ItemRecord) throws {
+    func detach(_ row: ItemRecord) throws {
         guard let local = row.local, let folder = try folderInode(of: local.parent) else { return }
         try unlinkName(local.name, in: folder)
         freedPlaces.append(local)
@@ -160,16 +228,20 @@ extension Catalog.Writer {
         changes.append(.attributes(folder))
     }
 
-    private func attachMoved(_ row: ItemRecord) throws {
+    func attachMoved(_ row: ItemRecord) throws {
         guard var row = try item(row.id), let place = row.remote, let inode = row.inode else { return }
         guard let folder = try folderInode(of: place.parent), let parent = try inodeIfPresent(folder) else { return }
         var free = place.name
-        if let occupant = try child(of: folder, named: free) {
-            if let other = try item(of: occupant.id), other.identifier == nil {
-                // What the provider has keeps its name; ours, which it does not know, becomes the copy.
+        if let occupant = try child(of: folder, named: free), try !yieldSecondName(row, occupant) {
+            if let other = try item(of: occupant.id), other.heldSince != nil {
+                try stepAside(other)
+            } else if let other = try item(of: occupant.id), other.identifier == nil || other.local != other.base {
+                // What the provider has keeps its name; ours, which it does not know (there), becomes the copy.
                 try yieldName(other.id)
+                try recordConflict(original: row.id, copy: occupant.id, .nameTaken)
             } else {
                 free = try unusedName(like: place.name, in: folder)
+                try recordConflict(original: try item(of: occupant.id)?.id, copy: inode, .nameTaken)
             }
         }
         try link(inode, in: folder, as: free)
@@ -186,7 +258,14 @@ extension Catalog.Writer {
         guard let remote = row.remoteVersion, let base = row.baseVersion, remote.content != base.content else { return }
         if case .symbolicLink(let target) = row.kind { return try retarget(&row, target, remote.content) }
         guard row.kind.isDocument, let id = row.inode, var inode = try inodeIfPresent(id) else { return }
-        guard row.contentRevision == 0, inode.writing == nil else { return }
+        if inode.writing != nil {
+            // What was sent may be our own, and its reply lost: the upload finds out.
+            guard row.sent.isEmpty, try split(&row, &inode) != nil else { return }
+            // Its mode and date were to go along with them.
+            if row.metadataRevision == 0 { row.baseVersion?.metadata = MetadataVersion("") }
+        } else if row.contentRevision != 0 {
+            return
+        }
         inode.generation += 1
         inode.size = row.remoteFacts.size
         inode.baseSize = row.remoteFacts.size
@@ -195,9 +274,9 @@ extension Catalog.Writer {
         inode.changed = now
         try update(inode)
         row.baseVersion?.content = remote.content
-        row.sent = nil
+        row.sent = []
         changes.append(.contents(id))
-        if let place = try place(of: id) { changes.append(.entry(folder: place.folder, name: place.name)) }
+        for place in try places(of: id) { changes.append(.entry(folder: place.folder, name: place.name)) }
     }
 
     private func retarget(_ row: inout ItemRecord, _ target: [UInt8], _ version: ContentVersion) throws {
@@ -211,16 +290,22 @@ extension Catalog.Writer {
     }
 
     private func reconcileMetadata(_ row: inout ItemRecord) throws {
-        guard let remote = row.remoteVersion, let base = row.baseVersion, remote.metadata != base.metadata else {
-            return
+        guard let remote = row.remoteVersion, let base = row.baseVersion else { return }
+        if row.metadataRevision == 0, row.contentRevision == 0, let attributes = row.remoteFacts.extendedAttributes,
+            let id = row.inode, try replaceUserAttributes(of: id, by: attributes)
+        {
+            changes.append(.attributes(id))
         }
+        guard remote.metadata != base.metadata else { return }
         // Dates and modes are no conflict: a local change of them, sent later, stands.
         row.baseVersion?.metadata = remote.metadata
         guard row.metadataRevision == 0, row.contentRevision == 0, let id = row.inode,
             var inode = try inodeIfPresent(id), inode.writing == nil
         else { return }
+        let before = inode
         if let mode = row.remoteFacts.mode { inode.mode = UInt32(mode) }
         if row.kind.isDocument { inode.modified = row.remoteFacts.modified }
+        guard inode != before else { return }
         inode.changed = now
         try update(inode)
         changes.append(.attributes(id))
@@ -232,8 +317,16 @@ extension Catalog.Writer {
             try deleteItem(row.id)
             return
         }
+        if row.heldSince != nil { return }
         let hasNames = try hasChildren(inodeID)
-        let survives = row.isModified || inode.writing != nil || hasNames
+        if try hasNames && holdsSomething(row.id) {
+            var row = row
+            row.heldSince = now
+            return try update(row)
+        }
+        // (Of a placeholder that was only moved there is nothing to make it from, and of a folder only what is in it.)
+        let isWork = try row.isModified && !row.kind.isFolder && (row.contentRevision != 0 || isWhole(inodeID))
+        let survives = isWork || inode.writing != nil || hasNames
         if survives {
             // Somebody's work is in it: it is made anew at the provider.
             var row = row
@@ -241,16 +334,33 @@ extension Catalog.Writer {
             try update(row)
             return
         }
-        while let place = try place(of: inodeID) {
+        // Further names are of this machine: what has them goes on, if it can do without the store.
+        let keepsOthers = try inode.linkCount > 1 && !row.kind.isFolder && isWhole(inodeID)
+        for place in try keepsOthers ? [self.place(of: inodeID)].compactMap({ $0 }) : places(of: inodeID) {
             try unlinkName(place.name, in: place.folder)
             try touch(folder: place.folder, links: row.kind.isFolder ? -1 : 0)
             changes.append(.entry(folder: place.folder, name: place.name))
             changes.append(.attributes(place.folder))
         }
         if let place = row.local { freedPlaces.append(place) }
+        if keepsOthers {
+            inode.linkCount -= 1
+            try update(inode)
+            var row = row
+            row.becomesUnconfirmed(at: now)
+            try update(row)
+            changes.append(.attributes(inodeID))
+            return try promote(row, settle: 0)
+        }
         inode.linkCount = 0
         try update(inode)
+        try passPin(of: row)
         try deleteItem(row.id)
         changes.append(.removed(inodeID))
     }
+}
+
+extension ItemRecord {
+    /// The provider has it, and it has not been shown here yet.
+    var isNew: Bool { local == nil && base == nil && inode == nil && remote != nil }
 }

@@ -6,9 +6,10 @@ extension Catalog.Writer {
     package func unlink(_ name: Filename, in folder: InodeID, settle: Double) throws -> InodeRecord {
         let inode = try existingChild(of: folder, named: name)
         if inode.isFolder { throw CatalogError(.isFolder, "\(name): is a folder") }
+        guard let parent = try item(of: folder) else { throw CatalogError(.notFound, "\(folder) has no item") }
         try unlinkName(name, in: folder)
         try touch(folder: folder)
-        return try dropLink(of: inode, settle: settle)
+        return try dropLink(of: inode, TreePlace(parent: parent.id, name: name), settle: settle)
     }
 
     /// rmdir(2). Needs the folder's listing to know that it is empty.
@@ -36,27 +37,5 @@ extension Catalog.Writer {
         throw parent.isEnumerated
             ? CatalogError(.notFound, "\(name): no such file or directory")
             : CatalogError(.notEnumerated(folder), "the folder of \(name) has not been listed yet")
-    }
-
-    /// One name less; with the last one the item is gone from the local tree.
-    func dropLink(of inode: InodeRecord, settle: Double) throws -> InodeRecord {
-        var inode = inode
-        inode.linkCount -= 1
-        inode.changed = now
-        try update(inode)
-        if inode.linkCount == 0 { try buryItem(of: inode.id, settle: settle) }
-        return inode
-    }
-
-    /// Takes the item out of the local tree: a tombstone that the planner turns into a deletion, or
-    /// forgets if the provider never had it. Its inode goes its own way.
-    func buryItem(of inode: InodeID, settle: Double) throws {
-        guard var item = try item(of: inode) else { return }
-        item.inode = nil
-        item.local = nil
-        item.contentRevision = 0
-        item.metadataRevision = 0
-        item.becomesReady(at: now.adding(seconds: settle))
-        if item.isExcluded { try deleteItem(item.id) } else { try update(item) }
     }
 }

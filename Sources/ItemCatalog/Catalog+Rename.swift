@@ -24,18 +24,16 @@ extension Catalog.Writer {
             if !source.isFolder && target.isFolder { throw CatalogError(.isFolder, "\(newName): is a folder") }
         }
         if source.isFolder { try requireOutside(source.id, newFolder) }
+        // Before the names change: which of its names a file goes by is told by them.
+        let movesItem = try item(of: source.id).map { try isPrimary($0, name, in: folder) } ?? false
 
         var replaced: InodeRecord?
-        if var target {
-            try moveItem(of: source, over: target, settle: settle)
-            target.changed = now
-            target.linkCount = target.isFolder ? 0 : target.linkCount - 1
-            try update(target)
+        if let target {
             try relink(newName, in: newFolder, to: source.id)
-            replaced = target
+            replaced = try displace(target, newName, newFolder, by: source, movesItem: movesItem, settle: settle)
         } else {
-            try moveItem(of: source, to: newName, in: newFolder, settle: settle)
             try link(source.id, in: newFolder, as: newName)
+            if movesItem { try moveItem(of: source, to: newName, in: newFolder, settle: settle) }
         }
         try unlinkName(name, in: folder)
         source.changed = now
@@ -44,6 +42,66 @@ extension Catalog.Writer {
         try touch(folder: folder, links: -wasFolder)
         try touch(folder: newFolder, links: replaced?.isFolder == true ? 0 : wasFolder)
         return RenameResult(moved: source, replaced: replaced)
+    }
+
+    /// renameat2(2) with RENAME_EXCHANGE: both names stay, each means what the other meant.
+    package func exchange(
+        _ name: Filename, in folder: InodeID, with newName: Filename, in newFolder: InodeID, settle: Double
+    ) throws {
+        var first = try existingChild(of: folder, named: name)
+        var second = try existingChild(of: newFolder, named: newName)
+        if first.id == second.id { return }
+        if first.isFolder { try requireOutside(first.id, newFolder) }
+        if second.isFolder { try requireOutside(second.id, folder) }
+        let (a, b) = (try primaryItem(of: first, name, folder), try primaryItem(of: second, newName, newFolder))
+        try relink(name, in: folder, to: second.id)
+        try relink(newName, in: newFolder, to: first.id)
+        first.changed = now
+        second.changed = now
+        try update(first)
+        try update(second)
+        let difference: Int64 = (second.isFolder ? 1 : 0) - (first.isFolder ? 1 : 0)
+        try touch(folder: folder, links: difference)
+        try touch(folder: newFolder, links: -difference)
+        if var a, var b, try isSave(a, b) {
+            // Each item stays in its place and goes on with the other's bytes.
+            (a.inode, b.inode) = (b.inode, nil)
+            try update(b)
+            b.inode = first.id
+            for (var item, inode) in [(a, second), (b, first)] {
+                item.contentRevision = nextRevision(after: item.contentRevision)
+                item.becomesReady(at: readyTime(of: inode, settle))
+                try update(item)
+            }
+            return
+        }
+        for (item, inode, place) in [
+            (a, first, TreePlace(parent: try itemID(of: newFolder), name: newName)),
+            (b, second, TreePlace(parent: try itemID(of: folder), name: name)),
+        ] {
+            guard var item else { continue }
+            item.local = place
+            item.becomesReady(at: readyTime(of: inode, settle))
+            try judge(&item, settle: settle)
+            try update(item)
+        }
+    }
+
+    /// Two documents exchange names, and the store knows one of them: a new version of that one. (Both whole: what
+    /// the store knows no more cannot be downloaded.)
+    private func isSave(_ a: ItemRecord, _ b: ItemRecord) throws -> Bool {
+        try a.kind.isDocument && b.kind.isDocument && (a.identifier == nil) != (b.identifier == nil)
+            && a.capabilities.contains(.writing) && b.capabilities.contains(.writing)
+            && isWhole(a.inode) && isWhole(b.inode)
+    }
+
+    private func primaryItem(of inode: InodeRecord, _ name: Filename, _ folder: InodeID) throws -> ItemRecord? {
+        try item(of: inode.id).flatMap { try isPrimary($0, name, in: folder) ? $0 : nil }
+    }
+
+    private func itemID(of folder: InodeID) throws -> ItemID {
+        guard let item = try item(of: folder) else { throw CatalogError(.notFound, "\(folder) has no item") }
+        return item.id
     }
 
     /// A folder cannot move into itself.
@@ -56,43 +114,65 @@ extension Catalog.Writer {
         }
     }
 
+    /// A file that the store never had takes a document's name: the document goes on with its bytes, if it may be
+    /// written. (All of them: what is missing of a file that the store has no more would be read from the document.)
+    func isNextVersion(_ temporary: ItemRecord, of document: ItemRecord) throws -> Bool {
+        try temporary.identifier == nil && temporary.kind.isDocument && document.kind.isDocument
+            && !document.isExcluded && document.capabilities.contains(.writing) && isWhole(temporary.inode)
+    }
+
     private func moveItem(of source: InodeRecord, to name: Filename, in folder: InodeID, settle: Double) throws {
         guard var item = try item(of: source.id), let parent = try self.item(of: folder) else { return }
-        // Only the name the store knows moves the item; another hard link's rename does not.
-        item.local = TreePlace(parent: parent.id, name: name)
+        let place = TreePlace(parent: parent.id, name: name)
+        if item.identifier == nil, item.kind.isDocument, source.extents == nil,
+            let document = try vacatedDocument(place)
+        {
+            try buryTemporary(item)
+            return try rebind(document, to: source, at: place, settle: settle)
+        }
+        item.local = place
         item.becomesReady(at: readyTime(of: source, settle))
+        try judge(&item, settle: settle)
         try update(item)
     }
 
-    /// Whoever still writes it says when it is ready.
-    private func readyTime(of source: InodeRecord, _ settle: Double) -> FileTime {
-        source.writing == .modified ? .farFuture : now.adding(seconds: settle)
-    }
+    /// What had the name goes, or keeps its other names; its item goes over to the source where this is a save.
+    /// The name means the source already.
+    private func displace(
+        _ target: InodeRecord, _ name: Filename, _ folder: InodeID, by source: InodeRecord, movesItem: Bool,
+        settle: Double
+    ) throws -> InodeRecord {
+        var target = target
+        target.changed = now
+        target.linkCount = target.isFolder ? 0 : target.linkCount - 1
+        try update(target)
+        guard let parent = try item(of: folder) else { return target }
+        let place = TreePlace(parent: parent.id, name: name)
+        let sourceItem = movesItem ? try item(of: source.id) : nil
+        let targetItem = try item(of: target.id).flatMap { $0.local == place ? $0 : nil }
 
-    private func moveItem(of source: InodeRecord, over target: InodeRecord, settle: Double) throws {
-        guard let sourceItem = try item(of: source.id), let targetItem = try item(of: target.id) else { return }
-        let isSave = sourceItem.identifier == nil && sourceItem.kind.isDocument && targetItem.kind.isDocument
-        guard isSave, !sourceItem.isExcluded, !targetItem.isExcluded else {
-            // A real move: the source's item survives, the target's is deleted against its base version.
-            var moved = sourceItem
-            moved.local = targetItem.local
-            moved.becomesReady(at: readyTime(of: source, settle))
-            try buryItem(of: target.id, settle: settle)
-            try update(moved)
-            return
+        if let temporary = sourceItem, let document = targetItem, try isNextVersion(temporary, of: document),
+            try target.linkCount == 0 || canPart(target.id)
+        {
+            // The document goes on with new bytes.
+            try buryTemporary(temporary)
+            try rebind(document, to: source, at: place, settle: settle)
+            return target
         }
-        // The document goes on with new bytes. The temporary file's own item is buried, not deleted: its
-        // upload may be under way, and is then taken back.
-        var temporary = sourceItem
-        temporary.inode = nil
-        temporary.local = nil
-        temporary.contentRevision = 0
-        temporary.readyAt = now
-        try update(temporary)
-        var document = targetItem
-        document.inode = source.id
-        document.contentRevision = max(sourceItem.contentRevision, targetItem.contentRevision) + 1
-        document.becomesReady(at: readyTime(of: source, settle))
-        try update(document)
+        if let targetItem {
+            if target.linkCount == 0 {
+                try buryItem(of: target.id, settle: settle)
+            } else {
+                try promote(targetItem, settle: settle)
+            }
+        }
+        // A real move: the source's item survives, the target's is deleted against its base version.
+        if var moved = try sourceItem.flatMap({ try item($0.id) }), moved.inode == source.id {
+            moved.local = place
+            moved.becomesReady(at: readyTime(of: source, settle))
+            try judge(&moved, settle: settle)
+            try update(moved)
+        }
+        return target
     }
 }

@@ -9,8 +9,9 @@ extension Catalog.Writer {
         let statement = try db.cachedStatement(
             sql: """
                 INSERT INTO inode (kind, mode, uid, gid, nlink, size, atime, mtime, ctime, btime, target, generation,
-                    base_size, extents, writing, stamp_size, stamp_mtime, stamp_ctime, enumerated)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    base_size, extents, writing, stamp_size, stamp_mtime, stamp_ctime, enumerated,
+                    rdev, used, split_from, here)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
         try statement.execute(arguments: Self.arguments(inode))
         var inserted = inode
@@ -23,7 +24,8 @@ extension Catalog.Writer {
             sql: """
                 UPDATE inode SET kind = ?, mode = ?, uid = ?, gid = ?, nlink = ?, size = ?, atime = ?, mtime = ?,
                     ctime = ?, btime = ?, target = ?, generation = ?, base_size = ?, extents = ?, writing = ?,
-                    stamp_size = ?, stamp_mtime = ?, stamp_ctime = ?, enumerated = ? WHERE id = ?
+                    stamp_size = ?, stamp_mtime = ?, stamp_ctime = ?, enumerated = ?, rdev = ?, used = ?,
+                    split_from = ?, here = ? WHERE id = ?
                 """)
         try statement.execute(arguments: Self.arguments(inode) + [inode.id.rawValue])
     }
@@ -41,7 +43,8 @@ extension Catalog.Writer {
             inode.size, inode.accessed.nanoseconds, inode.modified.nanoseconds, inode.changed.nanoseconds,
             inode.born.nanoseconds, inode.target.map { Data($0) }, inode.generation, inode.baseSize,
             inode.extents.map { Data($0.blob) }, writing, stamp.size, stamp.modified.nanoseconds,
-            stamp.changed.nanoseconds, inode.isEnumerated,
+            stamp.changed.nanoseconds, inode.isEnumerated, Int64(bitPattern: inode.device), inode.used.nanoseconds,
+            inode.splitFrom?.rawValue, inode.kind == .document ? inode.bytesPresent : 0,
         ]
     }
 
@@ -51,8 +54,10 @@ extension Catalog.Writer {
                 INSERT INTO item (inode, identifier, kind, target, base_parent, base_name, base_content, base_metadata,
                     local_parent, local_name, local_content, local_metadata, remote_parent, remote_name, remote_content,
                     remote_metadata, remote_size, remote_mtime, remote_btime, remote_mode, ready_at, error_code, error,
-                    attempts, retry_at, sent_hash, sent_size, pinned, excluded)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    attempts, retry_at, sent_hash, sent_size, pinned, excluded, remote_xattr,
+                    remote_capabilities, held_at, attempted_parent, attempted_name, sent_before)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                    ?, ?, ?)
                 """)
         try statement.execute(arguments: Self.arguments(item))
         var inserted = item
@@ -67,8 +72,9 @@ extension Catalog.Writer {
                     base_content = ?, base_metadata = ?, local_parent = ?, local_name = ?, local_content = ?,
                     local_metadata = ?, remote_parent = ?, remote_name = ?, remote_content = ?, remote_metadata = ?,
                     remote_size = ?, remote_mtime = ?, remote_btime = ?, remote_mode = ?, ready_at = ?, error_code = ?,
-                    error = ?, attempts = ?, retry_at = ?, sent_hash = ?, sent_size = ?, pinned = ?, excluded = ?
-                WHERE id = ?
+                    error = ?, attempts = ?, retry_at = ?, sent_hash = ?, sent_size = ?, pinned = ?, excluded = ?,
+                    remote_xattr = ?, remote_capabilities = ?, held_at = ?, attempted_parent = ?, attempted_name = ?,
+                    sent_before = ? WHERE id = ?
                 """)
         try statement.execute(arguments: Self.arguments(item) + [item.id.rawValue])
     }
@@ -87,18 +93,24 @@ extension Catalog.Writer {
             item.remoteFacts.size, item.remoteFacts.modified.nanoseconds, item.remoteFacts.born?.nanoseconds,
             item.remoteFacts.mode.map { Int64($0) }, item.readyAt.nanoseconds, item.failure?.code,
             item.failure?.message, item.failure?.attempts ?? 0, item.failure?.retryAt.nanoseconds ?? 0,
-            item.sent.map { Data($0.hash) }, item.sent?.size, item.isPinned, item.isExcluded,
+            item.sent.last.map { Data($0.hash) }, item.sent.last?.size, item.isPinned, item.isExcluded,
+            item.remoteFacts.extendedAttributes.map { Data(ExtendedAttributes.encode($0)) },
+            item.remoteFacts.capabilities == .all ? nil : Int64(item.remoteFacts.capabilities.rawValue),
+            item.heldSince?.nanoseconds, item.attempted?.parent.rawValue, item.attempted?.name.data,
+            SentContent.encode(item.sent.dropLast()).map { Data($0) },
         ]
         return arguments
     }
 
     package func deleteItem(_ id: ItemID) throws {
         try db.cachedStatement(sql: "DELETE FROM item WHERE id = ?").execute(arguments: [id.rawValue])
+        try forgetConflicts(of: id)
     }
 
     /// Forgets an inode that has no name; the caller removes its bytes after the commit.
     package func deleteInode(_ id: InodeID) throws {
         try db.cachedStatement(sql: "DELETE FROM inode WHERE id = ? AND nlink = 0").execute(arguments: [id.rawValue])
+        try forgetConflicts(ofCopy: id)
     }
 
     func link(_ inode: InodeID, in folder: InodeID, as name: Filename) throws {

@@ -1,3 +1,4 @@
+import CLinux
 package import FileProvider
 import Foundation
 import GRDB
@@ -11,30 +12,27 @@ import Synchronization
 package final class Catalog: Sendable {
     private let pool: DatabasePool
     package let path: String
+    /// What stays on this machine.
+    package let exclusions: Exclusions
+    /// Which deletions in the store wait for a person.
+    package let hold: DeletionHold
+    private let waiting = WaitingItems()
 
     /// Opens or makes the catalog of `domain` at `path`.
     ///
     /// - Parameters:
     ///   - domain: what the catalog belongs to (`dir:/STORE`); another one's catalog is refused.
     ///   - owner: who owns what is in a fresh catalog, the root first.
-    package init(path: String, domain: String, owner: (uid: UInt32, gid: UInt32)) throws(CatalogError) {
+    package init(
+        path: String, domain: String, owner: (uid: UInt32, gid: UInt32), exclusions: Exclusions = Exclusions(),
+        hold: DeletionHold = DeletionHold()
+    ) throws(CatalogError) {
         self.path = path
+        self.exclusions = exclusions
+        self.hold = hold
         do {
-            var configuration = Configuration()
-            configuration.label = "catalog"
-            configuration.maximumReaderCount = 8
-            configuration.prepareDatabase { db in
-                try db.execute(sql: "PRAGMA synchronous = NORMAL")
-                try db.execute(sql: "PRAGMA mmap_size = 268435456")
-            }
-            pool = try DatabasePool(path: path, configuration: configuration)
-            let migrator = Migrations.migrator
-            if try pool.read({ try migrator.hasBeenSuperseded($0) }) {
-                throw CatalogError(
-                    .newerVersion, "\(path): made by a newer Hydrant; use that version, or another --state-dir")
-            }
-            let isNew = try pool.read { try !$0.tableExists("domain") }
-            try migrator.migrate(pool)
+            let isNew: Bool
+            (pool, isNew) = try Self.openPool(path)
             try pool.write { db in
                 if isNew {
                     let now = FileTime.now.nanoseconds
@@ -47,15 +45,67 @@ package final class Catalog: Sendable {
                         arguments: [ItemIdentifier.rootContainer.rawValue])
                     try db.execute(sql: "INSERT INTO domain VALUES ('domain', ?)", arguments: [domain])
                 }
+                try Self.setMark(db)
                 let owner = try String.fetchOne(db, sql: "SELECT value FROM domain WHERE key = 'domain'")
                 guard owner == domain else {
                     throw CatalogError(
                         .wrongDomain,
-                        "\(path): belongs to \(owner ?? "nobody"), not to \(domain); use another --state-dir")
+                        "\(path): belongs to \(owner ?? "nobody"), not to \(domain)")
                 }
             }
         } catch {
             throw Catalog.translate(error, path: path)
+        }
+    }
+
+    /// Opens a catalog that is there, of whatever domain. An older one's schema is brought up to date.
+    package init(existing path: String) throws(CatalogError) {
+        self.path = path
+        exclusions = Exclusions()
+        hold = DeletionHold()
+        do {
+            guard access(path, F_OK) == 0 else { throw CatalogError(.notFound, "\(path): there is no catalog") }
+            let isNew: Bool
+            (pool, isNew) = try Self.openPool(path)
+            if isNew { throw CatalogError(.damaged, "\(path): holds no catalog") }
+        } catch {
+            throw Catalog.translate(error, path: path)
+        }
+    }
+
+    private static func openPool(_ path: String) throws -> (DatabasePool, isNew: Bool) {
+        var configuration = Configuration()
+        configuration.label = "catalog"
+        configuration.maximumReaderCount = 8
+        // Who looks into the catalog with another program while we write makes us wait, not fail.
+        configuration.busyMode = .timeout(5)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            try db.execute(sql: "PRAGMA mmap_size = 268435456")
+        }
+        let migrator = Migrations.migrator
+        try examine(path, migrator)
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        let isNew = try pool.read { try !$0.tableExists("domain") }
+        try migrator.migrate(pool)
+        return (pool, isNew)
+    }
+
+    /// A newer version's catalog, and a damaged one that would have to be migrated, are left byte for byte as they
+    /// are: even opening them for writing would change them.
+    private static func examine(_ path: String, _ migrator: DatabaseMigrator) throws {
+        guard access(path, F_OK) == 0 else { return }
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(5)
+        try DatabaseQueue(path: path, configuration: configuration).read { db in
+            if try migrator.hasBeenSuperseded(db) {
+                throw CatalogError(
+                    .newerVersion, "\(path): made by a newer Hydrant; use that version, or another --state-dir")
+            }
+            if try migrator.hasCompletedMigrations(db) { return }
+            let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? "unreadable"
+            if verdict != "ok" { throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: verdict) }
         }
     }
 
@@ -66,10 +116,42 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// One transaction: all of it is committed when this returns, or nothing when it throws.
+    /// One transaction: all of it is committed when this returns, or nothing when it throws. Where the disk is full
+    /// `body` may run twice: also what gives room again, a deletion above all, has to be written down.
     package func write<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
-        do { return try pool.write { try body(Writer(db: $0)) } } catch {
+        do { return try transaction(body) } catch {
+            guard error.code == .diskFull else { throw error }
+            // What is in the database by now makes room in the log.
+            _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.restart) }
+            return try transaction(body)
+        }
+    }
+
+    private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
+        do {
+            return try pool.write {
+                try body(Writer(db: $0, exclusions: exclusions, hold: hold, waiting: waiting))
+            }
+        } catch {
             throw Catalog.translate(error, path: path)
+        }
+    }
+
+    /// Sets room on the disk aside for `size` bytes of changes, which nobody else can take: where others have filled the
+    /// disk to the last byte, an eviction or an `rm`, which give room again, can still be written down. Where there is
+    /// no room even for that, nothing happens; call it again.
+    ///
+    /// Source: fallocate(2), FALLOC_FL_KEEP_SIZE; sqlite.org/wal.html: the log is not cut while the catalog is open.
+    package func reserveRoom(_ size: Int64) {
+        for (file, size) in [(path + "-wal", size), (path, size / 4)] {
+            let descriptor = open(file, O_RDWR | O_CLOEXEC)
+            guard descriptor >= 0 else { continue }
+            defer { Foundation.close(descriptor) }
+            var status = stat()
+            guard fstat(descriptor, &status) == 0 else { continue }
+            // The log begins anew from its start; the database grows at its end.
+            let start = file == path ? Int64(status.st_size) : 0
+            _ = clinux_allocate(descriptor, CLINUX_ALLOCATE_KEEP_SIZE, start, size)
         }
     }
 
@@ -91,7 +173,7 @@ package final class Catalog: Sendable {
         try? pool.close()
     }
 
-    private static func translate(_ error: any Error, path: String) -> CatalogError {
+    static func translate(_ error: any Error, path: String) -> CatalogError {
         if let error = error as? CatalogError { return error }
         if let error = error as? DatabaseError {
             switch error.resultCode {
@@ -100,7 +182,8 @@ package final class Catalog: Sendable {
                 return CatalogError(
                     .damaged,
                     "\(path): the catalog is damaged (\(error.message ?? "unreadable")); "
-                        + "move the state directory aside to start afresh, modified documents are in its storage folder"
+                        + "unmounted, hydrant rescue \((path as NSString).deletingLastPathComponent) TARGET brings modified "
+                        + "documents to TARGET; then move the state directory aside to start afresh"
                 )
             default: return CatalogError(.system, "\(path): \(error.message ?? "SQLite error \(error.resultCode)")")
             }
@@ -122,6 +205,29 @@ package final class Catalog: Sendable {
         var freedPlaces: [TreePlace] = []
         /// What time it is for everything this transaction does.
         package let now = FileTime.now
+        let exclusions: Exclusions
+        let hold: DeletionHold
+        /// How many items this transaction began to hold, and how many came back by themselves.
+        package var held = 0
+        package var returned = 0
+        /// Folders that came back: the store may have all of what is held in them.
+        package var returnedFolders: [ItemIdentifier] = []
+        let waiting: WaitingItems
+        /// Whether the caller brings missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
+        package var bringsBytes: ((InodeID) -> Bool)?
+        /// Gives the bytes of one generation of an inode to the first generation of another, as a second name.
+        package var linkContents: ((_ from: InodeID, _ generation: Int64, _ to: InodeID) throws -> Void)?
+
+        /// The number of a change. Not counted: where a document's bytes go over to another inode counting would begin
+        /// anew, and an upload of the old ones would be taken for one of the new ones.
+        func nextRevision(after last: Int64) -> Int64 { max(last + 1, now.nanoseconds) }
+
+        init(db: Database, exclusions: Exclusions, hold: DeletionHold, waiting: WaitingItems) {
+            self.exclusions = exclusions
+            self.hold = hold
+            self.waiting = waiting
+            super.init(db: db)
+        }
     }
 }
 

@@ -2,8 +2,15 @@
 package struct CatalogError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         case notFound, exists, notFolder, isFolder, notEmpty, intoItself, crossType, unsupported
+        case notPermitted, noAttribute
+        /// The store does not let it be done (``ItemCapabilities``).
+        case notAllowed
+        /// A program is writing it.
+        case beingWritten
         /// The folder's listing has not been fetched, and is needed to answer.
         case notEnumerated(InodeID)
+        /// The inode is to go its own way, and not all of its bytes are here.
+        case incomplete(InodeID)
         /// The bytes of an inode are another generation than the caller has.
         case replaced
         case diskFull

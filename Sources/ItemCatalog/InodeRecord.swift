@@ -13,6 +13,11 @@ package enum InodeKind: Int64, Sendable {
     case document = 0
     case folder = 1
     case link = 2
+    // No store has these; they live on this machine only, and have no item.
+    case pipe = 3
+    case socket = 4
+    case characterDevice = 5
+    case blockDevice = 6
 
     package init(_ kind: ItemKind) {
         switch kind {
@@ -50,6 +55,16 @@ package struct InodeRecord: Sendable, Equatable {
     package var writing: WritingMark?
     /// Of a folder: its whole listing has been seen once.
     package var isEnumerated: Bool
+    /// Of a device: its number, as `st_rdev`.
+    package var device: UInt64 = 0
+    /// When a program last let go of it: the first to be evicted was used longest ago.
+    package var used = FileTime(nanoseconds: 0)
+    /// The bytes of a writer whose document got a new generation meanwhile: of which item. Without a name
+    /// until he changes something, then a conflicted copy.
+    package var splitFrom: ItemID?
+    /// What the store lets be done with it; all, of what the store does not have. The item's, not the inode's: read
+    /// with it, never written.
+    package var capabilities = ItemCapabilities.all
 
     package var isFolder: Bool { kind == .folder }
 

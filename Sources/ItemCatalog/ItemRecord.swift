@@ -32,7 +32,9 @@ package struct ItemRecord: Sendable, Equatable {
     package var baseVersion: ItemVersion?
 
     package var local: TreePlace?
-    /// 0: the bytes are those of the base version; else the number of the last local change to them.
+    /// 0: the bytes are those of the base version; else the number of the last local change to them, which no other
+    /// change of the item has (``Catalog/Writer/nextRevision(after:)``): by it an upload that ends knows whether what it
+    /// sent is still what is here.
     package var contentRevision: Int64
     /// The same for mode and modification date.
     package var metadataRevision: Int64
@@ -44,13 +46,26 @@ package struct ItemRecord: Sendable, Equatable {
     /// Not before this moment is a local change sent; nil: not while a writer is at work.
     package var readyAt: FileTime
     package var failure: ItemFailure?
-    /// Hash and size of what was last sent, to know our own upload again after a lost reply.
-    package var sent: SentContent?
+    /// What was sent since the provider last confirmed its contents, the latest last. A provider that seemed to fail, or a
+    /// daemon that was killed, may have put any of them there all the same: it is no conflict with what is here.
+    package var sent: [SentContent]
     package var isPinned: Bool
     package var isExcluded: Bool
+    /// Since when the store has it no more, and it stays here until a person agrees (``DeletionHold``); nil: it is none of
+    /// those.
+    package var heldSince: FileTime?
+    /// Where the store may have made it: it was asked to, and its reply has not come, or was lost.
+    package var attempted: TreePlace?
+
+    /// Nobody knows whether the store has it where it was once to be, and it is somewhere else here by now, or nowhere:
+    /// that is to be found out first.
+    package var isLost: Bool { identifier == nil && attempted != nil && attempted != local }
 
     /// The provider has it in another place, and nobody here moved it.
     var isMovedRemotelyOnly: Bool { remote != nil && remote != base && local != nil && local == base && inode != nil }
+
+    /// What the store lets be done with it; all, of what it does not have.
+    package var capabilities: ItemCapabilities { identifier == nil || isExcluded ? .all : remoteFacts.capabilities }
 
     /// The local bytes or metadata are not what the provider confirmed.
     package var isModified: Bool {
@@ -64,18 +79,27 @@ package struct RemoteFacts: Sendable, Equatable {
     package var modified: FileTime
     package var born: FileTime?
     package var mode: UInt16?
+    /// Nil: the store keeps none.
+    package var extendedAttributes: [String: [UInt8]]?
+    package var capabilities: ItemCapabilities
 
-    package init(size: Int64, modified: FileTime, born: FileTime?, mode: UInt16?) {
+    package init(
+        size: Int64, modified: FileTime, born: FileTime?, mode: UInt16?,
+        extendedAttributes: [String: [UInt8]]? = nil, capabilities: ItemCapabilities = .all
+    ) {
         self.size = size
         self.modified = modified
         self.born = born
         self.mode = mode
+        self.extendedAttributes = extendedAttributes
+        self.capabilities = capabilities
     }
 
     package init(_ item: Item) {
         self.init(
             size: item.kind.isDocument ? item.size : 0, modified: item.contentModificationDate,
-            born: item.creationDate, mode: item.posixPermissions.map { $0 & 0o7777 })
+            born: item.creationDate, mode: item.posixPermissions.map { $0 & 0o7777 },
+            extendedAttributes: item.trustedAttributes, capabilities: item.capabilities)
     }
 }
 
@@ -100,5 +124,30 @@ package struct SentContent: Sendable, Equatable {
     package init(hash: [UInt8], size: Int64) {
         self.hash = hash
         self.size = size
+    }
+
+    /// More attempts than anybody makes between two answers with different contents.
+    static let mostKept = 16
+
+    /// As a column: of each the length of its hash (one byte), the hash, and the size (8 bytes, little-endian).
+    static func encode(_ all: some Collection<SentContent>) -> [UInt8]? {
+        if all.isEmpty { return nil }
+        return all.flatMap { sent in
+            [UInt8(sent.hash.count)] + sent.hash + (0..<8).map { UInt8(truncatingIfNeeded: sent.size >> ($0 * 8)) }
+        }
+    }
+
+    /// Nothing when it is not such a column.
+    static func decode(_ bytes: [UInt8]) -> [SentContent] {
+        var (all, rest) = ([SentContent](), bytes[...])
+        while let length = rest.popFirst() {
+            guard rest.count >= Int(length) + 8 else { return [] }
+            let hash = Array(rest.prefix(Int(length)))
+            rest = rest.dropFirst(hash.count)
+            let size = rest.prefix(8).reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+            rest = rest.dropFirst(8)
+            all.append(SentContent(hash: hash, size: size))
+        }
+        return all
     }
 }

@@ -7,6 +7,27 @@ enum Migrations {
         migrator.registerMigration("1 three trees") { db in
             try db.execute(sql: threeTrees)
         }
+        migrator.registerMigration("2 all of POSIX") { db in
+            try db.execute(sql: allOfPOSIX)
+            // What is partly here can be counted only outside of SQL.
+            for row in try Row.fetchAll(
+                db, sql: "SELECT id, size, base_size, extents FROM inode WHERE kind = 0 AND extents IS NOT NULL")
+            {
+                let present = RangeSet<Int64>(blob: row.bytes(3) ?? [])
+                let here = present.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+                let size: Int64 = row[1]
+                let baseSize: Int64 = row[2]
+                try db.execute(
+                    sql: "UPDATE inode SET here = ? WHERE id = ?",
+                    arguments: [here + max(0, size - baseSize), row[0] as Int64])
+            }
+        }
+        migrator.registerMigration("3 capabilities and conflicts") { db in
+            try db.execute(sql: capabilitiesAndConflicts)
+        }
+        migrator.registerMigration("4 held deletions and attempts") { db in
+            try db.execute(sql: heldDeletionsAndAttempts)
+        }
         return migrator
     }
 
@@ -100,5 +121,61 @@ enum Migrations {
         INSERT INTO item (id, inode, identifier, kind, base_parent, base_name, local_parent, local_name,
                           remote_parent, remote_name)
             VALUES (1, 1, NULL, 1, 0, x'', 0, x'', 0, x'');
+        """
+
+    private static let capabilitiesAndConflicts = """
+        ALTER TABLE item ADD COLUMN remote_capabilities INTEGER;        -- ItemCapabilities; NULL: all
+        -- Every look at an inode asks for them, and most items have all.
+        CREATE INDEX item_capabilities ON item(inode, remote_capabilities) WHERE remote_capabilities IS NOT NULL;
+
+        -- Of whom both versions were kept, until a person has looked at them.
+        CREATE TABLE conflict (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            original INTEGER NOT NULL,      -- item that has the name; may be gone
+            copy INTEGER NOT NULL,          -- inode of the conflicted copy; may be gone
+            moment INTEGER NOT NULL,        -- ns since 1970
+            reason TEXT NOT NULL
+        );
+        CREATE INDEX conflict_copy ON conflict(copy);
+        """
+
+    private static let heldDeletionsAndAttempts = """
+        ALTER TABLE item ADD COLUMN held_at INTEGER;   -- ns since 1970: deleted in the store then, and held; NULL: not
+        CREATE INDEX item_held ON item(id) WHERE held_at IS NOT NULL;
+
+        -- How many items were shown here when the store deleted them, held ones included; of the last while only.
+        CREATE TABLE vanished (
+            moment INTEGER PRIMARY KEY,     -- ns since 1970
+            items INTEGER NOT NULL
+        );
+
+        -- Where the store may have made what it has not confirmed.
+        ALTER TABLE item ADD COLUMN attempted_parent INTEGER;
+        ALTER TABLE item ADD COLUMN attempted_name BLOB;
+        ALTER TABLE item ADD COLUMN sent_before BLOB;   -- what was sent before sent_hash (SentContent.encode)
+        CREATE INDEX item_attempted ON item(attempted_parent, attempted_name) WHERE attempted_parent IS NOT NULL;
+        """
+
+    private static let allOfPOSIX = """
+        ALTER TABLE inode ADD COLUMN rdev INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE inode ADD COLUMN used INTEGER NOT NULL DEFAULT 0;   -- ns since 1970: last let go of
+        ALTER TABLE inode ADD COLUMN split_from INTEGER;                -- item; see InodeRecord.splitFrom
+        ALTER TABLE inode ADD COLUMN here INTEGER NOT NULL DEFAULT 0;   -- bytes on this machine
+        UPDATE inode SET here = size WHERE kind = 0 AND extents IS NULL;
+        -- With the bytes in it, so that their sum needs nothing else.
+        CREATE INDEX inode_here ON inode(used, id, here, kind) WHERE kind = 0 AND here > 0;
+
+        CREATE TABLE xattr (
+            inode INTEGER NOT NULL REFERENCES inode(id) ON DELETE CASCADE,
+            name BLOB NOT NULL,
+            value BLOB NOT NULL,
+            PRIMARY KEY (inode, name)
+        ) WITHOUT ROWID;
+
+        ALTER TABLE item ADD COLUMN remote_xattr BLOB;
+        CREATE INDEX item_base ON item(base_parent, base_name);
+        CREATE INDEX item_pinned ON item(id) WHERE pinned <> 0;
+        -- Attributes were not asked for before: the next listing brings them.
+        UPDATE item SET remote_metadata = x'' WHERE identifier IS NOT NULL AND id <> 1;
         """
 }

@@ -13,10 +13,11 @@ extension NodeAttributes {
     var stat: Glibc.stat {
         var status = Glibc.stat()
         status.st_ino = UInt(record.id.rawValue)
-        status.st_mode = record.kind.fileType | record.mode
+        status.st_mode = record.kind.fileType | mode
         status.st_nlink = UInt(max(0, record.linkCount))
         status.st_uid = record.uid
         status.st_gid = record.gid
+        status.st_rdev = UInt(record.device)
         status.st_size = Int(record.size)
         status.st_blksize = 128 << 10
         status.st_blocks = Int(blocks)
@@ -33,6 +34,10 @@ extension InodeKind {
         case .document: S_IFREG
         case .folder: S_IFDIR
         case .link: S_IFLNK
+        case .pipe: S_IFIFO
+        case .socket: S_IFSOCK
+        case .characterDevice: S_IFCHR
+        case .blockDevice: S_IFBLK
         }
     }
 }
@@ -64,7 +69,7 @@ extension AttributeRequest {
             attributes: AttributeChange(
                 mode: wanted.mode.map { $0 & 0o7777 }, uid: wanted.uid, gid: wanted.gid,
                 accessed: time(wanted.atime), modified: time(wanted.mtime)),
-            size: wanted.size)
+            size: wanted.size, killsPrivileges: wanted.killPrivileges)
     }
 }
 

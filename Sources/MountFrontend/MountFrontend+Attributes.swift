@@ -14,7 +14,8 @@ extension MountFrontend {
         _ request: consuming FUSERequest, node: UInt64, to attributes: FUSESetAttributes, handle: UInt64?
     ) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.setAttributes(NodeID(rawValue: node), to: AttributeRequest(attributes))
+            try volume.setAttributes(
+                NodeID(rawValue: node), to: AttributeRequest(attributes), through: handle.map(HandleID.init(rawValue:)))
         } _: { request, attributes in
             request.reply(attributes: attributes.stat, timeout: attributes.timeout)
         }

@@ -4,7 +4,8 @@ import Volume
 
 extension MountFrontend {
     package func create(
-        _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, flags: Int32
+        _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, flags: Int32,
+        killPrivileges: Bool
     ) {
         let (volume, context) = (volume, request.context)
         answer(request) { () throws(VolumeError) in
@@ -20,19 +21,19 @@ extension MountFrontend {
         }
     }
 
-    package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
+    package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.open(NodeID(rawValue: node), flags: flags)
+            try volume.open(NodeID(rawValue: node), flags: flags, killsPrivileges: killPrivileges)
         } _: { request, opened in
             if !request.reply(open: FUSEOpenReply(opened)) { volume.close(opened.handle) }
         }
     }
 
     package func read(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int) {
-        let volume = volume
+        let (volume, thread) = (volume, request.context.pid)
         answer(request) { () throws(VolumeError) -> Outcome<ReadBuffer> in
             let buffer = ReadBuffer(size: size)
-            switch try volume.read(HandleID(rawValue: handle), into: buffer.memory, at: offset) {
+            switch try volume.read(HandleID(rawValue: handle), into: buffer.memory, at: offset, thread: thread) {
             case .ready(let count):
                 buffer.count = count
                 return .ready(buffer)
@@ -45,10 +46,11 @@ extension MountFrontend {
 
     package func write(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
-        offset: Int64
+        offset: Int64, killPrivileges: Bool
     ) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.write(HandleID(rawValue: handle), bytes, at: offset)
+            try volume.write(
+                HandleID(rawValue: handle), bytes, at: offset, killsPrivileges: killPrivileges)
         } _: { request, _ in
             request.reply(written: bytes.count)
         }

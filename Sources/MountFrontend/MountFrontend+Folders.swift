@@ -2,10 +2,18 @@ package import FUSE
 import FileProvider
 import Glibc
 import ItemCatalog
+import SyncEngine
 import Volume
 
 extension MountFrontend {
+    /// Where the provider tells of changes the kernel may keep listings: to ENOSYS (Linux 5.1,
+    /// FUSE_NO_OPENDIR_SUPPORT) it opens and closes folders by itself from then on, until
+    /// ``SessionLink/invalidateEntry(in:name:)`` says that one has changed. Elsewhere we must see who looks where.
     package func opendir(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
+        if volume.engine.followsChanges {
+            request.reply(errno: ENOSYS)
+            return
+        }
         let volume = volume
         answer(request) { () throws(VolumeError) in
             try volume.openFolder(NodeID(rawValue: node))
@@ -39,17 +47,30 @@ extension MountFrontend {
 
     /// Offsets: 1 after ".", 2 after "..", then an entry's cookie plus 2.
     private func list(_ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int, plus: Bool) {
+        // An entry takes at least this many bytes (fuse_direntplus, fuse_dirent).
+        let limit = size / (plus ? 160 : 24) + 1
+        let volume = volume
+        answer(request) { () throws(VolumeError) -> Outcome<([FolderEntry], UInt64)> in
+            if offset == 0, case .wait(let wait) = try volume.listed(node) { return .wait(wait) }
+            let moment = volume.moment
+            return .ready((try volume.entries(of: node, after: max(0, offset - 2), limit: limit), moment))
+        } _: { [self] request, found in
+            reply(request, found.0, asOf: found.1, node, offset, size, plus)
+        }
+    }
+
+    private func reply(
+        _ request: consuming FUSERequest, _ entries: [FolderEntry], asOf moment: UInt64, _ node: NodeID,
+        _ offset: Int64, _ size: Int, _ plus: Bool
+    ) {
         var buffer = request.newDirectoryBuffer(size: size, plus: plus)
         var referenced: [NodeID] = []
         do {
-            // An entry takes at least this many bytes (fuse_direntplus, fuse_dirent).
-            let limit = size / (plus ? 160 : 24) + 1
             let fits = try addDots(&buffer, node, offset, plus)
-            let entries = fits ? try volume.entries(of: node, after: max(0, offset - 2), limit: limit) : []
-            for entry in entries {
+            for entry in fits ? entries : [] {
                 let next = entry.cookie + 2
                 if plus {
-                    let lookup = volume.reference(entry.inode)
+                    let lookup = volume.reference(entry.inode, asOf: moment)
                     guard buffer.add(name: entry.name.bytes, entry: lookup.entry, nextOffset: next) else {
                         volume.forget(lookup.node, count: 1)
                         break

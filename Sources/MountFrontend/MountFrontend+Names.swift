@@ -72,14 +72,20 @@ extension MountFrontend {
         _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], newParent: UInt64, newName: [UInt8],
         flags: UInt32
     ) {
-        let noReplace: UInt32 = 1  // RENAME_NOREPLACE, renameat2(2)
-        guard flags & ~noReplace == 0 else {
-            request.reply(errno: 22 /* EINVAL: exchanging is not offered */)
+        // renameat2(2): RENAME_NOREPLACE and RENAME_EXCHANGE. Whiteouts are for file systems below others.
+        let (noReplace, exchange): (UInt32, UInt32) = (1, 2)
+        guard flags & ~(noReplace | exchange) == 0, flags != noReplace | exchange else {
+            request.reply(errno: 22 /* EINVAL */)
             return
         }
         let volume = volume
         answer(request) { () throws(VolumeError) in
-            try volume.rename(
+            if flags == exchange {
+                return try volume.exchange(
+                    Filename(bytes: name), in: NodeID(rawValue: parent), with: Filename(bytes: newName),
+                    in: NodeID(rawValue: newParent))
+            }
+            return try volume.rename(
                 Filename(bytes: name), in: NodeID(rawValue: parent), to: Filename(bytes: newName),
                 in: NodeID(rawValue: newParent), noReplace: flags & noReplace != 0)
         } _: { request, _ in

@@ -16,6 +16,17 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
 
     package func invalidateEntry(in folder: NodeID, name: Filename) {
         session?.invalidateEntry(parent: folder.rawValue, name: name.bytes)
+        invalidateListing(of: folder)
+    }
+
+    package func expireEntry(in folder: NodeID, name: Filename) {
+        session?.expireEntry(parent: folder.rawValue, name: name.bytes)
+        invalidateListing(of: folder)
+    }
+
+    /// After the name, which waits for listings under way (the kernel's lock on the folder): none of them is kept.
+    private func invalidateListing(of folder: NodeID) {
+        session?.invalidateInode(folder.rawValue, offset: 0, length: 0)
     }
 
     package func invalidateAttributes(of node: NodeID) {
@@ -24,6 +35,10 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
 
     package func invalidateContents(of node: NodeID) {
         session?.invalidateInode(node.rawValue, offset: 0, length: 0)
+    }
+
+    package func settle(_ folder: NodeID, seconds: Double) -> Bool {
+        session?.drainInvalidations(of: folder.rawValue, within: seconds) ?? true
     }
 
     package func register(_ descriptor: Int32) -> Int32? {

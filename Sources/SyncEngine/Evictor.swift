@@ -1,38 +1,78 @@
 import ContentStore
 import FileProvider
 import ItemCatalog
+import Synchronization
+
+/// Why a document's bytes stay here.
+package enum EvictionRefusal: String, Error, Sendable, CaseIterable {
+    case modified = "has changes that are not in the store yet; run hydrant sync first"
+    case held = "was deleted in the store: its bytes may be nowhere else; see hydrant resolve"
+    case excluded = "lives on this machine only"
+    case pinned = "is pinned; unpin it first"
+    case open = "is open in a program"
+    case mapped = "is still mapped by a program"
+    case downloading = "is being downloaded"
+}
 
 /// Drops local bytes that the provider has as well.
-struct Evictor {
+struct Evictor: Sendable {
     let context: SyncContext
+    let hydrator: Hydrator
 
+    /// Returns how many bytes were here.
+    ///
+    /// - Throws: a ``FileProviderError`` whose cause is an ``EvictionRefusal``.
     func evict(_ id: InodeID) throws -> Int64 {
         let inode = try context.catalog.read { try $0.inode(id) }
         guard inode.kind == .document else { return 0 }
         let generation = GenerationID(inode: id.rawValue, number: inode.generation)
         try refuseIfInUse(inode, generation)
-        let freed = inode.bytesPresent
-        // Decided in one transaction: nothing may have become modified or opened since.
-        let evicted: Result<Int64, FileProviderError> = try context.change { writer in
-            let inode = try writer.inode(id)
-            guard let item = try writer.item(of: id), !item.isModified, item.identifier != nil, inode.writing == nil
-            else { return .failure(refusal("has changes that are not in the store yet; run hydrant sync first")) }
-            if item.isPinned { return .failure(refusal("is pinned; unpin it first")) }
-            if context.volume?.isOpen(id) == true { return .failure(refusal("is open in a program")) }
-            return .success(try writer.evict(id))
+        // The end of a download may not be in the catalog yet.
+        let freed = max(inode.bytesPresent, context.store.opened(generation)?.bytesPresent ?? 0)
+        // A daemon that ends does not leave one half done: a file that nobody names.
+        try context.evictions.withLock { isOver throws in
+            if isOver { throw SyncError.cancelled }
+            try drop(id)
         }
-        let old = try evicted.get()
-        context.store.remove(GenerationID(inode: id.rawValue, number: old))
+        guard freed > 0 else { return 0 }
+        let item = (try? context.catalog.read { try $0.item(of: id) }) ?? nil
+        context.events.add(
+            SyncEvent(.evicted, path: context.path(of: id), identifier: item?.identifier, bytes: freed))
         return freed
     }
 
-    private func refuseIfInUse(_ inode: InodeRecord, _ generation: GenerationID) throws {
-        if context.volume?.isOpen(inode.id) == true { throw refusal("is open in a program") }
-        // A mapping may outlive the last close: ask the kernel for a lease on the file itself.
-        guard context.store.status(generation) != nil else { return }
-        let content = try context.open(inode)
-        if content.isUsedElsewhere { throw refusal("is still mapped by a program") }
+    private func drop(_ id: InodeID) throws {
+        // Decided in one transaction: nothing may have become modified or opened since.
+        let evicted: Result<Int64, FileProviderError> = try context.change { writer in
+            let inode = try writer.inode(id)
+            if try writer.item(of: id)?.isExcluded == true { return .failure(refusal(.excluded)) }
+            guard let item = try writer.item(of: id), !item.isModified, item.identifier != nil, inode.writing == nil
+            else { return .failure(refusal(.modified)) }
+            if item.heldSince != nil { return .failure(refusal(.held)) }
+            if try writer.isPinned(item) { return .failure(refusal(.pinned)) }
+            if context.volume?.isOpen(id) == true { return .failure(refusal(.open)) }
+            return .success(try writer.evict(id))
+        }
+        let old = try evicted.get()
+        // That the store has the bytes, and that they are not needed here, must survive whatever the machine does: else they
+        // would be missed as a change of which nothing is left.
+        try context.catalog.synchronize()
+        let gone = GenerationID(inode: id.rawValue, number: old)
+        context.store.remove(gone)
+        // An open descriptor would keep the space.
+        hydrator.forget(gone)
     }
 
-    private func refusal(_ why: String) -> FileProviderError { FileProviderError(.busy, why) }
+    private func refuseIfInUse(_ inode: InodeRecord, _ generation: GenerationID) throws {
+        if context.volume?.isOpen(inode.id) == true { throw refusal(.open) }
+        if hydrator.isAwaited(generation) { throw refusal(.downloading) }
+        // A mapping may outlive the last close: ask the kernel for a lease on the file itself.
+        guard context.store.status(generation) != nil else { return }
+        let content = try context.openCurrent(inode.id).content
+        if content.isUsedElsewhere { throw refusal(.mapped) }
+    }
+
+    private func refusal(_ why: EvictionRefusal) -> FileProviderError {
+        FileProviderError(.busy, why.rawValue, cause: why)
+    }
 }

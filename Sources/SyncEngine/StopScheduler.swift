@@ -6,39 +6,62 @@ import Synchronization
 /// Calls `stopProvidingItem` a while after the last process let go of a document, and evicts it when the
 /// provider says so.
 final class StopScheduler: Sendable {
+    private struct State {
+        var deadlines: [InodeID: SuspendingClock.Instant] = [:]
+        /// One for all: documents are closed thousands of times a second.
+        var timer: Task<Void, Never>?
+    }
     private let context: SyncContext
-    private let waiting = Mutex<[InodeID: Task<Void, Never>]>([:])
+    private let evictor: Evictor
+    private let state = Mutex(State())
 
-    init(context: SyncContext) { self.context = context }
+    init(context: SyncContext, evictor: Evictor) {
+        self.context = context
+        self.evictor = evictor
+    }
 
     func released(_ inode: InodeID) {
-        let context = context
-        let task = Task(executorPreference: context.workers) {
-            guard (try? await Task.sleep(for: .seconds(context.times.stopProviding))) != nil else { return }
-            await self.stopProviding(inode)
-        }
-        waiting.withLock { waiting in
-            waiting[inode]?.cancel()
-            waiting[inode] = task
+        state.withLock { state in
+            state.deadlines[inode] = .now + .seconds(context.times.stopProviding)
+            guard state.timer == nil else { return }
+            state.timer = Task(executorPreference: context.workers) { await self.run() }
         }
     }
 
     func stop() {
-        let tasks = waiting.withLock { waiting in
-            defer { waiting = [:] }
-            return Array(waiting.values)
+        state.withLock { state in
+            state.timer?.cancel()
+            state = State()
         }
-        for task in tasks { task.cancel() }
+    }
+
+    private func run() async {
+        while let next = state.withLock({ $0.deadlines.values.min() }) {
+            guard (try? await Task.sleep(until: next, clock: .suspending)) != nil else { return }
+            let due = state.withLock { state in
+                let due = state.deadlines.filter { $0.value <= .now }.map(\.key)
+                for inode in due { state.deadlines[inode] = nil }
+                return due
+            }
+            for inode in due { await stopProviding(inode) }
+            let isOver = state.withLock { state in
+                if state.deadlines.isEmpty { state.timer = nil }
+                return state.deadlines.isEmpty
+            }
+            if isOver { return }
+        }
     }
 
     private func stopProviding(_ inode: InodeID) async {
-        waiting.withLock { $0[inode] = nil }
         guard context.volume?.isOpen(inode) != true,
             let item = try? context.catalog.read({ try $0.item(of: inode) }), let identifier = item.identifier
         else { return }
         context.logger.debug("stopProvidingItem", metadata: ["item": "\(context.path(of: item))"])
-        guard await context.provider.stopProvidingItem(identifier) == .evict else { return }
-        do { _ = try Evictor(context: context).evict(inode) } catch {
+        let started = ContinuousClock.now
+        let answer = await context.provider.stopProvidingItem(identifier)
+        context.tell(.stopProvidingItem, identifier, at: context.path(of: item), bytes: nil, since: started, nil)
+        guard answer == .evict else { return }
+        do { _ = try evictor.evict(inode) } catch {
             context.logger.debug("not evicted", metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
         }
     }

@@ -13,22 +13,50 @@ package final class SyncContext: Sendable {
     package let defaults: PlaceholderDefaults
     package let logger: Logger
     package let workers: Workers
+    package let labels: ContentLabels
+    package let room: DiskRoom
+    /// Nothing is sent; what is pending stays so.
+    package let isReadOnly: Bool
+    package let events = EventLog()
+    package let transfers: Transfers
+    package let downloadFailures = DownloadFailures()
+    package let pause: PauseSwitch
     let ownChanges = OwnChanges()
+    let creations = RecentCreations()
+    package let refused = RefusedEntries()
+    let copies = CopySources()
+    /// Held by each eviction; true once none may begin any more.
+    let evictions = Mutex(false)
+    /// How full the store is, as it said last.
+    let storeUse = Mutex<StoreQuota?>(nil)
+    /// The store did not answer when it was asked last.
+    let isOffline = Atomic<Bool>(false)
+    private let durableUpTo = Mutex(FileTime(nanoseconds: 0))
+    private let held = Mutex<[ItemIdentifier: Int]>([:])
 
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
     private let observer = Mutex(WeakVolume())
+    private let afterChange = Mutex<(@Sendable ([CatalogChange]) -> Void)?>(nil)
+    private let doubts = Mutex<(@Sendable (ChangeSignal, SyncError?) -> Void)?>(nil)
+    private let answers = Mutex<(@Sendable () -> Void)?>(nil)
 
     package init(
         provider: any FileProviderExtension, catalog: Catalog, store: ContentStore, times: SyncTimes,
-        defaults: PlaceholderDefaults, logger: Logger
+        defaults: PlaceholderDefaults, cache: CacheLimits = .none, isReadOnly: Bool = false, logger: Logger,
+        ticker: any Ticking = MachineTicker(), workers: Workers? = nil
     ) {
         self.provider = provider
         self.catalog = catalog
         self.store = store
         self.times = times
         self.defaults = defaults
+        self.isReadOnly = isReadOnly
         self.logger = logger
-        self.workers = Workers(threads: 16)
+        self.workers = workers ?? Workers(threads: 16)
+        self.labels = ContentLabels(store: store, logger: logger)
+        self.room = DiskRoom(store: store, limits: cache)
+        self.transfers = Transfers(ticker: ticker)
+        self.pause = PauseSwitch(catalog)
     }
 
     /// Set once, before the first request.
@@ -36,31 +64,117 @@ package final class SyncContext: Sendable {
 
     var volume: (any VolumeObserving)? { observer.withLock { $0.volume } }
 
-    /// The bytes of a document's current generation.
+    /// Told of every transaction of ``change(_:)`` once it is committed. Set once; must not block.
+    func onChange(_ body: @escaping @Sendable ([CatalogChange]) -> Void) { afterChange.withLock { $0 = body } }
+
+    /// Told what has to be asked for again. Set once; must not block.
+    func onDoubt(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) { doubts.withLock { $0 = body } }
+
+    /// What the store has changed there could not be found out now; it is asked for again.
+    func doubt(_ signal: ChangeSignal, _ error: SyncError? = nil) { doubts.withLock { $0 }?(signal, error) }
+
+    /// Told when the store answers again. Set once; must not block.
+    func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.withLock { $0 = body } }
+
+    func storeAnswers() { answers.withLock { $0 }?() }
+
+    /// Sets some of the disk aside for the catalog, so that it can be written when the disk is full.
+    func reserveRoom() { catalog.reserveRoom(room.reserve) }
+
+    /// The bytes of a document's current generation, which get the size that the record says. Only for who holds the
+    /// document's node: others may have an old record, and would cut off what a program has appended since.
     package func open(_ record: InodeRecord) throws(ContentError) -> ContentFile {
         try store.open(
             GenerationID(inode: record.id.rawValue, number: record.generation), size: record.size,
-            baseSize: record.baseSize, present: record.extents)
+            isAhead: record.writing != nil, baseSize: record.baseSize, present: record.extents)
+    }
+
+    /// The bytes of a document's current generation, and the record that they were opened by, for everybody else.
+    ///
+    /// In a transaction, for which a new writer waits before its first byte: it marks the document first. One that has
+    /// marked it before has the file open, and opens share one file.
+    func openCurrent(_ id: InodeID) throws -> (inode: InodeRecord, content: ContentFile) {
+        let opened: Result<(InodeRecord, ContentFile), ContentError> = try catalog.write { writer in
+            let inode = try writer.inode(id)
+            do throws(ContentError) { return .success((inode, try open(inode))) } catch { return .failure(error) }
+        }
+        return try opened.get()
+    }
+
+    // MARK: Held
+
+    /// The store's bytes of an item are still wanted: until ``release(_:)`` they are neither deleted nor replaced.
+    package func hold(_ identifier: ItemIdentifier) { held.withLock { $0[identifier, default: 0] += 1 } }
+
+    package func release(_ identifier: ItemIdentifier) {
+        held.withLock { held in
+            let left = held[identifier, default: 1] - 1
+            held[identifier] = left > 0 ? left : nil
+        }
+    }
+
+    func isHeld(_ identifier: ItemIdentifier?) -> Bool {
+        identifier.map { identifier in held.withLock { $0[identifier] != nil } } ?? false
+    }
+
+    /// Returns when what was committed up to `moment` survives power loss: what is deleted in the store may be all that
+    /// is left of something that went elsewhere here.
+    func makeDurable(_ moment: FileTime) throws(CatalogError) {
+        if durableUpTo.withLock({ $0 >= moment }) { return }
+        let now = FileTime.now
+        try catalog.synchronize()
+        durableUpTo.withLock { $0 = max($0, now) }
     }
 
     /// Runs a transaction and tells the volume what it made stale.
     @discardableResult
     package func change<T>(_ body: (Catalog.Writer) throws -> T) throws(CatalogError) -> T {
         var changes: [CatalogChange] = []
-        let result = try catalog.write { writer in
-            let result = try body(writer)
-            changes = writer.changes
-            return result
+        var linked: [GenerationID] = []
+        let result: T
+        do {
+            result = try catalog.write { writer in
+                writer.linkContents = { [store] from, generation, to in
+                    let new = GenerationID(inode: to.rawValue, number: 1)
+                    try store.link(GenerationID(inode: from.rawValue, number: generation), to: new)
+                    linked.append(new)
+                }
+                let result = try body(writer)
+                changes = writer.changes
+                return result
+            }
+        } catch {
+            // The next inode gets the same number, and must not find the bytes of another there.
+            for id in linked { store.remove(id) }
+            throw error
         }
         if !changes.isEmpty { volume?.catalogChanged(changes) }
+        for case .conflict(let copy) in changes {
+            tellConflict(copy, at: path(of: copy), "the store has another version; what was written here is kept")
+        }
+        afterChange.withLock { $0 }?(changes)
         return result
+    }
+
+    /// The path of an inode for people; empty when it has none any more.
+    package func path(of inode: InodeID) -> String {
+        let names = (try? catalog.read { try $0.path(of: inode) }) ?? nil
+        return (names ?? []).map(\.string).joined(separator: "/")
     }
 
     /// The path of an item for a log line.
     func path(of item: ItemRecord) -> String {
         guard let inode = item.inode, let names = try? catalog.read({ try $0.path(of: inode) }) else {
-            return (item.local ?? item.remote ?? item.base)?.name.string ?? item.id.description
+            return (item.local ?? item.remote ?? item.base ?? item.attempted)?.name.string ?? item.id.description
         }
         return names.map(\.string).joined(separator: "/")
+    }
+}
+
+extension SyncedContents {
+    /// What the catalog notes of a file that was synced; nil when it was written meanwhile.
+    package init?(_ id: GenerationID, _ file: ContentStat?) {
+        guard let file else { return nil }
+        self.init(generation: id.number, size: file.size, modified: file.modified)
     }
 }

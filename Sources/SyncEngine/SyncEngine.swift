@@ -8,10 +8,15 @@ import Synchronization
 package final class SyncEngine: Sendable {
     package let context: SyncContext
     package let hydrator: Hydrator
-    private let fetcher: FolderFetcher
-    private let queue: UploadQueue
+    let fetcher: FolderFetcher
+    let queue: UploadQueue
     private let listener: ChangeListener
     private let stopper: StopScheduler
+    package let cache: CacheKeeper
+    package let quota: QuotaKeeper
+    package let thumbnails: ThumbnailShelf
+    private let pinner: Pinner
+    private let evictor: Evictor
     private let tasks = Mutex<[Task<Void, Never>]>([])
 
     package init(context: SyncContext) {
@@ -22,16 +27,36 @@ package final class SyncEngine: Sendable {
             context: context,
             runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher))
         listener = ChangeListener(context: context, fetcher: fetcher)
-        stopper = StopScheduler(context: context)
+        evictor = Evictor(context: context, hydrator: hydrator)
+        stopper = StopScheduler(context: context, evictor: evictor)
+        cache = CacheKeeper(context: context, evictor: evictor)
+        pinner = Pinner(context: context, fetcher: fetcher, hydrator: hydrator)
+        quota = QuotaKeeper(context: context)
+        thumbnails = ThumbnailShelf(directory: context.store.directory)
+        context.onDoubt { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
+        context.onAnswer { [weak listener] in Task { await listener?.storeAnswers() } }
+        context.onChange { [weak cache, weak pinner, weak quota] changes in
+            // An upload that was confirmed makes a document one that may go.
+            cache?.wake()
+            quota?.wake()
+            if changes.contains(where: \.bringsContents) { pinner?.wake() }
+        }
     }
 
     /// Begins to send what is pending and to follow the store's changes.
     package func start() {
         let workers = context.workers
+        context.reserveRoom()
         tasks.withLock {
             $0 = [
-                Task(executorPreference: workers) { [queue] in await queue.run() },
+                Task(executorPreference: workers) { [queue, context] in if !context.isReadOnly { await queue.run() } },
                 Task(executorPreference: workers) { [listener] in await listener.run() },
+                Task(executorPreference: workers) { [cache] in await cache.run() },
+                Task(executorPreference: workers) { [context] in await RootCapabilities(context: context).run() },
+                Task(executorPreference: workers) { [quota] in await quota.run() },
+                Task(executorPreference: workers) { [pinner, listener] in
+                    await pinner.run(poll: { await listener.wasLookedAt($0) })
+                },
             ]
         }
     }
@@ -47,7 +72,11 @@ package final class SyncEngine: Sendable {
         }
         for task in running { task.cancel() }
         queue.wake()
+        cache.wake()
+        pinner.wake()
         stopper.stop()
+        cache.record()
+        context.evictions.withLock { $0 = true }
         let isIdle = await queue.drain(seconds: 5)
         if let provider = context.provider as? any Invalidatable { await provider.invalidate() }
         return isIdle
@@ -60,34 +89,49 @@ package final class SyncEngine: Sendable {
         try await fetcher.fetch(folder, joining: true)
     }
 
+    /// The provider says when something changes; nobody need look.
+    package var followsChanges: Bool { context.provider is any ChangeSignaling }
+
+    /// What is deleted goes to the store's trash.
+    package var hasTrash: Bool { (context.provider as? any Trashing)?.hasTrash == true }
+
     package func wasLookedAt(_ folder: InodeID) {
-        if context.provider is any ChangeSignaling { return }
+        if followsChanges { return }
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
 
     /// A local change is pending.
-    package func changed() { queue.wake() }
+    package func changed() {
+        queue.wake()
+        // It may be a move into a pinned folder.
+        pinner.wake()
+    }
 
     /// The last program let go of a document.
-    package func released(_ inode: InodeID, _ generation: GenerationID) {
+    ///
+    /// - Parameter wrote: there may be something to send.
+    package func released(_ inode: InodeID, _ generation: GenerationID, wrote: Bool) {
         hydrator.released(generation)
-        queue.wake()
+        cache.used(inode)
+        if wrote { queue.wake() }
         stopper.released(inode)
     }
 
     // MARK: What a user asks for
 
-    /// Waits until nothing is pending.
+    /// Waits until nothing is pending. What is mounted read-only sends nothing: there is nothing to wait for.
     ///
     /// - Returns: what is still pending after `timeout` seconds (nil: as long as it takes), or nothing.
     package func sync(timeout: Double?) async throws(SyncError) -> [ItemRecord] {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
         do {
+            if context.isReadOnly || context.pause.isOn { return try pending() }
             try context.catalog.write { try $0.settleNow(retrying: true) }
             await queue.hurry()
             while try context.catalog.read({ try $0.hasPending() }) {
                 if Task.isCancelled { throw SyncError.cancelled }
                 if let deadline, .now >= deadline { return try pending() }
+                if context.pause.isOn { return try pending() }
                 // A change that came meanwhile is part of it too.
                 if try context.catalog.read({ try $0.nextMoment(after: .now) }) != nil {
                     try context.catalog.write { try $0.settleNow(retrying: false) }
@@ -101,39 +145,50 @@ package final class SyncEngine: Sendable {
         }
     }
 
+    /// Stops uploads, and downloads that nobody waits for, until it is taken back, also over a restart; durable when it
+    /// returns. What a program reads, and what a user asks for by hand, comes all the same.
+    package func setPaused(_ isPaused: Bool) async throws(SyncError) {
+        do { try context.pause.set(isPaused, in: context.catalog) } catch { throw SyncError(error) }
+        if isPaused {
+            await queue.pause()
+            await pinner.pause()
+        } else {
+            await queue.hurry()
+            await pinner.hurry()
+        }
+    }
+
     package func pending() throws -> [ItemRecord] {
-        try context.catalog.read { try $0.allPending(limit: 1_000) }
+        try context.catalog.read { try $0.pendingForPeople(limit: 1_000) }
     }
 
     /// Drops the local bytes of an unmodified document that nobody uses. Returns how many bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
-        do { return try Evictor(context: context).evict(inode) } catch { throw SyncError(error) }
+        do { return try evictor.evict(inode) } catch { throw SyncError(error) }
+    }
+
+    /// Keeps an item, and all that is in it if it is a folder, here from now on; or no longer. What is missing comes
+    /// in the background.
+    package func setPinned(_ item: ItemID, _ isPinned: Bool) async throws(SyncError) {
+        do { try context.catalog.write { try $0.setPinned(item, isPinned) } } catch { throw SyncError(error) }
+        if isPinned { await pinner.hurry() } else { cache.wake() }
     }
 
     /// Downloads all of a document. Returns how many bytes came.
-    package func download(_ id: InodeID) async throws(SyncError) -> Int64 {
-        // A document that is replaced meanwhile is begun anew.
-        for _ in 0..<5 {
-            do { return try await downloadCurrent(id) } catch SyncError.superseded { continue }
-        }
-        throw .superseded
+    package func download(_ inode: InodeID) async throws(SyncError) -> Int64 {
+        let count = try await hydrator.bringWhole(inode)
+        // Whoever asked for it is going to use it: it is not the first to go.
+        if count > 0 { cache.used(inode) }
+        return count
     }
+}
 
-    private func downloadCurrent(_ id: InodeID) async throws(SyncError) -> Int64 {
-        do {
-            let (inode, item) = try context.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
-            guard inode.kind == .document, inode.extents != nil, let item, let identifier = item.identifier,
-                let version = item.baseVersion
-            else { return 0 }
-            let content = try context.open(inode)
-            let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
-            try await hydrator.provide(
-                0..<content.baseSize, of: content,
-                for: DownloadTarget(
-                    inode: id, identifier: identifier, version: version.content, name: context.path(of: item)))
-            return missing
-        } catch {
-            throw SyncError(error)
+extension CatalogChange {
+    /// There may be bytes to bring that were not there before.
+    fileprivate var bringsContents: Bool {
+        switch self {
+        case .entry, .contents: true
+        default: false
         }
     }
 }

@@ -12,7 +12,7 @@ package protocol VolumeObserving: AnyObject, Sendable {
 }
 
 /// Times that govern the engine, in seconds.
-package struct SyncTimes: Sendable {
+package struct SyncTimes: Sendable, Codable {
     /// From the last writable close to the upload.
     package var settle: Double = 1
     /// From an fsync without further change to the upload.
@@ -26,5 +26,10 @@ package struct SyncTimes: Sendable {
     package var stopProviding: Double = 60
     /// How often folders are looked at again where the provider signals no changes.
     package var poll: Double = 30
+    /// What was made from here and goes again within so long does not go to the store's trash.
+    package var briefLife: Double = 10
+    /// How often the store is asked how full it is, at least; and how soon after a change.
+    package var quota: Double = 300
+    package var quotaAfterChange: Double = 10
     package init() {}
 }

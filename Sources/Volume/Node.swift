@@ -9,8 +9,11 @@ import Synchronization
 /// Lock order: a node's lock, then the catalog or a content file; never the other way, never two nodes.
 final class Node: Sendable {
     let id: NodeID
-    let inode: InodeID
+    private let number: Atomic<Int64>
     let state: Mutex<State>
+
+    /// Changes only when a writer's bytes are split from their document; then under the node's lock.
+    var inode: InodeID { InodeID(rawValue: number.load(ordering: .acquiring)) }
 
     /// How the kernel has the file open. Cached and passthrough exclude each other (EIO, design.md).
     enum OpenMode: Equatable {
@@ -25,6 +28,8 @@ final class Node: Sendable {
         var mode = OpenMode.none
         var handles = 0
         var writers = 0
+        /// It had a writer once.
+        var wasWritten = false
         /// Of the backing file when its changes were last recorded, while a writer is at work.
         var stamp: BackingStamp?
         /// The durable mark says `.modified`.
@@ -35,6 +40,16 @@ final class Node: Sendable {
         var target: DownloadTarget?
         /// The inode has another generation by now; this is how the old one looks to who holds it.
         var frozen: InodeRecord?
+        /// Programs here removed its last name: it is theirs, and may be opened again (proc(5), fd). Without, the store
+        /// deleted it, and whoever comes by its name is late.
+        var isUnlinked = false
+        /// Setuid or setgid, which a write by somebody without CAP_FSETID takes away.
+        var isSetID = false
+        /// capabilities(7), which any write takes away.
+        var hasCapabilities = false
+        var isPrivileged: Bool { isSetID || hasCapabilities }
+        /// Brings a removed document whole, while somebody still has it open.
+        var rescue: Task<Void, Never>?
 
         struct Unrecorded: Equatable {
             var size: Int64
@@ -44,7 +59,10 @@ final class Node: Sendable {
 
     init(id: NodeID, inode: InodeID, generation: Int64) {
         self.id = id
-        self.inode = inode
+        self.number = Atomic(inode.rawValue)
         self.state = Mutex(State(generation: generation))
     }
+
+    /// Only ``NodeTable/split(_:to:)``.
+    func becomes(_ inode: InodeID) { number.store(inode.rawValue, ordering: .releasing) }
 }

@@ -1,6 +1,7 @@
 import ContentStore
 import FileProvider
 package import ItemCatalog
+import SyncEngine
 import Synchronization
 
 /// What stat(2) shows of a node.
@@ -8,12 +9,17 @@ package struct NodeAttributes: Sendable {
     package var record: InodeRecord
     /// Whether the kernel may keep them until it is told otherwise. Not while a program writes past us.
     package var isStable: Bool
+    /// Of a large local file: what it takes on the disk, which may be less than its size (holes).
+    package var allocated: Int64?
+
+    /// Permission bits, 0o7777: without what the store does not let be done.
+    package var mode: UInt32 { record.shownMode }
 
     /// In units of 512 bytes. At least one for a document that is not empty, although nothing of it may
     /// be here: `tar -S` takes 0 for "all holes" and would archive zeros.
     package var blocks: Int64 {
         guard record.kind == .document, record.size > 0 else { return 0 }
-        return max(1, (min(record.bytesPresent, record.size) + 511) / 512)
+        return max(1, allocated ?? (min(record.bytesPresent, record.size) + 511) / 512)
     }
 }
 
@@ -36,12 +42,31 @@ extension Volume {
         guard record.kind == .document else { return NodeAttributes(record: record, isStable: true) }
         return node.state.withLock { state in
             var record = state.frozen ?? record
-            if state.frozen == nil, let content = state.content, state.writers > 0 {
+            // A writer's work is recorded under this lock: what was ahead of the row when that was read may be in it now,
+            // and nowhere else. (An older size would cut what other programs have in the kernel's cache.)
+            if state.frozen == nil, state.wasWritten, let now = try? catalog.read({ try $0.inode(node.inode) }) {
+                record = now
+            }
+            let isBehind = state.frozen == nil && record.generation != state.generation
+            if isBehind, let content = state.content, let status = try? content.status() {
+                // The catalog has a new version, and the node, which stands for the old one, has not been told yet: the
+                // new size would cut what programs read of the old bytes.
+                record.generation = state.generation
+                record.size = status.size
                 record.extents = content.present
                 record.baseSize = content.baseSize
+            }
+            // A download under way is ahead of the catalog as well.
+            let id = GenerationID(inode: record.id.rawValue, number: record.generation)
+            if state.frozen == nil, record.extents != nil, let content = state.content ?? context.store.opened(id) {
+                record.extents = content.present
+                record.baseSize = content.baseSize
+            }
+            if state.frozen == nil, let content = state.content, state.stamp != nil {
                 if case .passthrough = state.mode, let now = BackingStamp(try? content.status()) {
                     record.size = now.size
                     if now != state.stamp {
+                        if state.isPrivileged { record.mode &= ~0o6000 }
                         record.modified = now.modified
                         record.changed = max(record.changed, now.changed)
                     }
@@ -51,7 +76,12 @@ extension Volume {
                     record.changed = max(record.changed, unrecorded.modified)
                 }
             }
-            return NodeAttributes(record: record, isStable: state.writers == 0)
+            var attributes = NodeAttributes(record: record, isStable: state.stamp == nil && !isBehind)
+            // Only here is it worth a system call.
+            if record.extents == nil, record.size >= 1 << 20 {
+                attributes.allocated = (state.content.flatMap { try? $0.status() } ?? context.store.status(id))?.blocks
+            }
+            return attributes
         }
     }
 }

@@ -8,6 +8,8 @@ final class NodeTable: Sendable {
         var node: Node
         var generation: Int64
         var lookups: UInt64
+        /// How many open files programs have of it.
+        var opens = 0
         /// Its last name is gone: with the last reference the inode goes too.
         var isOrphan = false
     }
@@ -94,16 +96,40 @@ final class NodeTable: Sendable {
 
     // MARK: What is open
 
-    func opened(_ inode: InodeID) { state.withLock { $0.uses[inode, default: 0] += 1 } }
+    func opened(_ node: Node) {
+        state.withLock { state in
+            state.entries[node.id]?.opens += 1
+            state.uses[node.inode, default: 0] += 1
+        }
+    }
 
     /// Returns an inode that can go now, as ``forget(_:count:)`` does.
     func closed(_ node: Node) -> InodeID? {
         state.withLock { state in
-            guard let use = state.uses[node.inode] else { return nil }
-            state.uses[node.inode] = use == 1 ? nil : use - 1
+            state.entries[node.id]?.opens -= 1
+            reduce(&state, node.inode, by: 1)
             return drop(&state, node.id)
         }
     }
 
+    private func reduce(_ state: inout State, _ inode: InodeID, by count: Int) {
+        let left = state.uses[inode, default: 0] - count
+        state.uses[inode] = left > 0 ? left : nil
+    }
+
     func isOpen(_ inode: InodeID) -> Bool { state.withLock { $0.uses[inode] != nil } }
+
+    /// The node, with all who have it open, stands for another inode from now on: one that has no name (yet).
+    func split(_ node: Node, to inode: InodeID) {
+        state.withLock { state in
+            guard let entry = state.entries[node.id] else { return }
+            if state.current[node.inode] == node.id { state.current[node.inode] = nil }
+            reduce(&state, node.inode, by: entry.opens)
+            state.uses[inode] = entry.opens > 0 ? entry.opens : nil
+            state.current[inode] = node.id
+            state.entries[node.id]?.isOrphan = true
+            state.entries[node.id]?.generation = 1
+            node.becomes(inode)
+        }
+    }
 }

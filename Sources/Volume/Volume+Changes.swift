@@ -7,7 +7,7 @@ import Synchronization
 
 /// Changes from the provider's side: nodes give way to new ones, and the kernel is told to forget.
 extension Volume: VolumeObserving {
-    package func isOpen(_ inode: InodeID) -> Bool { table.isOpen(inode) }
+    package func isOpen(_ inode: InodeID) -> Bool { table.isOpen(inode) || isLeavingStore(inode) }
 
     package func isBeingWritten(_ inode: InodeID) -> Bool {
         guard let node = table.current(inode) else { return false }
@@ -19,10 +19,16 @@ extension Volume: VolumeObserving {
     }
 
     package func catalogChanged(_ changes: [CatalogChange]) {
+        momentPasses()
         for change in changes {
             switch change {
-            case .entry(let folder, let name):
-                if let node = table.current(folder) { kernel.invalidateEntry(in: node.id, name: name) }
+            case .entry(let folder, let name, let isNew):
+                guard let node = table.current(folder) else { continue }
+                if isNew {
+                    kernel.expireEntry(in: node.id, name: name)
+                } else {
+                    kernel.invalidateEntry(in: node.id, name: name)
+                }
             case .attributes(let inode):
                 if let node = table.current(inode) { kernel.invalidateAttributes(of: node.id) }
             case .contents(let inode):
@@ -30,8 +36,64 @@ extension Volume: VolumeObserving {
             case .removed(let inode):
                 if let node = table.current(inode) { kernel.invalidateAttributes(of: node.id) }
                 if let gone = table.orphan(inode) { reclaim(gone) }
+            case .split(let inode, let new): split(inode, new)
+            case .conflict(let inode): tellConflict(inode)
             }
         }
+    }
+
+    /// What was committed before the call shows in this folder, to whoever looks by a name there; false after so
+    /// many seconds in which a program held on to the folder.
+    package func isSeen(in folder: InodeID, within seconds: Double) async -> Bool {
+        guard let node = table.current(folder) else { return true }
+        // That nothing has a name, the kernel is told only of folders that have been listed; and a look-up in another may
+        // wait for the very provider that waits here.
+        guard (try? catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated }) ?? false else { return true }
+        return await Task(executorPreference: context.workers) { [kernel] in
+            kernel.settle(node.id, seconds: seconds)
+        }.value
+    }
+
+    /// Who has the document open for writing goes on with the bytes that he has, as an inode of their own.
+    private func split(_ inode: InodeID, _ new: InodeID) {
+        // It has the document's attributes.
+        privateAttributes.withLock { if $0?.contains(inode) == true { $0?.insert(new) } }
+        let isWritten = table.current(inode).map { node in
+            node.state.withLock { state in
+                guard state.handles > 0 else { return false }
+                if let content = state.content {
+                    context.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
+                }
+                context.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
+                if let stamp = state.stamp { state.stamp = restamp(stamp, new) }
+                state.generation = 1
+                table.split(node, to: new)
+                return state.stamp != nil
+            }
+        }
+        guard isWritten != true else { return }
+        // A mapping is all that is left of the writer. (Or a reader: the writer has closed it since, and ended only the
+        // mark of what was no longer his.)
+        dropOldGenerations(inode)
+        let writing = try? catalog.read { try $0.inodeIfPresent(new)?.writing }
+        if case .some(.maybeModified(let stamp)) = writing { _ = restamp(stamp, new) }
+        watchMapping(of: new, generation: 1)
+    }
+
+    /// A file whose names changed has another ctime: with the same size and date it was not written for that.
+    private func restamp(_ stamp: BackingStamp, _ new: InodeID) -> BackingStamp {
+        let now = BackingStamp(context.store.status(GenerationID(inode: new.rawValue, number: 1)))
+        guard let now, now.size == stamp.size, now.modified == stamp.modified else { return stamp }
+        try? catalog.write { try $0.beginWriting(new, generation: 1, mark: .maybeModified(now)) }
+        return now
+    }
+
+    private func tellConflict(_ inode: InodeID) {
+        label(inode)
+        let path = (try? catalog.read { try $0.path(of: inode) })??.map(\.string).joined(separator: "/")
+        context.logger.warning(
+            "conflict: the store replaced a document while a program was writing it; what it writes is kept apart",
+            metadata: ["local version": "\(path ?? inode.description)"])
     }
 
     private func contentsReplaced(_ inode: InodeID) {
@@ -51,8 +113,10 @@ extension Volume: VolumeObserving {
             table.rebase(node, to: record.generation)
         } else {
             freeze(node, as: record)
-            if let place = try? catalog.read({ try $0.place(of: inode) }), let folder = table.current(place.folder) {
-                kernel.invalidateEntry(in: folder.id, name: place.name)
+            for place in (try? catalog.read { try $0.places(of: inode) }) ?? [] {
+                if let folder = table.current(place.folder) {
+                    kernel.invalidateEntry(in: folder.id, name: place.name)
+                }
             }
         }
         kernel.invalidateContents(of: node.id)

@@ -10,17 +10,22 @@ import Synchronization
 package struct AttributeRequest: Sendable {
     package var attributes: AttributeChange
     package var size: Int64?
-    package init(attributes: AttributeChange, size: Int64?) {
+    /// Setuid and the like are to go (inode(7)).
+    package var killsPrivileges: Bool
+    package init(attributes: AttributeChange, size: Int64?, killsPrivileges: Bool = false) {
         self.attributes = attributes
         self.size = size
+        self.killsPrivileges = killsPrivileges
     }
 }
 
 extension Volume {
     /// pread(2) into `buffer`; ready with the count of bytes, 0 at the end.
-    package func read(_ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64)
-        throws(VolumeError) -> Outcome<Int>
-    {
+    ///
+    /// - Parameter thread: who reads, to be named as the cause of a download.
+    package func read(
+        _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, thread: Int32? = nil
+    ) throws(VolumeError) -> Outcome<Int> {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
         return try answer {
             let content = try content(of: handle.node)
@@ -28,11 +33,11 @@ extension Volume {
             guard let first = content.missing(in: range).first else {
                 return .ready(try content.read(into: buffer, at: offset))
             }
-            return .wait(try hydration(of: handle.node, content, first.lowerBound..<range.upperBound))
+            return .wait(try hydration(of: handle.node, content, first.lowerBound..<range.upperBound, thread))
         }
     }
 
-    private func content(of node: Node) throws -> ContentFile {
+    func content(of node: Node) throws -> ContentFile {
         try node.state.withLock { state in
             if let content = state.content { return content }
             let content = try openContent(try catalog.read { try $0.inode(node.inode) })
@@ -42,13 +47,16 @@ extension Volume {
     }
 
     /// Waiting for a range to come from the provider.
-    private func hydration(of node: Node, _ content: ContentFile, _ range: Range<Int64>) throws -> Wait {
-        guard let target = try downloadTarget(of: node.inode) ?? node.state.withLock({ $0.target }) else {
+    func hydration(
+        of node: Node, _ content: ContentFile, _ range: Range<Int64>, _ thread: Int32? = nil
+    ) throws -> Wait {
+        let current = try downloadTarget(of: node.inode, generation: content.id.number)
+        guard let target = current ?? node.state.withLock({ $0.target }) else {
             throw VolumeError(ESTALE, "the document is not in the store any more")
         }
         let wanted = range.clamped(to: 0..<content.baseSize)
         return Wait { [engine, node] in
-            do { try await engine.hydrator.provide(wanted, of: content, for: target) } catch {
+            do { try await engine.hydrator.provide(wanted, of: content, for: target, thread: thread) } catch {
                 // Replaced before a byte of it was handed out: the node stands for the new version now.
                 if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number {
                     return
@@ -58,93 +66,162 @@ extension Volume {
         }
     }
 
-    /// Where an inode's missing bytes come from; nil when its item is gone.
-    func downloadTarget(of inode: InodeID) throws -> DownloadTarget? {
-        let (item, path) = try catalog.read { (try $0.item(of: inode), try $0.path(of: inode)) }
-        guard let item, let identifier = item.identifier, let version = item.baseVersion else { return nil }
+    /// Where the missing bytes of an inode's generation come from; nil when its item is gone, or has another version by
+    /// now, whose bytes would be wrong among those of this one.
+    func downloadTarget(of inode: InodeID, generation: Int64) throws -> DownloadTarget? {
+        let (record, item, path) = try catalog.read { reader in
+            (try reader.inodeIfPresent(inode), try reader.item(of: inode), try reader.path(of: inode))
+        }
+        guard record?.generation == generation, let item, let identifier = item.identifier,
+            let version = item.baseVersion
+        else { return nil }
         let name = path.map { $0.map(\.string).joined(separator: "/") } ?? identifier.description
         return DownloadTarget(inode: inode, identifier: identifier, version: version.content, name: name)
     }
 
     /// A document that lost its last name while a program has it open: its bytes are brought here before the
-    /// deletion reaches the store.
+    /// deletion, or another version, reaches the store.
     func bringWhole(_ inode: InodeID) {
         guard let node = table.current(inode) else { return }
-        let (content, target) = node.state.withLock { ($0.content, $0.target) }
-        guard let content, let target, !content.isComplete else { return }
-        Task(executorPreference: context.workers) { [engine, context] in
-            do { try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target) } catch {
-                context.logger.warning(
-                    "a deleted document that is still open cannot be downloaded whole",
-                    metadata: ["item": "\(target.name)", "error": "\(error)"])
+        node.state.withLock { state in
+            guard state.handles > 0, state.rescue == nil, let content = state.content, let target = state.target,
+                !content.isComplete
+            else { return }
+            context.hold(target.identifier)
+            state.rescue = Task(executorPreference: context.workers) { [engine, context] in
+                defer {
+                    context.release(target.identifier)
+                    engine.changed()
+                }
+                while !Task.isCancelled {
+                    do {
+                        return try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+                    } catch {
+                        if case SyncError.superseded = error { return }
+                        context.logger.warning(
+                            "a deleted document that is still open cannot be downloaded whole",
+                            metadata: ["item": "\(target.name)", "error": "\(error)"])
+                    }
+                    try? await Task.sleep(for: .seconds(context.times.firstRetry))
+                }
             }
         }
     }
 
     /// pwrite(2). When it returns the bytes are in the local file; they are pending at the latest when
     /// close(2) returns.
-    package func write(_ id: HandleID, _ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(VolumeError) {
+    ///
+    /// - Parameter killsPrivileges: the writer may not keep setuid and the like (inode(7)).
+    package func write(
+        _ id: HandleID, _ bytes: UnsafeRawBufferPointer, at offset: Int64, killsPrivileges: Bool = false
+    ) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { throw VolumeError(EBADF, "not open for writing") }
         let node = handle.node
-        try node.state.withLock { state throws(VolumeError) in
-            do { try write(node, &state, bytes, at: offset) } catch { throw VolumeError(error) }
+        try changing(node) { state, changes in
+            try write(node, &state, &changes) { content, size in
+                (try content.write(bytes, at: offset), max(size, offset + Int64(bytes.count)))
+            }
+            try killPrivileges(of: node, &state, mayNotKeep: killsPrivileges)
         }
     }
 
-    private func write(_ node: Node, _ state: inout Node.State, _ bytes: UnsafeRawBufferPointer, at offset: Int64)
-        throws
-    {
+    /// The bytes were changed: any change takes capabilities away, that by somebody without CAP_FSETID setuid too.
+    func killPrivileges(of node: Node, _ state: inout Node.State, mayNotKeep: Bool) throws {
+        if mayNotKeep && state.isSetID {
+            try catalog.write { try $0.killPrivileges(of: node.inode) }
+            state.isSetID = false
+        } else if state.hasCapabilities {
+            try catalog.write { try $0.dropCapabilities(of: node.inode) }
+        }
+        state.hasCapabilities = false
+    }
+
+    /// Changes bytes through us. `body` says whether some became present that were not, and the size of the
+    /// document afterwards (nil: as the local file's), given the size before.
+    func write(
+        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
+        _ body: (ContentFile, Int64) throws -> (extended: Bool, size: Int64?)
+    ) throws {
         guard let content = state.content, state.frozen == nil else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
-        try markModified(node, &state)
-        if try content.write(bytes, at: offset) {
+        if case .passthrough = state.mode {
+            // The file's own time stamps tell, as of all that is written past us.
+            _ = try body(content, try content.status().size)
+            return
+        }
+        try markModified(node, &state, content, &changes)
+        let before = try state.unrecorded?.size ?? content.status().size
+        let (extended, size) = try body(content, before)
+        if extended {
             // The catalog must know before the writer does, or a download after a crash would overwrite it.
             let extents = content.present
-            try catalog.write {
-                try $0.recordExtents(node.inode, generation: content.id.number, extents: extents)
+            let isOurs = try catalog.write {
+                try $0.recordExtents(node.inode, generation: state.generation, extents: extents)
             }
+            if isOurs { content.noteRecorded(extents) }
         }
-        let end = offset + Int64(bytes.count)
-        let size = try state.unrecorded?.size ?? content.status().size
-        state.unrecorded = Node.State.Unrecorded(size: max(size, end), modified: .now)
+        state.unrecorded = Node.State.Unrecorded(size: try size ?? content.status().size, modified: .now)
     }
 
-    private func markModified(_ node: Node, _ state: inout Node.State) throws {
+    private func markModified(
+        _ node: Node, _ state: inout Node.State, _ content: ContentFile, _ changes: inout [CatalogChange]
+    ) throws {
         guard !state.isMarkedModified else { return }
-        try catalog.write { try $0.beginWriting(node.inode, generation: state.generation, mark: .modified) }
+        let generation = state.generation
+        let extents = content.present
+        changes += try catalog.write { writer in
+            try writer.beginWriting(node.inode, generation: generation, mark: .modified)
+            // The store may have another version by the time that they would have to come again.
+            try writer.recordExtents(node.inode, generation: generation, extents: extents)
+            return writer.changes
+        }
+        content.noteRecorded(extents)
         state.isMarkedModified = true
     }
 
-    /// Cuts or grows the bytes: the catalog first, then the file.
-    func cut(_ node: Node, _ state: inout Node.State, _ content: ContentFile, to size: Int64) throws {
+    /// Cuts or grows the bytes. Growing may fail (EFBIG, ENOSPC), so the file comes first; cutting takes bytes away,
+    /// so the catalog does.
+    func cut(
+        _ node: Node, _ state: inout Node.State, _ content: ContentFile, to size: Int64, killsPrivileges: Bool
+    ) throws -> [CatalogChange] {
         let after = content.presence(truncatedTo: size)
-        let mark: WritingMark? = state.writers > 0 || state.stamp != nil ? .modified : nil
-        let record = try catalog.write {
-            try $0.truncate(
-                node.inode, to: size, baseSize: after.baseSize, extents: after.present, mark: mark,
-                settle: times.settle)
+        let mark: WritingMark? = state.stamp != nil ? .modified : nil
+        let grows = try size > content.status().size
+        if grows { try content.truncate(to: size) }
+        let (record, changes) = try catalog.write { writer in
+            let record = try writer.truncate(
+                node.inode, generation: state.generation, to: size, baseSize: after.baseSize, extents: after.present,
+                mark: mark, settle: times.settle, killsPrivileges: killsPrivileges)
+            return (record, writer.changes)
         }
-        try content.truncate(to: size)
+        content.noteRecorded(after.present)
+        if !grows { try content.truncate(to: size) }
         if mark != nil {
             state.isMarkedModified = true
             state.unrecorded = Node.State.Unrecorded(size: size, modified: record.modified)
         }
+        return changes
     }
 
     /// chmod(2), chown(2), utimensat(2), truncate(2), in one.
-    package func setAttributes(_ id: NodeID, to request: AttributeRequest) throws(VolumeError) -> NodeAttributes {
+    ///
+    /// - Parameter handle: through which a file is truncated; what was allowed when it was opened still is.
+    package func setAttributes(
+        _ id: NodeID, to request: AttributeRequest, through handle: HandleID? = nil
+    ) throws(VolumeError) -> NodeAttributes {
         let node = try node(id)
         do {
-            if let size = request.size { try truncate(node, to: size) }
+            let isWriter = handle.flatMap { handles[$0] }.map { $0.isWritable && $0.node === node } ?? false
+            if request.isForStore && !isWriter { try catalog.read { try $0.requireMayWrite(node.inode) } }
+            if let size = request.size { try truncate(node, to: size, request.killsPrivileges) }
             let change = request.attributes
-            var record = try catalog.read { try $0.inode(node.inode) }
-            if change.isEmpty == false {
-                record = try catalog.write {
-                    try $0.setAttributes(node.inode, to: change, settle: times.settle)
-                }
-                if let modified = change.modified, record.kind == .document { try setModified(node, modified) }
+            if request.killsPrivileges && request.size == nil {
+                try catalog.write { try $0.killPrivileges(of: node.inode) }
             }
+            let record =
+                try change.isEmpty ? catalog.read { try $0.inode(node.inode) } : setAttributes(node, change)
+            if record.kind == .document { label(node.inode) }
             engine.changed()
             return attributes(record, node)
         } catch {
@@ -152,30 +229,43 @@ extension Volume {
         }
     }
 
-    private func truncate(_ node: Node, to size: Int64) throws {
+    private func truncate(_ node: Node, to size: Int64, _ killsPrivileges: Bool) throws {
         guard size >= 0 else { throw VolumeError(EINVAL, "negative size") }
-        try node.state.withLock { state in
+        try changing(node) { state, changes in
             guard state.frozen == nil else { throw VolumeError(ESTALE, "the document was replaced") }
             let record = try catalog.read { try $0.inode(node.inode) }
             guard record.kind == .document else {
                 throw VolumeError(record.isFolder ? EISDIR : EINVAL, "not a document")
             }
-            guard record.generation == state.generation else { throw VolumeError(ESTALE, "the document was replaced") }
-            try cut(node, &state, try state.content ?? openContent(record), to: size)
+            guard record.generation == state.generation else {
+                throw CatalogError(.replaced, "the document was replaced")
+            }
+            if state.writers == 0 { try refuseDeleted(record, state) }
+            let content = try state.content ?? openContent(record)
+            changes += try cut(node, &state, content, to: size, killsPrivileges: killsPrivileges)
         }
     }
 
-    /// A date that a program sets while somebody writes: the local file has it as well, and setting it
-    /// alone is no change of the contents.
-    private func setModified(_ node: Node, _ modified: FileTime) throws {
+    /// Under the node's lock: what a writer did before is recorded with its date before this one, or not at all.
+    private func setAttributes(_ node: Node, _ change: AttributeChange) throws -> InodeRecord {
         try node.state.withLock { state in
-            guard let content = state.content, state.writers > 0 else { return }
+            let record = try catalog.write { try $0.setAttributes(node.inode, to: change, settle: times.settle) }
+            if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
+            guard let modified = change.modified, record.kind == .document else { return record }
+            // While somebody writes, the local file has it as well, and setting it alone is no change of the contents.
+            guard let content = state.content, state.stamp != nil else { return record }
             let untouched = BackingStamp(try content.status()) == state.stamp
             try content.setModified(modified.nanoseconds)
             if untouched { state.stamp = BackingStamp(try content.status()) }
             state.unrecorded?.modified = modified
+            return record
         }
     }
+}
+
+extension AttributeRequest {
+    /// Owner and access time are of this machine only.
+    fileprivate var isForStore: Bool { size != nil || attributes.mode != nil || attributes.modified != nil }
 }
 
 extension AttributeChange {

@@ -2,6 +2,7 @@ package import FileProvider
 import Glibc
 package import ItemCatalog
 import SyncEngine
+import Synchronization
 
 /// A name that was looked up, with one more reference on its node (until forget).
 package struct Lookup: Sendable {
@@ -15,6 +16,7 @@ extension Volume {
         try check(name)
         let parent = try node(folder)
         return try answer {
+            let moment = moment
             let found = try catalog.read { reader in
                 if let child = try reader.child(of: parent.inode, named: name) { return child as InodeRecord? }
                 let record = try reader.inode(parent.inode)
@@ -22,15 +24,20 @@ extension Volume {
                 if !record.isEnumerated { throw CatalogError(.notEnumerated(parent.inode), "not listed yet") }
                 return nil
             }
-            return .ready(found.map { reference($0) })
+            return .ready(found.map { reference($0, asOf: moment) })
         }
     }
 
     /// One more reference on the inode's node.
-    package func reference(_ record: InodeRecord) -> Lookup {
+    ///
+    /// - Parameter moment: when the record was read, where the provider may have changed it since.
+    package func reference(_ record: InodeRecord, asOf moment: UInt64? = nil) -> Lookup {
         let (node, replaced) = table.reference(record.id, generation: record.generation)
         if let replaced { freeze(replaced, as: record) }
-        return Lookup(node: node.id, attributes: attributes(record, node))
+        var attributes = attributes(record, node)
+        // Asked when the node is in the table: of a later change the kernel is told.
+        if let moment, moment != self.moment { attributes.isStable = false }
+        return Lookup(node: node.id, attributes: attributes)
     }
 
     /// The kernel gives up references.
@@ -50,12 +57,14 @@ extension Volume {
         try make(NewFile(kind: .symbolicLink(target: target), mode: 0o777, uid: uid, gid: gid), name, in: folder)
     }
 
-    private func make(_ file: NewFile, _ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup> {
+    func make(_ file: NewFile, _ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup> {
         let parent = try checkedParent(folder, name)
+        try refuseTrash(name, in: parent)
         return try answer {
             try requireListing(parent)
-            let record = try catalog.write {
-                try $0.create(file, in: parent.inode, named: name, settle: times.settle)
+            let record = try saving {
+                try $0.requireMayAdd(name, to: parent.inode, staysHere: file.itemKind == nil)
+                return try $0.create(file, in: parent.inode, named: name, settle: times.settle, open: false)
             }
             engine.changed()
             return .ready(reference(record))
@@ -84,7 +93,10 @@ extension Volume {
     package func unlink(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Void> {
         let parent = try checkedParent(folder, name)
         return try answer {
-            let record = try catalog.write { try $0.unlink(name, in: parent.inode, settle: times.settle) }
+            let record = try catalog.write {
+                try $0.requireMayRemove(name, in: parent.inode)
+                return try $0.unlink(name, in: parent.inode, settle: times.settle)
+            }
             lostName(record)
             return .ready(())
         }
@@ -93,7 +105,10 @@ extension Volume {
     package func removeFolder(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Void> {
         let parent = try checkedParent(folder, name)
         return try answer {
-            let record = try catalog.write { try $0.removeFolder(name, in: parent.inode, settle: times.settle) }
+            let record = try catalog.write {
+                try $0.requireMayRemove(name, in: parent.inode)
+                return try $0.removeFolder(name, in: parent.inode, settle: times.settle)
+            }
             lostName(record)
             return .ready(())
         }
@@ -104,20 +119,55 @@ extension Volume {
     ) throws(VolumeError) -> Outcome<Void> {
         let from = try checkedParent(folder, name)
         let to = try checkedParent(newFolder, newName)
+        try refuseTrash(newName, in: to)
         return try answer {
             try requireListing(to)
-            let result = try catalog.write {
-                try $0.rename(
+            var parted: [CatalogChange]? = []
+            let result = try saving { writer -> RenameResult? in
+                if try writer.entersTrash((name, from.inode), (newName, to.inode)) {
+                    parted = try writer.keepOnlyHere(name, in: from.inode, settle: times.settle)
+                    if parted == nil { return nil }
+                } else {
+                    try writer.requireMayRename(name, in: from.inode, to: newName, in: to.inode)
+                }
+                return try writer.rename(
                     name, in: from.inode, to: newName, in: to.inode, noReplace: noReplace, settle: times.settle)
             }
+            guard let result, let parted else { return .wait(try bringTree(name, in: from)) }
+            if !parted.isEmpty { hasLeftStore(parted) }
             if let replaced = result.replaced { lostName(replaced) }
+            if result.moved.kind == .document { label(result.moved.id) }
             engine.changed()
             return .ready(())
         }
     }
 
-    private func lostName(_ record: InodeRecord) {
+    /// renameat2(2) with RENAME_EXCHANGE.
+    package func exchange(
+        _ name: Filename, in folder: NodeID, with newName: Filename, in newFolder: NodeID
+    ) throws(VolumeError) -> Outcome<Void> {
+        let from = try checkedParent(folder, name)
+        let to = try checkedParent(newFolder, newName)
+        try refuseTrash(name, in: from)
+        try refuseTrash(newName, in: to)
+        return try answer {
+            let moved = try catalog.write { writer in
+                try refuseTrashBorder((name, from), (newName, to), writer)
+                try writer.requireMayExchange(name, in: from.inode, with: newName, in: to.inode)
+                try writer.exchange(name, in: from.inode, with: newName, in: to.inode, settle: times.settle)
+                return [try writer.child(of: from.inode, named: name), try writer.child(of: to.inode, named: newName)]
+            }
+            for case let record? in moved where record.kind == .document { label(record.id) }
+            engine.changed()
+            return .ready(())
+        }
+    }
+
+    func lostName(_ record: InodeRecord) {
+        // What has another name left goes by that; what is removed and in use is to be missed by nobody.
+        if record.kind == .document, record.linkCount > 0 || table.isOpen(record.id) { label(record.id) }
         if record.linkCount == 0 {
+            table.current(record.id)?.state.withLock { $0.isUnlinked = true }
             if let gone = table.orphan(record.id) { reclaim(gone) } else { bringWhole(record.id) }
         }
         engine.changed()
@@ -127,11 +177,21 @@ extension Volume {
 
     /// opendir(3). The listing is here when this is ready.
     package func openFolder(_ id: NodeID) throws(VolumeError) -> Outcome<HandleID> {
+        if case .wait(let wait) = try listed(id) { return .wait(wait) }
+        return .ready(handles.add(HandleTable.Handle(node: try node(id), isWritable: false, isFolder: true)))
+    }
+
+    /// Ready when the folder's listing is here.
+    package func listed(_ id: NodeID) throws(VolumeError) -> Outcome<Void> {
         let folder = try node(id)
         return try answer {
-            try requireListing(folder)
+            let record = try catalog.read { try $0.inode(folder.inode) }
+            guard record.capabilities.contains(.reading) else {
+                throw VolumeError(EACCES, "the store does not let the folder be listed")
+            }
+            guard record.isEnumerated else { throw CatalogError(.notEnumerated(record.id), "not listed yet") }
             engine.wasLookedAt(folder.inode)
-            return .ready(handles.add(HandleTable.Handle(node: folder, isWritable: false, isFolder: true)))
+            return .ready(())
         }
     }
 

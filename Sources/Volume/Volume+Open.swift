@@ -23,16 +23,22 @@ package struct Opened: Sendable {
 
 extension Volume {
     /// open(2) without O_CREAT. A writable one leaves a durable dirty mark before it returns.
-    package func open(_ id: NodeID, flags: Int32) throws(VolumeError) -> Opened {
+    ///
+    /// - Parameter killsPrivileges: if it truncates, setuid and the like go (open(2), O_TRUNC).
+    package func open(_ id: NodeID, flags: Int32, killsPrivileges: Bool = false) throws(VolumeError) -> Opened {
         let node = try node(id)
-        let writes = flags & O_ACCMODE != O_RDONLY || flags & O_TRUNC != 0
+        let truncates = flags & O_TRUNC != 0
+        let writes = flags & O_ACCMODE != O_RDONLY || truncates
+        let reads = flags & O_ACCMODE != O_WRONLY
         // Counted first, so that an eviction either sees this open or is over before it.
-        table.opened(node.inode)
+        table.opened(node)
         do {
-            let mode = try node.state.withLock { state throws(VolumeError) in
-                do { return try begin(node, &state, writes: writes, truncates: flags & O_TRUNC != 0) } catch {
-                    throw VolumeError(error)
+            let mode = try changing(node) { state, changes in
+                let mode = try begin(node, &state, reads: reads, writes: writes)
+                if truncates, let content = state.content {
+                    changes += try cut(node, &state, content, to: 0, killsPrivileges: killsPrivileges)
                 }
+                return mode
             }
             let handle = handles.add(HandleTable.Handle(node: node, isWritable: writes))
             return Opened(handle: handle, mode: mode, isReadOnly: !writes)
@@ -47,59 +53,142 @@ extension Volume {
         _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
         let parent = try checkedParent(folder, name)
+        try refuseTrash(name, in: parent)
         return try answer {
             try requireListing(parent)
             let file = NewFile(kind: .document, mode: mode & 0o7777, uid: uid, gid: gid)
-            let record = try catalog.write {
-                try $0.create(file, in: parent.inode, named: name, settle: times.settle)
+            let isExcluded = try isSidecar(name, in: parent.inode)
+            let record = try saving {
+                try $0.requireMayAdd(name, to: parent.inode, staysHere: isExcluded)
+                return try $0.create(
+                    file, in: parent.inode, named: name, settle: times.settle, isExcluded: isExcluded)
             }
-            // In use from the start: it is not uploaded before its writer has let go.
-            table.opened(record.id)
             let lookup = reference(record)
             let node = try node(lookup.node)
-            let openMode = try node.state.withLock { state in
-                state.isMarkedModified = true
-                let content = try context.store.open(
-                    GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0,
-                    present: nil)
-                state.content = content
-                state.stamp = BackingStamp.none
-                return try enter(&state, content, writes: true)
+            // It is not uploaded before its writer has let go: its item is not ready.
+            table.opened(node)
+            let openMode: OpenedAs
+            do { openMode = try beginNew(node, record) } catch {
+                // There is no room for its file, or no place: then it was not made.
+                if let record = try? catalog.write({ try $0.unlink(name, in: parent.inode, settle: 0) }) {
+                    lostName(record)
+                }
+                if let inode = table.closed(node) { reclaim(inode) }
+                forget(node.id, count: 1)
+                throw error
             }
             let handle = handles.add(HandleTable.Handle(node: node, isWritable: true))
             return .ready((lookup, Opened(handle: handle, mode: openMode, isReadOnly: false)))
         }
     }
 
-    private func begin(_ node: Node, _ state: inout Node.State, writes: Bool, truncates: Bool) throws -> OpenedAs {
-        let record = try catalog.read { try $0.inode(node.inode) }
-        guard record.kind == .document else {
-            throw VolumeError(record.isFolder ? EISDIR : ELOOP, "not a document")
+    private func beginNew(_ node: Node, _ record: InodeRecord) throws -> OpenedAs {
+        try node.state.withLock { state in
+            state.isMarkedModified = true
+            let content = try context.store.open(
+                GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil)
+            state.content = content
+            _ = try catalog.read { try context.labels.update(record, in: $0) }
+            state.stamp = BackingStamp.none
+            state.isSetID = record.mode & 0o6000 != 0
+            return try enter(&state, content, isWhole: true, writes: true)
         }
-        // ESTALE makes the kernel look the name up again, which finds the new generation.
-        guard record.generation == state.generation, state.frozen == nil else {
-            throw VolumeError(ESTALE, "the document was replaced")
-        }
-        let content = try state.content ?? openContent(record)
-        if writes && state.writers == 0 {
-            if content.isComplete { try content.setModified(record.modified.nanoseconds) }
-            // A download changes the file as well: only of a whole one do time stamps tell of a writer. Into a
-            // partial one programs write through us, which marks it modified.
-            let stamp = content.isComplete ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
-            try catalog.write {
-                try $0.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
-            }
-            state.stamp = stamp
-            state.isMarkedModified = record.writing == .modified
-        }
-        state.content = content
-        if !content.isComplete { state.target = try downloadTarget(of: node.inode) }
-        if truncates { try cut(node, &state, content, to: 0) }
-        return try enter(&state, content, writes: writes)
     }
 
-    /// Cached or passthrough: as it is open already, else passthrough when everything is here.
-    private func enter(_ state: inout Node.State, _ content: ContentFile, writes: Bool) throws -> OpenedAs {
+    private func begin(
+        _ node: Node, _ state: inout Node.State, reads: Bool, writes: Bool
+    ) throws -> OpenedAs {
+        let record = try catalog.read { try $0.inode(node.inode) }
+        switch record.kind {
+        case .document: break
+        case .folder: throw VolumeError(EISDIR, "a folder")
+        case .link: throw VolumeError(ELOOP, "a symbolic link")
+        default: throw VolumeError(ENXIO, "not a document")
+        }
+        // ESTALE makes the kernel look the name up again, which finds the new generation.
+        guard record.generation == state.generation, state.frozen == nil, record.splitFrom == nil else {
+            throw VolumeError(ESTALE, "the document was replaced")
+        }
+        try refuseDeleted(record, state)
+        // Programs of the superuser too, whom the kernel lets pass whatever the mode says.
+        if reads, !record.capabilities.contains(.reading) {
+            throw VolumeError(EACCES, "the store does not let it be read")
+        }
+        if writes, !record.capabilities.contains(.writing) {
+            throw VolumeError(EACCES, "the store does not let it be changed")
+        }
+        let content = try state.content ?? openContent(record)
+        // Once for all that follows: a download may end meanwhile.
+        let isWhole = content.isComplete
+        state.isSetID = record.mode & 0o6000 != 0
+        if writes {
+            let capability = Array("security.capability".utf8)
+            state.hasCapabilities = try attribute(capability, of: record.id) != nil
+            if state.stamp == nil { try mark(node, &state, record, content, isWhole: isWhole) }
+        }
+        state.content = content
+        if !content.isComplete { state.target = try downloadTarget(of: node.inode, generation: record.generation) }
+        return try enter(&state, content, isWhole: isWhole, writes: writes)
+    }
+
+    /// The store deleted it, which the kernel has not been told yet: what a program would write was lost. ESTALE makes
+    /// the kernel look the name up again.
+    func refuseDeleted(_ record: InodeRecord, _ state: Node.State) throws {
+        guard record.linkCount > 0 || state.isUnlinked else {
+            throw VolumeError(ESTALE, "the store deleted the document")
+        }
+    }
+
+    /// The durable dirty mark before a writer's first byte.
+    private func mark(
+        _ node: Node, _ state: inout Node.State, _ record: InodeRecord, _ content: ContentFile, isWhole: Bool
+    ) throws {
+        mappingWatches.withLock { $0.end(node.inode) }
+        if record.writing != nil, isWhole, let stamp = try takeOver(node.inode, record.generation, content) {
+            state.stamp = stamp
+            state.isMarkedModified = false
+            return
+        }
+        if isWhole { try content.setModified(record.modified.nanoseconds) }
+        // What is written past us is not seen: before it, all that it goes into must be known to be here, durably.
+        let isNew = isWhole && !content.isRecorded
+        if isNew { try content.synchronize() }
+        // A download changes the file as well: only of a whole one do time stamps tell of a writer. Into a
+        // partial one programs write through us, which marks it modified.
+        // Inside the transaction, in which alone labels change, and with them the file's ctime.
+        let stamp = try catalog.write { writer in
+            if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
+            let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
+            try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
+            try refuseDeleted(writer.inode(node.inode), state)
+            return stamp
+        }
+        if isNew { content.noteRecorded(nil) }
+        state.stamp = stamp
+        state.isMarkedModified = record.writing == .modified
+    }
+
+    /// Of a document that somebody may still have mapped. What he changed since it was looked at last is recorded, and
+    /// what was recorded is the measure from now on: whatever he changes next shows against it. Nil: nobody has.
+    private func takeOver(_ inode: InodeID, _ generation: Int64, _ content: ContentFile) throws -> BackingStamp? {
+        try catalog.write { writer in
+            guard case .maybeModified(let seen)? = try writer.inode(inode).writing, seen != .none,
+                let now = BackingStamp(try content.status())
+            else { return nil }
+            if now != seen {
+                try writer.recordWritten(
+                    inode, generation: generation, size: now.size, modified: now.modified, mark: .maybeModified(now),
+                    settle: nil)
+            }
+            return now
+        }
+    }
+
+    /// Cached or passthrough: as it is open already, else passthrough when everything is here. What a write may
+    /// have to take away (setuid) we must see written.
+    private func enter(
+        _ state: inout Node.State, _ content: ContentFile, isWhole: Bool, writes: Bool
+    ) throws -> OpenedAs {
         let opened: OpenedAs
         switch state.mode {
         case .cached(let handles):
@@ -109,7 +198,7 @@ extension Volume {
             state.mode = .passthrough(backing: id, handles: handles + 1)
             opened = .passthrough(backing: id)
         case .none:
-            if content.isComplete, let id = backing.register(content.descriptor) {
+            if isWhole, !state.isPrivileged, let id = backing.register(content.descriptor) {
                 state.mode = .passthrough(backing: id, handles: 1)
                 opened = .passthrough(backing: id)
             } else {
@@ -118,7 +207,10 @@ extension Volume {
             }
         }
         state.handles += 1
-        if writes { state.writers += 1 }
+        if writes {
+            state.writers += 1
+            state.wasWritten = true
+        }
         return opened
     }
 
@@ -136,124 +228,12 @@ extension Volume {
     /// Somebody removed a file from the content store. The provider's bytes can come again; ours cannot.
     private func lostContent(_ record: InodeRecord, _ id: GenerationID) throws -> Never {
         let item = try catalog.read { try $0.item(of: record.id) }
-        guard let item, !item.isModified, record.writing == nil else {
+        guard let item, !item.isModified, !item.isExcluded, record.writing == nil else {
             throw VolumeError(EIO, "the local bytes (storage/\(id)) are missing and were not in the store yet")
         }
         context.logger.warning("local bytes are missing, they are downloaded again", metadata: ["file": "\(id)"])
         // Nobody is told: the kernel looks the name up again because of the ESTALE.
         try catalog.write { _ = try $0.evict(record.id) }
         throw VolumeError(ESTALE, "the local bytes are missing; opened again, they are downloaded")
-    }
-
-    // MARK: Closing
-
-    /// FLUSH, before close(2) returns: what was written is pending, durably. It is sent when the last
-    /// writer has let go, which only RELEASE tells.
-    package func flush(_ id: HandleID) throws(VolumeError) {
-        guard let handle = handles[id], handle.isWritable else { return }
-        try record(handle.node, settle: nil)
-    }
-
-    /// fsync(2): the bytes first, then the catalog.
-    package func synchronize(_ id: HandleID) throws(VolumeError) {
-        guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
-        do {
-            if let content = handle.node.state.withLock({ $0.content }) { try content.synchronize() }
-            if handle.isWritable {
-                try record(handle.node, settle: nil)
-                try catalog.write { try $0.becomeReady(handle.node.inode, settle: times.settleAfterSync) }
-                engine.changed()
-            }
-            try catalog.synchronize()
-        } catch {
-            throw VolumeError(error)
-        }
-    }
-
-    /// Everything that has returned so far survives power loss (fsync of a folder).
-    package func synchronizeCatalog() throws(VolumeError) {
-        do { try catalog.synchronize() } catch { throw VolumeError(error) }
-    }
-
-    private func record(_ node: Node, settle: Double?) throws(VolumeError) {
-        let changed = try node.state.withLock { state throws(VolumeError) in
-            do { return try record(node, &state, settle: settle) } catch { throw VolumeError(error) }
-        }
-        if changed { engine.changed() }
-    }
-
-    /// Writes into the catalog what writers did since the last time. Returns whether they did anything.
-    private func record(_ node: Node, _ state: inout Node.State, settle: Double?) throws -> Bool {
-        guard let content = state.content, state.frozen == nil else { return false }
-        let now = BackingStamp(try content.status()) ?? BackingStamp.none
-        let size: Int64
-        let modified: FileTime
-        if case .passthrough = state.mode {
-            guard now != state.stamp else { return false }
-            (size, modified) = (now.size, now.modified)
-        } else {
-            guard let unrecorded = state.unrecorded else { return false }
-            (size, modified) = (unrecorded.size, unrecorded.modified)
-        }
-        try catalog.write {
-            let mark: WritingMark = state.isMarkedModified ? .modified : .maybeModified(now)
-            try $0.recordWritten(node.inode, size: size, modified: modified, mark: mark, settle: settle)
-        }
-        state.stamp = now
-        state.unrecorded = nil
-        return true
-    }
-
-    /// RELEASE: the last descriptor of an open file was closed.
-    package func close(_ id: HandleID) {
-        guard let handle = handles.remove(id), !handle.isFolder else { return }
-        let node = handle.node
-        var generation: GenerationID?
-        var changes: [CatalogChange] = []
-        node.state.withLock { state in
-            if handle.isWritable { changes = finishWriter(node, &state) }
-            state.handles -= 1
-            switch state.mode {
-            case .none: break
-            case .cached(let count): state.mode = count == 1 ? .none : .cached(handles: count - 1)
-            case .passthrough(let backingID, 1):
-                backing.unregister(backingID)
-                state.mode = .none
-            case .passthrough(let backingID, let count):
-                state.mode = .passthrough(backing: backingID, handles: count - 1)
-            }
-            if state.handles == 0 {
-                generation = state.content?.id
-                state.content = nil
-            }
-        }
-        if let inode = table.closed(node) { reclaim(inode) }
-        // Outside the node's lock, which this takes.
-        catalogChanged(changes)
-        if let generation { engine.released(node.inode, generation) } else if handle.isWritable { engine.changed() }
-    }
-
-    /// Returns what the provider changed meanwhile and is taken now.
-    private func finishWriter(_ node: Node, _ state: inout Node.State) -> [CatalogChange] {
-        state.writers -= 1
-        guard state.frozen == nil else { return [] }
-        do {
-            _ = try record(node, &state, settle: times.settle)
-            guard state.writers == 0 else { return [] }
-            let changes = try catalog.write { writer in
-                try writer.endWriting(node.inode, settle: times.settle, defaults: context.defaults)
-                return writer.changes
-            }
-            state.isMarkedModified = false
-            state.stamp = nil
-            // Attributes given out while it was written were not for keeping.
-            kernel.invalidateAttributes(of: node.id)
-            return changes
-        } catch {
-            context.logger.error(
-                "a change could not be recorded; it is found again at the next mount",
-                metadata: ["inode": "\(node.inode)", "error": "\(error)"])
-            return []
-        }
     }
 }

@@ -1,6 +1,6 @@
 import ContentStore
 import FileProvider
-package import Glibc
+import Glibc
 import ItemCatalog
 import Logging
 package import SyncEngine
@@ -15,6 +15,17 @@ package final class Volume: Sendable {
     let context: SyncContext
     let table = NodeTable()
     let handles = HandleTable()
+    /// Inodes that may have attributes outside `user.`; nil: not asked for yet. `ls -l` asks for one of each file, and
+    /// every open for writing does, so that most have none must cost nothing.
+    let privateAttributes = Mutex<Set<InodeID>?>(nil)
+    /// Of which the bytes could not be brought when a save asked for them.
+    let unobtainable = Mutex<Set<InodeID>>([])
+    /// What was brought here on its way into a trash, until when it is not evicted.
+    let leaving = Mutex<[InodeID: ContinuousClock.Instant]>([:])
+    let graveyard = Graveyard()
+    let mappingWatches = Mutex(MappingWatches())
+    /// Counts what changes from the provider's side.
+    private let news = Atomic<UInt64>(0)
     let kernel: any KernelNotifying
     let backing: any BackingRegistering
 
@@ -32,10 +43,18 @@ package final class Volume: Sendable {
     /// Runs a call; a listing that it lacks becomes something to wait for.
     func answer<T>(_ body: () throws -> Outcome<T>) throws(VolumeError) -> Outcome<T> {
         do { return try body() } catch {
+            if let error = error as? CatalogError, case .incomplete(let inode) = error.code { return bringing(inode) }
             guard let folder = VolumeError.needsListing(error) else { throw VolumeError(error) }
             return .wait(Wait { [engine] in try await engine.enumerate(folder) })
         }
     }
+
+    /// Of the provider's changes. What was read from the catalog at a moment and is shown at a later one may be old, and
+    /// the kernel, which did not know the node when it was told of the change, would keep it for ever.
+    package var moment: UInt64 { news.load(ordering: .sequentiallyConsistent) }
+
+    /// Before the kernel is told.
+    func momentPasses() { news.add(1, ordering: .sequentiallyConsistent) }
 
     func node(_ id: NodeID) throws(VolumeError) -> Node {
         guard let node = table[id] else { throw VolumeError(ESTALE, "the kernel named an unknown node") }
@@ -46,67 +65,87 @@ package final class Volume: Sendable {
         if name.bytes.count > 255 { throw VolumeError(ENAMETOOLONG, "\(name): the name is longer than 255 bytes") }
     }
 
-    /// Statistics of the disk that the downloaded bytes are on.
-    package func statistics() throws(VolumeError) -> statvfs {
-        do { return try context.store.diskStatistics() } catch { throw VolumeError(error) }
-    }
-
     // MARK: Starting and ending
 
     /// Puts right what a killed daemon left: marks of writers, unlinked files, files without a row.
     /// Call before the first request.
-    package func recover() throws(VolumeError) {
+    ///
+    /// - Parameter boot: what tells this boot of the machine from all others; nil: nobody knows, and the machine is
+    ///   taken to have been on all the time.
+    package func recover(boot: String? = nil) throws(VolumeError) {
         do {
+            let before = try boot == nil ? nil : catalog.read { try $0.bootInUse() }
+            // Asked before a writer's marks are taken for changes.
+            let isOtherBoot = before != nil && before != boot
+            let synced = try isOtherBoot ? catalog.read { try $0.synced() } : [:]
+            let known = try catalog.read { try $0.generations() }.reduce(into: [:]) { $0[$1.0.rawValue] = $1.1 }
+            context.store.bringBack { known[$0.inode] == $0.number }
+            // Writers first: what one of them wrote may get its only name by that.
+            for inode in try catalog.read({ try $0.inodesBeingWritten() }) {
+                try recoverWriter(inode, isOtherBoot: isOtherBoot)
+            }
+            if isOtherBoot { try distrust(besides: synced) }
             for inode in try catalog.read({ try $0.orphans() }) { reclaim(inode) }
-            for inode in try catalog.read({ try $0.inodesBeingWritten() }) { try recoverWriter(inode) }
             let (current, highest) = try catalog.read { (try $0.generations(), try $0.highestInode()) }
             let unknown = context.store.cleanUp(
                 current: Dictionary(uniqueKeysWithValues: current.map { ($0.rawValue, $1) }),
                 highest: highest.rawValue)
             for path in unknown {
                 context.logger.error(
-                    "bytes that the catalog does not know are left in place", metadata: ["path": "\(path)"])
+                    "bytes that the catalog does not know are put aside; hydrant rescue gives them their names",
+                    metadata: ["path": "\(path)"])
             }
+            try context.labels.begin(catalog)
+            try catalog.write { writer in
+                try writer.forgetSyncedThatWereSent()
+                if let boot { try writer.noteBoot(boot) }
+            }
+            if boot != nil { try catalog.synchronize() }
         } catch {
             throw VolumeError(error)
         }
     }
 
     /// A writer was at work when the daemon was killed: what it wrote is pending now.
-    private func recoverWriter(_ inode: InodeRecord) throws {
-        let found = context.store.status(GenerationID(inode: inode.id.rawValue, number: inode.generation))
-        let now = BackingStamp(found)
+    private func recoverWriter(_ inode: InodeRecord, isOtherBoot: Bool) throws {
+        let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
+        let now = BackingStamp(context.store.status(id))
+        // A mapping may outlive the daemon as well.
+        let mapped = inode.extents == nil && context.store.isWritable(id) ? now : nil
         try catalog.write { writer in
             switch inode.writing {
             case .maybeModified(let stamp) where now == nil || stamp == now || stamp == .none: break
+            // The last change of a mere label may not have come to the disk.
+            case .maybeModified(let stamp)
+            where isOtherBoot && stamp.size == now?.size && stamp.modified == now?.modified: break
+            case .modified where try now?.size ?? inode.size == inode.size && writer.takeBackUnwritten(inode.id): break
             default:
                 try writer.recordWritten(
                     inode.id, size: now?.size ?? inode.size, modified: now?.modified ?? inode.modified, mark: .modified,
                     settle: 0)
             }
-            try writer.endWriting(inode.id, settle: 0, defaults: context.defaults)
+            try writer.endWriting(inode.id, settle: 0, defaults: context.defaults, mapped: mapped)
         }
+        if mapped != nil { watchMapping(of: inode.id, generation: inode.generation) }
     }
 
     /// An inode without name and without user: its row and its bytes go.
     func reclaim(_ inode: InodeID) {
         do {
             guard let record = try catalog.read({ try $0.inodeIfPresent(inode) }), record.linkCount == 0 else { return }
-            try catalog.write { try $0.deleteInode(inode) }
-            if record.kind == .document {
-                context.store.remove(GenerationID(inode: inode.rawValue, number: record.generation))
+            let wasSynced = try catalog.read { try $0.isNotedSynced(inode) }
+            try catalog.write { writer in
+                try writer.deleteInode(inode)
+                if wasSynced { try writer.forgetSynced(inode) }
             }
+            guard record.kind == .document else { return }
+            let id = GenerationID(inode: inode.rawValue, number: record.generation)
+            if !wasSynced { return context.store.remove(id) }
+            let bytes = context.store.status(id).map { $0.blocks * 512 } ?? 0
+            context.store.setAside(id)
+            if graveyard.add(id, bytes: bytes) { try synchronizeCatalogNow() }
         } catch {
             context.logger.error("cannot reclaim an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
-    }
-}
-
-extension BackingStamp {
-    init?(_ status: ContentStat?) {
-        guard let status else { return nil }
-        self.init(
-            size: status.size, modified: FileTime(nanoseconds: status.modified),
-            changed: FileTime(nanoseconds: status.changed))
     }
 }

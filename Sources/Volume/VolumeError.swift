@@ -23,7 +23,7 @@ package struct VolumeError: Error, Sendable, Equatable, CustomStringConvertible 
     }
 }
 
-/// The one table from what lower layers say to an errno.
+/// The one table from what lower layers say to an errno; what providers say is in ``FailureTable``.
 extension VolumeError {
     package init(_ error: any Error) {
         switch error {
@@ -31,7 +31,7 @@ extension VolumeError {
         case let error as SyncError: self.init(error)
         case let error as CatalogError: self.init(Self.errno(error.code), error.message)
         case let error as ContentError: self.init(Self.errno(error.code), error.message)
-        case let error as FileProviderError: self.init(Self.errno(error.code), error.message)
+        case let error as FileProviderError: self.init(FailureTable.row(error.code).errno, error.message)
         default: self.init(EIO, "\(error)")
         }
     }
@@ -58,9 +58,13 @@ extension VolumeError {
         case .intoItself: EINVAL
         case .crossType: EINVAL
         case .unsupported: ENOTSUP
+        case .notPermitted: EPERM
+        case .notAllowed: EACCES
+        case .beingWritten: EBUSY
+        case .noAttribute: ENODATA
         case .replaced: ESTALE
         case .diskFull: ENOSPC
-        case .notEnumerated, .damaged, .newerVersion, .wrongDomain, .system: EIO
+        case .notEnumerated, .incomplete, .damaged, .newerVersion, .wrongDomain, .system: EIO
         }
     }
 
@@ -68,17 +72,8 @@ extension VolumeError {
         switch code {
         case .diskFull: ENOSPC
         case .changed: EBUSY
-        case .missing: EIO
+        case .missing, .vanished: EIO
         case .system(let number): number
         }
     }
-
-    private static let providerErrno: [FileProviderError.Code: Int32] = [
-        .noSuchItem: ENOENT, .filenameCollision: EEXIST, .versionMismatch: ESTALE,
-        .serverUnreachable: EHOSTUNREACH, .notAuthenticated: EACCES, .permissionDenied: EACCES,
-        .insufficientQuota: EDQUOT, .cannotSynchronize: EIO, .directoryNotEmpty: ENOTEMPTY, .busy: EBUSY,
-        .cancelled: EINTR, .invalidName: EINVAL, .unsupported: ENOTSUP, .readOnly: EROFS,
-    ]
-
-    private static func errno(_ code: FileProviderError.Code) -> Int32 { providerErrno[code] ?? EIO }
 }

@@ -17,9 +17,19 @@ package struct HandleID: RawRepresentable, Hashable, Sendable {
 /// Tells the kernel what to forget. Implementations queue; they never block.
 package protocol KernelNotifying: Sendable {
     func invalidateEntry(in folder: NodeID, name: Filename)
+    /// That there is nothing of this name. Who has found by now what is there keeps it: a name that is forgotten while
+    /// somebody stands there is a deleted one to getcwd(3).
+    func expireEntry(in folder: NodeID, name: Filename)
     func invalidateAttributes(of node: NodeID)
     /// Attributes and cached pages.
     func invalidateContents(of node: NodeID)
+    /// Blocks until the kernel has forgotten what it was told so far about this folder and the names in it, at most
+    /// so many seconds; says whether it has. Never on a request's thread.
+    func settle(_ folder: NodeID, seconds: Double) -> Bool
+}
+
+extension KernelNotifying {
+    package func settle(_ folder: NodeID, seconds: Double) -> Bool { true }
 }
 
 /// Lets the kernel read and write a local file without us (FUSE passthrough).

@@ -2,13 +2,6 @@ import ArgumentParser
 import ControlAPI
 import Foundation
 
-/// How a command ends when it could not do what it was asked (sysexits.h where one fits).
-enum CommandExit {
-    static let failed: Int32 = 1
-    static let unavailable: Int32 = 69
-    static let tryAgain: Int32 = 75
-}
-
 /// Prints one line and ends with a status.
 func fail(_ message: String, _ status: Int32 = CommandExit.failed) -> ExitCode {
     FileHandle.standardError.write(Data("hydrant: \(message)\n".utf8))
@@ -19,9 +12,28 @@ func fail(_ message: String, _ status: Int32 = CommandExit.failed) -> ExitCode {
 func ask(_ mountPoint: String, _ request: ControlRequest, timeout: Double? = nil) async throws(ExitCode)
     -> ControlResponse
 {
+    try await answer(of: mountPoint) { client in try await client.send(request, timeout: timeout) }
+}
+
+/// As ``ask(_:_:timeout:)``; what the daemon says before its answer goes to `told`.
+///
+/// - Parameter ended: called before a line is printed about a failure, and before it returns.
+func follow(
+    _ mountPoint: String, _ request: ControlRequest, ended: () -> Void = {},
+    _ told: (ControlNews) async throws -> Void
+) async throws(ExitCode) -> ControlResponse {
+    try await answer(of: mountPoint) { client in
+        defer { ended() }
+        return try await client.follow(request, told: told)
+    }
+}
+
+private func answer(
+    of mountPoint: String, _ body: (ControlClient) async throws -> ControlResponse
+) async throws(ExitCode) -> ControlResponse {
     do {
         let client = ControlClient(socketPath: try SocketDirectory.socketPath(mountPoint: mountPoint))
-        let response = try await client.send(request, timeout: timeout)
+        let response = try await body(client)
         if case .failure(let failure) = response { throw fail(failure.message) }
         return response
     } catch let code as ExitCode {

@@ -10,11 +10,13 @@ struct Hydrant: AsyncParsableCommand {
             Every document shows at once with its real name, size and date; its bytes come on the first read; \
             what you write is uploaded when you close it.
 
-            Exit status: 0 done; 1 an operation failed, with a line that says why; 64 wrong usage; 69 no daemon \
-            answers; 75 not done yet, try again (sync with pending changes).
+            \(CommandExit.help)
             """,
         subcommands: [
             MountCommand.self, UnmountCommand.self, StatusCommand.self, EvictCommand.self, DownloadCommand.self,
-            SyncCommand.self,
+            PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
+            SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
+            LimitCommand.self, EventsCommand.self, RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,
+            ServeCommand.self,
         ])
 }

@@ -1,65 +1,181 @@
 import ArgumentParser
-import ControlAPI
 import Daemon
 import Foundation
 import Logging
 
-struct MountCommand: AsyncParsableCommand {
+struct MountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mount",
         abstract: "Mount a store; returns when the mount answers.",
         discussion: """
-            hydrant mount dir:/srv/documents ~/Documents
+            Examples:
+              hydrant mount dir:/srv/documents ~/Documents
+              hydrant mount --read-only --cache-limit 10G dir:/srv/photos ~/Photos
+              hydrant mount --foreground dir:/srv/documents ~/Documents   (in a unit of systemd, with the log in its journal)
+
+            A scheme that is not built in is served by a program hydrant-provider-SCHEME in PATH.
             """)
 
-    @Argument(help: "What to mount: dir:/STORE, a directory of documents.")
+    @Argument(
+        help: "What to mount: dir:/STORE, a directory of documents; or SCHEME:LOCATION, what another provider has.")
     var store: String
 
     @Argument(help: "An empty directory.", completion: .directory)
     var mountpoint: String
 
-    @Option(help: "Where the catalog and the downloaded bytes are kept (default: $XDG_DATA_HOME/hydrant/domains/NAME).")
+    @Flag(help: "Programs can change nothing (EROFS), and nothing is sent; what was pending before stays pending.")
+    var readOnly = false
+
+    @Option(
+        help: ArgumentHelp(
+            "What this domain is called: its state is kept in domains/NAME (default: a name made of the store's).",
+            valueName: "name"))
+    var domain: String?
+
+    @Option(
+        help: "Where the catalog and the downloaded bytes are kept (default: $XDG_DATA_HOME/hydrant/domains/NAME).",
+        completion: .directory)
     var stateDir: String?
 
-    @Flag(help: "Stay in the foreground, with the log on standard error.")
+    @Option(
+        help: ArgumentHelp(
+            "How much may be here: above it, what was used longest ago is evicted. 10G, 500M, 1T, bytes, or none (default).",
+            valueName: "size"))
+    var cacheLimit: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How much of the disk must stay free: 2G, 500M, bytes, or a share as 5% (default: 2G, or 5% if that is less).",
+            valueName: "size"))
+    var minFree: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Ask before taking away what the store deletes, above this share of the domain within an hour (default: 10; 100: never). See hydrant resolve.",
+            valueName: "percent"))
+    var holdDeletions: String?
+
+    @Option(
+        help: ArgumentHelp("Who owns what comes from the store: a name or a number (default: you).", valueName: "user"))
+    var uid: String?
+
+    @Option(help: ArgumentHelp("Its group: a name or a number (default: yours).", valueName: "group"))
+    var gid: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How fast all downloads together may be: 2M, 500K, bytes a second, or none (default). See hydrant limit.",
+            valueName: "rate"))
+    var limitDownload: String?
+
+    @Option(help: ArgumentHelp("How fast all uploads together may be, in the same way.", valueName: "rate"))
+    var limitUpload: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The permission bits, octal, that items do not get of which the store keeps no mode (default: 022).",
+            valueName: "mask"))
+    var umask: String?
+
+    @Option(
+        name: .customShort("o", allowingJoined: true),
+        help: "Options of the mount, separated by commas, as for mount(8): allow_other, ro, uid=…, gid=…, umask=…, …")
+    var options: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep new files with such names on this machine only, besides the default ones; may be repeated.",
+            discussion: "As for fnmatch(3): *, ? and [a-z]. What the store has already is not affected.",
+            valueName: "pattern"))
+    var exclude: [String] = []
+
+    @Flag(help: "Send also what programs make beside documents: locks, swap files, backups (*~, .*.sw?, .~lock.*#, …).")
+    var noDefaultExcludes = false
+
+    @Flag(help: "Stay in the foreground, with the log on standard error, or in the journal where that is it.")
     var foreground = false
 
     @Option(
-        name: .customShort("o"), help: "Options of the mount, separated by commas, as for mount(8): allow_other, ro, …")
-    var options: [String] = []
+        help: ArgumentHelp(
+            "The least severe messages that are logged: \(levels) (default: info).", valueName: "level"))
+    var logLevel = "info"
 
-    @Option(help: ArgumentHelp("Least severe log level: trace, debug, info, warning, error.", visibility: .hidden))
-    var logLevel: String = "info"
+    @Flag(help: "Print an object: mountPoint, store (without its password) and pid of the daemon.")
+    var json = false
 
-    /// How a daemon in the background tells its parent how it went.
-    static let readyVariable = "HYDRANT_READY_FD"
+    private struct Mounted: Encodable {
+        var mountPoint: String
+        var store: String
+        var pid: Int32
+    }
 
-    func run() async throws {
-        guard foreground else { throw ExitCode(try BackgroundMount(mountPoint: absolute(mountpoint)).run()) }
-        var configuration = DaemonConfiguration(store: store, mountPoint: absolute(mountpoint))
-        configuration.stateDirectory = stateDir.map(absolute)
-        configuration.mountOptions = options
-        guard let level = Logger.Level(rawValue: logLevel) else { throw fail("\(logLevel): not a log level", 64) }
-        configuration.logLevel = level
-        configuration.takeTuning(from: ProcessInfo.processInfo.environment)
-        let logger = makeLogger(level)
-        let report = ReadyReport()
-        do {
-            try await Daemon(configuration, logger: logger).run(ready: { report.ready() })
-        } catch {
-            report.failed("\(error)")
-            throw report.isAwaited ? ExitCode(CommandExit.failed) : fail("\(error)")
+    func validate() throws {
+        if json && foreground { throw ValidationError("--json and --foreground: choose one; the log has the rest") }
+    }
+
+    private static let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+
+    func run() throws {
+        CommandLineSecrets.hide(in: store)
+        let configuration: DaemonConfiguration
+        let program: ProviderProgram
+        do { configuration = try makeConfiguration() } catch { throw fail("\(error)", 64) }
+        do { program = try ProviderProgram(store: store, mountPoint: configuration.mountPoint) } catch {
+            throw fail("\(error)")
+        }
+        let launch = DaemonLaunch(program, configuration)
+        if foreground { try launch.replaceThisProcess() }
+        let pid = try launch.inBackground()
+        if json {
+            print(
+                Output.json(
+                    Mounted(mountPoint: configuration.mountPoint, store: StoreLocation.shown(store), pid: pid)))
         }
     }
 
-    private func makeLogger(_ level: Logger.Level) -> Logger {
-        var logger = Logger(label: "hydrant") { StreamLogHandler.standardError(label: $0) }
-        logger.logLevel = level
-        return logger
+    /// Everything that can be said to be wrong without looking at the store is said here.
+    private func makeConfiguration() throws -> DaemonConfiguration {
+        var configuration = DaemonConfiguration(
+            store: store, mountPoint: absolute(mountpoint), workingDirectory: FileManager.default.currentDirectoryPath)
+        configuration.stateDirectory = stateDir.map(absolute)
+        if let domain { try configuration.setDomain(domain) }
+        try configuration.setMount(options: options, readOnly: readOnly, uid: uid, gid: gid, umask: umask)
+        if let cacheLimit { try configuration.setCacheLimit(cacheLimit) }
+        if let minFree { try configuration.setMinimumFree(minFree) }
+        if let holdDeletions { try configuration.setHold(holdDeletions) }
+        if let limitDownload {
+            configuration.downloadLimit = try DaemonConfiguration.rate(limitDownload, of: "--limit-download")
+        }
+        if let limitUpload {
+            configuration.uploadLimit = try DaemonConfiguration.rate(limitUpload, of: "--limit-upload")
+        }
+        try configuration.exclude(exclude, besidesDefaults: !noDefaultExcludes)
+        guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
+            throw DaemonError("--log-level \(logLevel): not a level; write one of \(Self.levels)")
+        }
+        configuration.logLevel = level
+        configuration.takeTuning(from: ProcessInfo.processInfo.environment)
+        return configuration
     }
 
     private func absolute(_ path: String) -> String {
         let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         return full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
+    }
+}
+
+/// A password that stands in the command line can be read by every user of the machine (ps): it is taken out of there,
+/// for as long as the command still waits.
+enum CommandLineSecrets {
+    static func hide(in store: String) {
+        let shown = StoreLocation.shown(store)
+        guard shown != store else { return }
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let argument = CommandLine.unsafeArgv[index], strcmp(argument, store) == 0 else { continue }
+            let length = strlen(argument)
+            memset(argument, 0, length)
+            // It may have become longer nowhere: things are only left out.
+            _ = shown.withCString { memcpy(argument, $0, min(strlen($0), length)) }
+        }
     }
 }

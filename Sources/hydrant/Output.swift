@@ -3,10 +3,12 @@ import Foundation
 
 /// What commands print.
 enum Output {
-    static func json(_ value: some Encodable) {
+    /// - Parameter oneLine: for a stream of them (JSON Lines).
+    static func json(_ value: some Encodable, oneLine: Bool = false) -> String {
         let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .withoutEscapingSlashes, .sortedKeys]
-        if let data = try? encoder.encode(value) { print(String(decoding: data, as: UTF8.self)) }
+        encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
+        if !oneLine { encoder.outputFormatting.insert(.prettyPrinted) }
+        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
     static func line(_ item: ItemStatus) -> String {
@@ -25,13 +27,67 @@ enum Output {
     static func line(_ change: PendingChange) -> String {
         var line = "\(change.what.padding(toLength: 9, withPad: " ", startingAt: 0))\(change.path)"
         if let error = change.error { line += "  (\(error)" + next(change.nextTry) + ")" }
+        if let remedy = change.remedy {
+            line += "\n" + String(repeating: " ", count: 13) + "refused; \(remedy), or give it up: hydrant discard"
+        }
         return line
+    }
+
+    static func line(_ disk: DiskUse) -> String {
+        var line = "\(bytes(disk.here)) here"
+        if let limit = disk.limit { line += " of at most \(bytes(limit))" }
+        if disk.pinnedToCome > 0 { line += ", \(bytes(disk.pinnedToCome)) that are pinned still to come" }
+        return line + "; \(bytes(disk.free)) of the disk free, \(bytes(disk.minimumFree)) to stay so"
+    }
+
+    static func line(_ store: StoreUse) -> String {
+        guard let total = store.total else { return "\(bytes(store.used)) used in the store" }
+        return "\(bytes(store.used)) of \(bytes(total)) used in the store"
+    }
+
+    static func line(_ transfer: RunningTransfer) -> String {
+        let what = transfer.direction.rawValue.padding(toLength: 10, withPad: " ", startingAt: 0)
+        return "\(what)\(transfer.path)  \(share(transfer.bytes, transfer.total))"
+    }
+
+    /// Nil when nothing is limited.
+    static func limits(_ settings: DomainSettings) -> String? {
+        var parts: [String] = []
+        if let rate = settings.downloadLimit { parts.append("downloads at most \(bytes(rate))/s") }
+        if let rate = settings.uploadLimit { parts.append("uploads at most \(bytes(rate))/s") }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
+    static func share(_ done: Int64, _ total: Int64, percent isWanted: Bool = true) -> String {
+        "\(bytes(done)) of \(bytes(total))" + (isWanted && total > 0 ? " (\(percent(done, total)) %)" : "")
+    }
+
+    static func percent(_ done: Int64, _ total: Int64) -> Int {
+        total > 0 ? Int(min(1, Double(done) / Double(total)) * 100) : 100
     }
 
     private static func next(_ moment: Double?) -> String {
         guard let moment else { return "" }
         return "; next try in \(max(0, Int(moment - Date().timeIntervalSince1970))) s"
     }
+
+    /// How much, since when, and what to do.
+    static func lines(_ held: HeldDeletionsStatus, _ mountPoint: String) -> [String] {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.dateFormat = "yyyy-MM-dd HH:mm"
+        let moment = formatter.string(from: Date(timeIntervalSince1970: held.since))
+        var lines = [
+            "  deletions held: the store has \(items(held.items)) no more, since \(moment); they stay here until"
+        ]
+        lines.append("    hydrant resolve --keep theirs \(mountPoint)  carries the deletion out")
+        let left = held.incomplete > 0 ? " (but for \(items(held.incomplete)) not wholly here)" : ""
+        lines.append("    hydrant resolve --keep mine \(mountPoint)  puts them back into the store\(left)")
+        lines.append("    or the store has them again")
+        return lines
+    }
+
+    static func items(_ count: Int) -> String { count == 1 ? "1 item" : "\(count) items" }
 
     static func changes(_ count: Int) -> String { count == 1 ? "1 change is" : "\(count) changes are" }
 

@@ -3,23 +3,59 @@ import ControlAPI
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show what is here, what is pending, and what failed.")
+        commandName: "status", abstract: "Show what is here, what is pending, what runs, and what failed.",
+        discussion: """
+            Examples:
+              hydrant status --watch
+              hydrant status --json ~/Documents/report.odt
+            """)
 
     @Argument(help: "Documents or folders in a mount; without any: every mount.", completion: .file())
     var paths: [String] = []
 
     @Flag(
         help:
-            "Print an array of objects: path, identifier, kind, state, modified, pinned, excluded, size, bytesDownloaded, version, error."
+            "Print an array of objects: path, identifier, kind, state, modified, pinned, excluded, size, bytesDownloaded, version, error. Without paths: of what is pending or failed."
     )
     var json = false
 
-    func run() async throws {
-        var failures = 0
-        let items = paths.isEmpty ? try await overview(&failures) : try await named()
-        if json { Output.json(items) }
-        if failures > 0 { throw ExitCode(CommandExit.unavailable) }
+    @Flag(
+        help:
+            "With --json and no path: an array of the mounts themselves, with their pending changes, transfers, settings and disk use."
+    )
+    var mounts = false
+
+    @Flag(help: "Again every second, until interrupted; with --json an array a line.")
+    var watch = false
+
+    func validate() throws {
+        if mounts && (!json || !paths.isEmpty) { throw ValidationError("--mounts goes with --json, and without paths") }
     }
+
+    func run() async throws {
+        guard watch else {
+            let (text, failures) = try await look()
+            try StandardOutput.write(text)
+            if failures > 0 { throw ExitCode(CommandExit.unavailable) }
+            return
+        }
+        let isRedrawn = !json && StandardOutput.isTerminal
+        while true {
+            let (text, _) = try await look()
+            // From the top, over what was there; what is left of it goes at last: nothing flickers.
+            let shown = isRedrawn ? "\u{1b}[H" + text.replacing("\n", with: "\u{1b}[K\n") + "\u{1b}[J" : text
+            try StandardOutput.write(shown + (json || isRedrawn ? "" : "\n"))
+            try await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    private func look() async throws -> (text: String, failures: Int) {
+        if paths.isEmpty { return await overview() }
+        let items = try await named()
+        return (json ? Output.json(items, oneLine: watch) + "\n" : Self.lines(items.map(Output.line)), 0)
+    }
+
+    private static func lines(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
 
     private func named() async throws -> [ItemStatus] {
         var all: [ItemStatus] = []
@@ -29,14 +65,16 @@ struct StatusCommand: AsyncParsableCommand {
             }
             all += items
         }
-        if !json { for item in all { print(Output.line(item)) } }
         return all
     }
 
-    private func overview(_ failures: inout Int) async throws -> [ItemStatus] {
-        var all: [ItemStatus] = []
+    private func overview() async -> (String, Int) {
+        var lines: [String] = []
+        var domains: [DomainStatus] = []
+        var unsettled: [ItemStatus] = []
+        var failures = 0
         let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }
-        if mounts.isEmpty && !json { print("nothing is mounted") }
+        if mounts.isEmpty { lines.append("nothing is mounted") }
         for mount in mounts {
             guard let answer = try? await ask(mount.mountPoint, .status(paths: []), timeout: 30),
                 case .domain(let domain, let items) = answer
@@ -45,16 +83,36 @@ struct StatusCommand: AsyncParsableCommand {
                 failures += 1
                 continue
             }
-            all += items
-            guard !json else { continue }
-            print(
-                "\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(domain.passthrough ? "yes" : "no"))"
-            )
-            print(
-                domain.pending.isEmpty
-                    ? "  everything is in the store" : "  \(Output.changes(domain.pending.count)) pending:")
-            for change in domain.pending.prefix(50) { print("    " + Output.line(change)) }
+            domains.append(domain)
+            unsettled += items
+            lines += Self.lines(of: domain)
         }
-        return all
+        guard json else { return (Self.lines(lines), failures) }
+        let text = self.mounts ? Output.json(domains, oneLine: watch) : Output.json(unsettled, oneLine: watch)
+        return (text + "\n", failures)
+    }
+
+    private static func lines(of domain: DomainStatus) -> [String] {
+        let passthrough = domain.passthrough ? "yes" : "no"
+        var lines = ["\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(passthrough))"]
+        if domain.settings?.isPaused == true {
+            lines.append("  paused: uploads and pinned documents wait for hydrant resume")
+        }
+        if let limits = domain.settings.flatMap(Output.limits) { lines.append("  " + limits) }
+        lines.append("  " + Output.line(domain.disk))
+        if let store = domain.store { lines.append("  " + Output.line(store)) }
+        let transfers = domain.transfers ?? []
+        for transfer in transfers.prefix(20) { lines.append("  " + Output.line(transfer)) }
+        if transfers.count > 20 { lines.append("  and \(transfers.count - 20) more transfers") }
+        lines.append(
+            domain.pending.isEmpty
+                ? "  everything is in the store" : "  \(Output.changes(domain.pending.count)) pending:")
+        for change in domain.pending.prefix(50) { lines.append("    " + Output.line(change)) }
+        if let held = domain.heldDeletions { lines += Output.lines(held, domain.mountPoint) }
+        if let conflicts = domain.conflicts, conflicts > 0 {
+            let count = conflicts == 1 ? "1 conflict is" : "\(conflicts) conflicts are"
+            lines.append("  \(count) unresolved; hydrant conflicts \(domain.mountPoint) lists them")
+        }
+        return lines
     }
 }

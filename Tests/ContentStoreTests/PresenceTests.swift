@@ -41,6 +41,9 @@ import Testing
     @Test func aWriteSaysWhetherItBroughtSomething() throws {
         let file = try test.open(size: 100)
         #expect(try file.write([1, 2, 3], at: 10))
+        // Until it is written down somebody must do that.
+        #expect(try file.write([4], at: 11))
+        file.noteRecorded(file.present)
         #expect(try !file.write([4], at: 11))
         #expect(try file.write([5, 6], at: 12))
         // Past the provider's bytes nothing can be missing.

@@ -46,3 +46,13 @@ extension ContentFile {
         return Array(found[..<count])
     }
 }
+
+/// Whether it is so, within a minute: a process that another test starts holds every open file for a moment (between
+/// fork and exec).
+func soon(_ condition: () -> Bool) -> Bool {
+    for _ in 0..<60_000 {
+        if condition() { return true }
+        usleep(1_000)
+    }
+    return false
+}

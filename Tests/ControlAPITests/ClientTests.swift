@@ -29,7 +29,7 @@ import Testing
             let began = ContinuousClock.now
             let error = await #expect(throws: ControlError.self) { try await server.client.send(.ping, timeout: 0.2) }
             #expect(error?.code == .timedOut)
-            #expect(ContinuousClock.now - began < .seconds(5))
+            #expect(ContinuousClock.now - began < .seconds(30))
             // The hang-up that follows ends the daemon's work.
             #expect(await eventually { service.cancellations.withLock { $0 } == 1 })
         }

@@ -10,7 +10,7 @@ import Testing
     private static let script = """
         import json, socket, struct, sys
         s = socket.socket(socket.AF_UNIX)
-        s.settimeout(5)
+        s.settimeout(60)
         try:
             s.connect(sys.argv[1])
         except PermissionError:

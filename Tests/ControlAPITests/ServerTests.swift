@@ -27,7 +27,7 @@ import Testing
             #expect(error?.code == .refused)
             // The first goes on, also when the second is told to stop.
             await second.stop()
-            let answer = try await first.client.send(.ping, timeout: 5)
+            let answer = try await first.client.send(.ping, timeout: 60)
             #expect(answer == .pong(pid: 1))
         }
     }
@@ -53,7 +53,7 @@ import Testing
 
         let next = server(folder.socket)
         try await next.start()
-        #expect(try await ControlClient(socketPath: folder.socket).send(.ping, timeout: 5) == .pong(pid: 1))
+        #expect(try await ControlClient(socketPath: folder.socket).send(.ping, timeout: 60) == .pong(pid: 1))
         await next.stop()
     }
 
@@ -70,7 +70,7 @@ import Testing
         for _ in 0..<5 {
             let server = server(folder.socket)
             try await server.start()
-            _ = try await ControlClient(socketPath: folder.socket).send(.ping, timeout: 5)
+            _ = try await ControlClient(socketPath: folder.socket).send(.ping, timeout: 60)
             await server.stop()
         }
     }
@@ -100,7 +100,7 @@ import Testing
         try await TestServer.with { server in
             try await withThrowingTaskGroup { group in
                 for _ in 0..<50 {
-                    group.addTask { try await server.client.send(.ping, timeout: 20) }
+                    group.addTask { try await server.client.send(.ping, timeout: 60) }
                 }
                 for try await answer in group { #expect(answer == .pong(pid: 1)) }
             }
@@ -125,7 +125,7 @@ import Testing
     @Test func stopCancelsTheServiceAndHangsUp() async throws {
         let service = ScriptedService.hanging()
         try await TestServer.with(service) { server in
-            async let answer = server.client.send(.ping, timeout: 20)
+            async let answer = server.client.send(.ping, timeout: 60)
             #expect(await eventually { service.requests.withLock { $0.count } == 1 })
             await server.server.stop()
             #expect(await eventually { service.cancellations.withLock { $0 } == 1 })

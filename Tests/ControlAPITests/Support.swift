@@ -81,9 +81,9 @@ func offPool<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) 
     }
 }
 
-/// Waits until `condition` holds, at most five seconds; whether it does.
+/// Waits until `condition` holds, at most a minute; whether it does.
 func eventually(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<500 {
+    for _ in 0..<6_000 {
         if condition() { return true }
         try? await Task.sleep(for: .milliseconds(10))
     }

@@ -97,11 +97,13 @@ final class Counter: Sendable {
         let (draft, aside) = (".hydrant-n0123456789abcdef.tmp", ".hydrant-x0123456789abcdef.tmp")
         // What a new provider sweeps up by itself is over.
         _ = try await store.items()
-        try store.write("half an upload", to: draft)
+        try store.write("half an upload", to: "new")
         try store.write("somebody's only copy", to: aside)
-        // A draft that somebody is at work on stays, and a young file set aside.
-        let worker = open(store.path(draft), O_RDONLY)
+        // A draft that somebody is at work on stays, and a young file set aside. (Locked before it has its name: a sweep
+        // may be under way.)
+        let worker = open(store.path("new"), O_RDONLY | O_CLOEXEC)
         #expect(flock(worker, LOCK_EX | LOCK_NB) == 0)
+        #expect(rename(store.path("new"), store.path(draft)) == 0)
         _ = try await store.items()
         #expect(store.names.count == 2)
         close(worker)

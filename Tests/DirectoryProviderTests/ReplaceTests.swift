@@ -95,6 +95,39 @@ import Testing
         #expect(store.names.contains { $0.hasPrefix("a (conflicted copy, ") && $0.hasSuffix(").txt") })
     }
 
+    /// Of the same size, between the replacement and the look at it: his version is never told as that of our contents, or
+    /// our next change would be taken for one of his.
+    @Test(arguments: [false, true], [false, true])
+    func replacedInTheSameMoment(inPlace: Bool, withoutExchange: Bool) async throws {
+        let holder = Holder()
+        let store = try TestStore(
+            seams: .with {
+                $0.beforeReply = { holder.act() }
+                $0.renameFlagsUnsupported = withoutExchange
+            })
+        let theirs = { @Sendable [unowned store] in
+            inPlace ? store.overwriteInPlace("a", with: "HIS!") : store.replace("a", with: "HIS!")
+        }
+        holder.action = theirs
+        #expect(await code { try await store.create("a", "mine") } == .filenameCollision)
+        #expect(store.read("a") == "HIS!")
+
+        var item = try await store.item("a")
+        holder.action = theirs
+        let changed = await failure { try await store.change(item, to: "mine") }
+        #expect(changed?.code == .versionMismatch)
+        #expect(changed?.item?.version != item.version)
+        #expect(store.read("a") == "HIS!")
+
+        item = try await store.item("a")
+        holder.action = theirs
+        let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 7))
+        let dated = await failure {
+            try await store.provider.updateMetadata(item.identifier, to: metadata, baseVersion: item.version)
+        }
+        #expect(dated?.code == .versionMismatch)
+    }
+
     @Test func aWriterWithTheOldFileOpenIsHeard() async throws {
         let holder = Holder()
         let store = try TestStore(seams: .with { $0.beforeUnlink = { holder.act() } })

@@ -69,6 +69,24 @@ struct InitRewritingTests {
         for offset in before.indices where !changed.contains(offset) { #expect(before[offset] == after[offset]) }
     }
 
+    @Test func killPrivilegesIsOneBit() throws {
+        func rewritten(_ reply: [UInt8], for request: [UInt8]) -> [UInt8]? {
+            guard let offer = request.withUnsafeBytes({ FUSEInitOffer(request: $0) }) else { return nil }
+            var reply = reply
+            let isChanged = reply.withUnsafeMutableBytes { offer.requestKillPrivileges(in: $0) }
+            return isChanged ? reply : nil
+        }
+        let before = reply()
+        let after = try #require(rewritten(before, for: request()))
+        #expect(after[31] == before[31] | 1 << 4)
+        for offset in before.indices where offset != 31 { #expect(before[offset] == after[offset]) }
+        // Neither needs the other.
+        #expect(rewritten(before, for: request(minor: 33, flags: 1 << 28)) != nil)
+        #expect(rewritten(before, for: request(flags: 0x63ff_fffb)) == nil, "not offered")
+        #expect(rewritten(reply(unique: 4), for: request()) == nil, "another request's")
+        #expect(rewritten(reply(error: -71), for: request()) == nil, "an error")
+    }
+
     @Test func leavesAloneWhatTheKernelDidNotOffer() {
         #expect(rewritten(reply(), for: request(minor: 39)) == nil)
         #expect(rewritten(reply(), for: request(flags: 0x33ff_fffb)) == nil, "without FUSE_INIT_EXT")

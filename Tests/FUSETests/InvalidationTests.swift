@@ -1,4 +1,5 @@
 import FUSE
+import Foundation
 import Glibc
 import Synchronization
 import Testing
@@ -49,6 +50,33 @@ struct InvalidationTests {
             mounted.session.invalidateEntry(parent: 1, name: Array("file".utf8))
             mounted.session.drainInvalidations()
             #expect(await exists())
+        }
+    }
+
+    /// Who has it open, or stands there, does not see it called deleted (getcwd(3) goes by the same mark).
+    @Test(arguments: [true, false])
+    func anExpiredNameIsKeptIfItStillMeansTheSame(_ isExpired: Bool) async throws {
+        let fileSystem = MemoryFileSystem(timeout: 1000)
+        try await Mounted.with(fileSystem) { mounted in
+            func exists() async -> Bool { await Child.run("test -e $M/file", ["M": mounted.path]).status == 0 }
+            func forget() {
+                let name = Array("file".utf8)
+                if isExpired {
+                    mounted.session.expireEntry(parent: 1, name: name)
+                } else {
+                    mounted.session.invalidateEntry(parent: 1, name: name)
+                }
+                mounted.session.drainInvalidations()
+            }
+            #expect(await !exists())
+            fileSystem.add("file")
+            forget()
+            #expect(await exists())
+            let descriptor = open(mounted.path + "/file", O_RDONLY | O_CLOEXEC)
+            defer { close(descriptor) }
+            forget()
+            let path = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")
+            #expect(path == mounted.path + (isExpired ? "/file" : "/file (deleted)"))
         }
     }
 

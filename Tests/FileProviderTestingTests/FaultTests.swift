@@ -188,12 +188,25 @@ import Testing
         let provider: any FileProviderExtension = faulty
         #expect(provider is any MetadataUpdating)
         #expect(!(provider is any Invalidatable))
+        #expect(provider is any ChangeEnumerating)
+        #expect(provider is any ServerSideCopying)
+        #expect(provider is any Trashing)
+        #expect(provider is any ThumbnailProviding)
+        #expect(provider is any QuotaReporting)
+        store.isReadOnly = true
+        #expect(provider.isReadOnly)
+        #expect(provider.providerIdentifier == store.providerIdentifier)
         var signals = try #require(provider as? any ChangeSignaling).changeSignals().makeAsyncIterator()
         store.signal(.everything)
         #expect(await signals.next() == .everything)
-        let plain: any FileProviderExtension = FaultInjectingProvider(OverridingProvider())
+        let plain: any FileProviderExtension = FaultInjectingProvider(PlainProvider())
         #expect(!(plain is any MetadataUpdating))
         #expect(!(plain is any ChangeSignaling))
+        #expect(!(plain is any ChangeEnumerating))
+        #expect(!(plain is any ServerSideCopying))
+        #expect(!(plain is any Trashing))
+        #expect(!(plain is any ThumbnailProviding))
+        #expect(!(plain is any QuotaReporting))
     }
 
     @Test func stopKeepsWhenItFails() async {

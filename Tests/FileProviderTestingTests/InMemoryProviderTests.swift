@@ -51,6 +51,20 @@ import Testing
         #expect(store.calls.isEmpty)
     }
 
+    @Test func otherClientSetsAttributes() async throws {
+        let store = InMemoryProvider()
+        var signals = store.changeSignals().makeAsyncIterator()
+        let item = try store.put("document", "one")
+        #expect(item.extendedAttributes == [:])
+        let set = try store.setExtendedAttributes(["user.a": [1]], at: "document")
+        #expect(set.extendedAttributes == ["user.a": [1]])
+        #expect(set.version.content == item.version.content && set.version.metadata != item.version.metadata)
+        #expect(try store.put("document", "two").extendedAttributes == ["user.a": [1]])
+        #expect(try store.link("link", to: "document").extendedAttributes == nil)
+        #expect(await signals.next() == .folder(.rootContainer))
+        #expect(await signals.next() == .item(item.identifier))
+    }
+
     @Test func otherClientIsSignalled() async throws {
         let store = InMemoryProvider()
         var signals = store.changeSignals().makeAsyncIterator()

@@ -31,6 +31,15 @@ import Testing
         #expect(try catalog.pendingNames() == [])
     }
 
+    /// Who knows it by now knows the right one.
+    @Test func itsNameIsNewToTheKernel() throws {
+        let changes = try catalog.changes(listing: [remote("A", "a"), remote("F", "f", kind: .folder)])
+        for name in ["a", "f"] as [Filename] {
+            #expect(changes.contains(.entry(folder: .root, name: name, isNew: true)))
+            #expect(!changes.contains(.entry(folder: .root, name: name)))
+        }
+    }
+
     @Test func theSameListingChangesNothing() throws {
         let items = [remote("A", "a"), remote("F", "f", kind: .folder)]
         try catalog.list(items)
@@ -43,7 +52,7 @@ import Testing
     @Test func changedContentsAreANewGenerationOfTheSameInode() throws {
         try catalog.list([remote("A", "a", content: "v1", size: 10)])
         let before = try catalog.inode("a")
-        try catalog.catalog.write { try $0.recordExtents(before.id, generation: before.generation, extents: nil) }
+        _ = try catalog.catalog.write { try $0.recordExtents(before.id, generation: before.generation, extents: nil) }
         let changes = try catalog.changes(listing: [remote("A", "a", content: "v2", size: 20)])
         let after = try catalog.inode("a")
         #expect(after.id == before.id)
@@ -208,10 +217,12 @@ import Testing
             remote("8", "good"), remote("9", "good"), remote("8", "twice"),
             remote("10", Filename(bytes: [UInt8](repeating: 0x62, count: 255))),
         ])
-        #expect(result.refused.count == 11)
+        #expect(result.refused.count == 10)
         #expect(result.refused.allSatisfy { !$0.reason.isEmpty })
-        #expect(try catalog.names() == [String(repeating: "b", count: 255), "good"])
-        #expect(try catalog.item("good").identifier == ItemIdentifier("8"))
+        // Of what comes twice the later is right.
+        #expect(try catalog.names() == [String(repeating: "b", count: 255), "good", "twice"])
+        #expect(try catalog.item("good").identifier == ItemIdentifier("9"))
+        #expect(try catalog.item("twice").identifier == ItemIdentifier("8"))
         #expect(try catalog.inode(.root).isEnumerated)
     }
 

@@ -110,11 +110,16 @@ import Testing
         _ = try catalog.catalog.write {
             try $0.truncate(inode.id, to: 0, baseSize: 0, extents: nil, mark: nil, settle: 0)
         }
+        #expect(try catalog.inode("a").mode == 0o6755)
+        _ = try catalog.catalog.write {
+            try $0.truncate(
+                inode.id, to: 0, baseSize: 0, extents: nil, mark: nil, settle: 0, killsPrivileges: true)
+        }
         #expect(try catalog.inode("a").mode == 0o755)
     }
 
     @Test func extentsComeBackAsTheyWent() throws {
-        try catalog.list([remote("A", "a", size: .max)])
+        try catalog.list([remote("A", "a", size: Item.largestSize)])
         let inode = try catalog.inode("a").id
         var many = RangeSet<Int64>()
         for number: Int64 in 0..<500 { many.insert(contentsOf: number * 1_000..<number * 1_001 + 1) }
@@ -127,7 +132,9 @@ import Testing
             scattered, many,
         ]
         for extents in sets {
-            try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: extents) }
+            try catalog.catalog.write {
+                _ = try $0.truncate(inode, to: .max, baseSize: .max, extents: extents, mark: nil, settle: 0)
+            }
             #expect(try catalog.inode("a").extents == extents)
         }
     }
@@ -136,14 +143,75 @@ import Testing
         try catalog.list([remote("A", "a", size: 100)])
         let inode = try catalog.inode("a").id
         #expect(try catalog.inode("a").bytesPresent == 0)
-        try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: RangeSet([0..<10, 50..<60])) }
+        _ = try catalog.catalog.write {
+            try $0.recordExtents(inode, generation: 1, extents: RangeSet([0..<10, 50..<60]))
+        }
         #expect(try catalog.inode("a").bytesPresent == 20)
-        try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: nil) }
+        _ = try catalog.catalog.write { try $0.recordExtents(inode, generation: 1, extents: nil) }
         #expect(try catalog.inode("a").bytesPresent == 100)
         // Grown past what the provider has: the new bytes are here.
         _ = try catalog.catalog.write {
             try $0.truncate(inode, to: 130, baseSize: 100, extents: RangeSet(0..<10), mark: nil, settle: 0)
         }
         #expect(try catalog.inode("a").bytesPresent == 40)
+    }
+
+    private func beginsToWrite(_ inode: InodeID) throws {
+        try catalog.catalog.write { writer in
+            let record = try writer.inode(inode)
+            try writer.beginWriting(inode, generation: record.generation, mark: .modified)
+            try writer.recordWritten(inode, size: 1, modified: .now, mark: .modified, settle: nil)
+        }
+    }
+
+    /// Whatever else happens to it: it is sent when its program has closed it.
+    @Test(arguments: [
+        "name taken", "name given up", "name taken at the upload", "gone from the store", "replaced there",
+    ])
+    func whatIsBeingWrittenIsNotReady(event: String) throws {
+        let isKnown = event.hasPrefix("gone") || event.hasPrefix("replaced")
+        let inode = isKnown ? try catalog.document("a", "A") : try catalog.create("a")
+        try beginsToWrite(inode.id)
+        let id = try #require(try catalog.item(of: inode.id)?.id)
+        switch event {
+        case "name taken": try catalog.list([remote("B", "a")])
+        case "name given up":
+            try catalog.catalog.write { try $0.giveWay(id, to: remote("B", "a"), defaults: catalog.defaults) }
+        case "name taken at the upload":
+            _ = try catalog.catalog.write { try $0.keepBoth(id, current: remote("B", "a"), defaults: catalog.defaults) }
+        case "gone from the store": try catalog.list([])
+        default:
+            let current = remote("A", "a", content: "v2")
+            _ = try catalog.catalog.write { try $0.keepBoth(id, current: current, defaults: catalog.defaults) }
+        }
+        #expect(try catalog.item(of: inode.id)?.readyAt == .farFuture)
+        #expect(try catalog.item(of: inode.id)?.contentRevision != 0 || event.hasPrefix("replaced"))
+        try catalog.catalog.write { try $0.endWriting(inode.id, settle: 0, defaults: catalog.defaults) }
+        #expect(try catalog.item(of: inode.id)?.readyAt != .farFuture)
+        #expect(try catalog.catalog.read { try $0.pending(at: .now, limit: 9) }.map(\.item.inode).contains(inode.id))
+    }
+
+    /// A folder was deleted here, and the store tells of something in it that may have been made from here, without a reply.
+    @Test func whatMayBeOursDoesNotBringADeletedFolderBack() throws {
+        let folder = try catalog.folder("f", "F").id
+        try catalog.catalog.write { try $0.becomesListed(folder) }
+        let made = try catalog.create("a", in: folder)
+        let id = try #require(try catalog.item(of: made.id)?.id)
+        try catalog.catalog.write { try $0.recordSending(id, SentContent(hash: [1], size: 10)) }
+        try catalog.unlink("a", in: folder)
+        _ = try catalog.catalog.write { try $0.removeFolder("f", in: .root, settle: 0) }
+        let told = [remote("A", "a", in: "F"), remote("B", "b", in: "F")]
+        for (item, expected) in zip(told, [PendingItem.RemoteChildren.leaving, .new]) {
+            _ = try catalog.catalog.write {
+                try $0.mergeChanges(
+                    updated: [item], deleted: [], showing: [item.identifier], defaults: catalog.defaults)
+            }
+            let pending = try catalog.catalog.read { try $0.pending(at: .now, limit: 9) }
+            #expect(pending.first { $0.item.kind.isFolder }?.remoteChildren == expected)
+            // It was not made from here.
+            if let lost = try catalog.catalog.read({ try $0.item(id) }), let place = lost.attempted {
+                try catalog.catalog.write { try $0.forgetAttempt(id, at: place, defaults: catalog.defaults) }
+            }
+        }
     }
 }

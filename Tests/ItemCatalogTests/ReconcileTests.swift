@@ -161,14 +161,61 @@ import Testing
     @Test func evictionIsANewGeneration() throws {
         try catalog.list([remote("A", "a", size: 10)])
         let inode = try catalog.inode("a")
-        try catalog.catalog.write { try $0.recordExtents(inode.id, generation: inode.generation, extents: nil) }
+        _ = try catalog.catalog.write { try $0.recordExtents(inode.id, generation: inode.generation, extents: nil) }
         let (old, changes) = try catalog.catalog.write { writer in (try writer.evict(inode.id), writer.changes) }
         #expect(old == inode.generation)
         #expect(changes == [.contents(inode.id)])
         let after = try catalog.inode("a")
         #expect(after.generation == old + 1 && after.extents == RangeSet() && after.size == 10)
         // The late word of a download of the old one counts for nothing.
-        try catalog.catalog.write { try $0.recordExtents(inode.id, generation: old, extents: nil) }
+        _ = try catalog.catalog.write { try $0.recordExtents(inode.id, generation: old, extents: nil) }
         #expect(try catalog.inode("a").extents == RangeSet())
+    }
+
+    /// Where nothing is here there is nothing to make it anew from: it would wait for its bytes for ever.
+    @Test func aPlaceholderThatWasOnlyMovedGoesWithTheStores() throws {
+        try catalog.list([remote("A", "a", size: 10), remote("B", "b", size: 10), remote("C", "c", size: 0)])
+        let (b, c) = (try catalog.inode("b").id, try catalog.inode("c").id)
+        for name in ["a", "b", "c"] as [Filename] { try catalog.rename(name, Filename(name.string + "2")) }
+        try catalog.catalog.write { writer in
+            _ = try writer.setAttributes(
+                try writer.child(of: .root, named: "a2")!.id, to: AttributeChange(mode: 0o600), settle: 0)
+            try writer.recordExtents(b, generation: 1, extents: nil)
+            for identifier in ["A", "B", "C"] {
+                try writer.mergeDeletion(of: ItemIdentifier(identifier), defaults: catalog.defaults)
+            }
+        }
+        #expect(try catalog.names() == ["b2", "c2"])
+        #expect(try catalog.inode("b2").id == b && catalog.inode("c2").id == c)
+        #expect(try catalog.outstanding() == ["create b2", "create c2"])
+    }
+
+    /// In the store /e went to /d, another /e was made, and /d went into it: each waits for the other's name.
+    @Test(arguments: [["e"], ["between", "e"], ["between", "inside", "e"]], [false, true])
+    func aFolderGoesIntoOneThatHasItsName(path: [Filename], isInnerFirst: Bool) throws {
+        try catalog.list([remote("E", "e", kind: .folder)])
+        let inner = try catalog.inode("e").id
+        try catalog.list(
+            [remote("A", "a", in: "E")] + (path.count > 2 ? [remote("P1", "inside", kind: .folder, in: "E")] : []),
+            in: inner)
+        // The folder between them was in the inner one before, or is new.
+        let names = path.dropLast()
+        var items = [remote("X", "e", kind: .folder)]
+        for (index, name) in names.enumerated() {
+            items.append(remote("P\(index)", name, kind: .folder, in: index == 0 ? "X" : "P\(index - 1)"))
+        }
+        items.append(remote("E", "e", kind: .folder, in: names.isEmpty ? "X" : "P\(names.count - 1)"))
+        if isInnerFirst { items.reverse() }
+        _ = try catalog.catalog.write {
+            try $0.mergeChanges(
+                updated: items, deleted: [], showing: Set(items.map(\.identifier)), defaults: catalog.defaults)
+        }
+        #expect(try catalog.names() == ["e"])
+        #expect(try catalog.item("e").identifier == ItemIdentifier("X"))
+        var folder = try catalog.inode("e").id
+        for name in names { folder = try catalog.inode(name, in: folder).id }
+        #expect(try catalog.inode("e", in: folder).id == inner)
+        #expect(try catalog.names(inner) == ["a"])
+        #expect(try catalog.pendingNames() == [])
     }
 }

@@ -104,7 +104,7 @@ import Testing
         try catalog.create("tmp")
         let sent = try catalog.item("tmp")
         try catalog.rename("tmp", "doc")
-        try catalog.catalog.write {
+        _ = try catalog.catalog.write {
             try $0.confirmCreation(
                 sent.id, as: remote("TMP", "tmp"), contentRevision: sent.contentRevision, metadataRevision: 0)
         }

@@ -6,6 +6,8 @@ import ItemCatalog
 final class TestCatalog {
     let directory: String
     let catalog: Catalog
+    /// Seconds until what programs do here may be sent.
+    var settle = 0.0
     let defaults = PlaceholderDefaults(uid: 1_000, gid: 2_000, documentMode: 0o640, folderMode: 0o750)
     /// Later than any moment at which a change becomes ready.
     static let later = FileTime(nanoseconds: .max - 1)
@@ -43,8 +45,8 @@ final class TestCatalog {
         let mode: UInt32 = kind.isFolder ? 0o755 : 0o644
         return try catalog.write { writer in
             let inode = try writer.create(
-                NewFile(kind: kind, mode: mode, uid: 1_000, gid: 2_000), in: folder, named: name, settle: 0)
-            try writer.endWriting(inode.id, settle: 0, defaults: defaults)
+                NewFile(kind: kind, mode: mode, uid: 1_000, gid: 2_000), in: folder, named: name, settle: settle)
+            try writer.endWriting(inode.id, settle: settle, defaults: defaults)
             return try writer.inode(inode.id)
         }
     }
@@ -54,8 +56,8 @@ final class TestCatalog {
         try catalog.write { writer in
             let record = try writer.inode(inode)
             try writer.beginWriting(inode, generation: record.generation, mark: .modified)
-            try writer.recordWritten(inode, size: size, modified: .now, mark: .modified, settle: 0)
-            try writer.endWriting(inode, settle: 0, defaults: defaults)
+            try writer.recordWritten(inode, size: size, modified: .now, mark: .modified, settle: settle)
+            try writer.endWriting(inode, settle: settle, defaults: defaults)
         }
     }
 
@@ -65,13 +67,13 @@ final class TestCatalog {
         noReplace: Bool = false
     ) throws -> RenameResult {
         try catalog.write {
-            try $0.rename(name, in: folder, to: newName, in: newFolder, noReplace: noReplace, settle: 0)
+            try $0.rename(name, in: folder, to: newName, in: newFolder, noReplace: noReplace, settle: settle)
         }
     }
 
     @discardableResult
     func unlink(_ name: Filename, in folder: InodeID = .root) throws -> InodeRecord {
-        try catalog.write { try $0.unlink(name, in: folder, settle: 0) }
+        try catalog.write { try $0.unlink(name, in: folder, settle: settle) }
     }
 
     /// The provider confirms that it made what is pending here.

@@ -84,9 +84,9 @@ package final class ChildProcess: Sendable {
         _ = collect()
     }
 
-    /// Waits until it has ended; kills it when it takes longer.
+    /// Waits until it has ended; kills it when it takes longer than `limit` seconds (times ``patience``).
     package func wait(limit: Double) -> ChildResult {
-        let deadline = ContinuousClock.now + .seconds(limit)
+        let deadline = ContinuousClock.now + .seconds(limit * patience)
         var timedOut = false
         while true {
             if let status = collect() {

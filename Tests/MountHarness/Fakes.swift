@@ -7,6 +7,7 @@ package import Volume
 package final class FakeKernel: KernelNotifying {
     package enum Notice: Hashable, Sendable {
         case entry(NodeID, Filename)
+        case expiry(NodeID, Filename)
         case attributes(NodeID)
         case contents(NodeID)
     }
@@ -15,6 +16,7 @@ package final class FakeKernel: KernelNotifying {
     package var notices: [Notice] { noted.withLock { $0 } }
     private func note(_ notice: Notice) { noted.withLock { $0.append(notice) } }
     package func invalidateEntry(in folder: NodeID, name: Filename) { note(.entry(folder, name)) }
+    package func expireEntry(in folder: NodeID, name: Filename) { note(.expiry(folder, name)) }
     package func invalidateAttributes(of node: NodeID) { note(.attributes(node)) }
     package func invalidateContents(of node: NodeID) { note(.contents(node)) }
 }

@@ -26,7 +26,7 @@ package struct FSError: Error, Equatable, CustomStringConvertible {
 
 /// What stat(2) shows.
 package struct FSStat: Sendable, Equatable {
-    package enum Kind: Sendable { case document, folder, link }
+    package enum Kind: Sendable { case document, folder, link, special }
     package var inode: UInt64
     package var kind: Kind
     package var mode: UInt32
@@ -57,6 +57,8 @@ package protocol FileSystemUnderTest: Sendable {
     func rmdir(_ path: FSPath) throws(FSError)
     func symlink(_ path: FSPath, to target: [UInt8]) throws(FSError)
     func readlink(_ path: FSPath) throws(FSError) -> [UInt8]
+    func hardLink(_ path: FSPath, to newPath: FSPath) throws(FSError)
+    func setAttribute(_ name: String, to value: [UInt8], of path: FSPath) throws(FSError)
     /// The length of the longest name, and whether the file system has blocks at all.
     func limits() throws(FSError) -> (longestName: Int, blocks: UInt64)
 }
@@ -107,7 +109,8 @@ extension FSStat {
             switch status.st_mode & S_IFMT {
             case S_IFDIR: .folder
             case S_IFLNK: .link
-            default: .document
+            case S_IFREG: .document
+            default: .special
             }
         self.init(
             inode: UInt64(status.st_ino), kind: kind, mode: status.st_mode & 0o7777, links: UInt64(status.st_nlink),

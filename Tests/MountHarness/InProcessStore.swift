@@ -21,7 +21,17 @@ package final class InProcessStore: Sendable {
     ) throws {
         self.directory = directory
         backing = FakeBacking(isAllowed: passthrough)
-        catalog = try Catalog(
+        (volume, catalog) = try Self.build(
+            provider: provider, directory: directory, times: times, kernel: kernel, backing: backing)
+        volume.engine.start()
+    }
+
+    /// The parts below a mount, joined.
+    static func build(
+        provider: any FileProviderExtension, directory: String, times: SyncTimes, kernel: any KernelNotifying,
+        backing: any BackingRegistering
+    ) throws -> (Volume, Catalog) {
+        let catalog = try Catalog(
             path: directory + "/catalog.sqlite", domain: "memory:test", owner: (geteuid(), getegid()))
         var logger = Logger(label: "in process") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
@@ -29,16 +39,16 @@ package final class InProcessStore: Sendable {
             provider: provider, catalog: catalog, store: try ContentStore(directory: directory + "/content"),
             times: times,
             defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
-        volume = Volume(engine: SyncEngine(context: context), kernel: kernel, backing: backing)
+        let volume = Volume(engine: SyncEngine(context: context), kernel: kernel, backing: backing)
         try volume.recover()
-        volume.engine.start()
+        return (volume, catalog)
     }
 
     /// The catalog closes with the last reference: steps that still run would use a closed one.
     package func stop() async { await volume.engine.stop() }
 
     /// What `hydrant sync` does; what is still pending then.
-    package func sync(limit: Double = 20) throws -> [ItemRecord] {
+    package func sync(limit: Double = 60) throws -> [ItemRecord] {
         try blocking { [volume] in try await volume.engine.sync(timeout: limit) }
     }
 }

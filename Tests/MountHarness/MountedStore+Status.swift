@@ -9,6 +9,15 @@ extension MountedStore {
         return try JSONDecoder().decode([ItemStatus].self, from: Data(result.stdout.utf8))
     }
 
+    /// What `hydrant status` says of this mount as a whole: its own lines only.
+    package func overview() throws -> [String] {
+        let lines = try hydrant(["status"]).stdout.split(separator: "\n").map(String.init)
+        guard let first = lines.firstIndex(where: { $0.hasPrefix(mountPoint + "  ") }) else {
+            throw HarnessError("status: nothing of \(mountPoint)")
+        }
+        return Array(lines[(first + 1)...].prefix { $0.hasPrefix(" ") })
+    }
+
     package func status(_ path: String) throws -> ItemStatus {
         let all = try statuses([path])
         guard all.count == 1, let only = all.first else { throw HarnessError("status \(path): \(all.count) objects") }

@@ -139,7 +139,7 @@ package final class MountedStore: Sendable {
 
     /// `hydrant sync`; throws when anything stays pending.
     package func sync(limit: Double = 20) throws {
-        let result = try hydrant(["sync", mountPoint, "--timeout", "\(limit)"], limit: limit + 5)
+        let result = try hydrant(["sync", mountPoint, "--timeout", "\(limit * patience)"], limit: limit + 5)
         guard result.succeeded else { throw HarnessError("sync: \(result)\n\(logTail)") }
     }
 

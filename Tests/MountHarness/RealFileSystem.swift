@@ -10,6 +10,10 @@ package struct RealFileSystem: FileSystemUnderTest {
         dlsym(nil, "renameat2"),
         to: (@convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32).self)
 
+    private static let setxattr = unsafeBitCast(
+        dlsym(nil, "setxattr"),
+        to: (@convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32).self)
+
     private func with<T>(_ path: FSPath, _ call: String, _ body: (UnsafePointer<CChar>) -> T?) throws(FSError) -> T {
         let bytes = Array(root.utf8) + [UInt8(ascii: "/")] + path.bytes + [0]
         let result = bytes.withUnsafeBufferPointer { buffer in
@@ -144,6 +148,15 @@ package struct RealFileSystem: FileSystemUnderTest {
             }
             return count < 0 ? nil : Array(buffer.prefix(count))
         }
+    }
+
+    package func hardLink(_ path: FSPath, to newPath: FSPath) throws(FSError) {
+        let to = root + "/" + newPath.description
+        try check(path, "link to \(newPath),") { Glibc.link($0, to) }
+    }
+
+    package func setAttribute(_ name: String, to value: [UInt8], of path: FSPath) throws(FSError) {
+        try check(path, "setxattr") { Self.setxattr($0, name, value, value.count, 0) }
     }
 
     package func limits() throws(FSError) -> (longestName: Int, blocks: UInt64) {

@@ -105,6 +105,7 @@ struct MountScene: Scene {
                 let path = folder.appending(name)
                 switch try store.stat(path).kind {
                 case .document: found[path.description] = .document(try store.readAll(path))
+                case .special: break
                 case .link: found[path.description] = .link(target: try store.readlink(path))
                 case .folder:
                     found[path.description] = .folder

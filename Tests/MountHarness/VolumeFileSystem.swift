@@ -74,6 +74,18 @@ package struct VolumeFileSystem: FileSystemUnderTest {
         return try at(path.parent) { node throws(FSError) in try body(node, Filename(bytes: last)) }
     }
 
+    /// The node of a path, with a reference that is never given back; nil: there is nothing.
+    package func found(_ path: FSPath) throws(FSError) -> NodeID? {
+        do throws(FSError) {
+            return try inFolder(path) { folder, name throws(FSError) in
+                try result("lookup \(path)") { () throws(VolumeError) in try volume.lookUp(name, in: folder) }?.node
+            }
+        } catch {
+            if error.errno == ENOENT { return nil }
+            throw error
+        }
+    }
+
     // MARK: Calls
 
     package func list(_ folder: FSPath) throws(FSError) -> [[UInt8]] {
@@ -101,9 +113,10 @@ package struct VolumeFileSystem: FileSystemUnderTest {
                 case .document: .document
                 case .folder: .folder
                 case .link: .link
+                default: .special
                 }
             return FSStat(
-                inode: UInt64(found.record.id.rawValue), kind: kind, mode: found.record.mode,
+                inode: UInt64(found.record.id.rawValue), kind: kind, mode: found.mode,
                 links: UInt64(found.record.linkCount), size: found.record.size, blocks: found.blocks,
                 modified: found.record.modified.nanoseconds)
         }
@@ -255,6 +268,25 @@ package struct VolumeFileSystem: FileSystemUnderTest {
     package func readlink(_ path: FSPath) throws(FSError) -> [UInt8] {
         try at(path) { node throws(FSError) in
             try now("readlink \(path)") { () throws(VolumeError) in try volume.readLink(node) }
+        }
+    }
+
+    package func hardLink(_ path: FSPath, to newPath: FSPath) throws(FSError) {
+        try at(path) { node throws(FSError) in
+            try inFolder(newPath) { folder, name throws(FSError) in
+                let made = try result("link \(path)") { () throws(VolumeError) in
+                    try volume.link(node, to: name, in: folder)
+                }
+                volume.forget(made.node, count: 1)
+            }
+        }
+    }
+
+    package func setAttribute(_ name: String, to value: [UInt8], of path: FSPath) throws(FSError) {
+        try at(path) { node throws(FSError) in
+            try now("setxattr \(path)") { () throws(VolumeError) in
+                try volume.setExtendedAttribute(Array(name.utf8), to: value, of: node, presence: .any)
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Asks again until the answer is yes.
+/// Asks again until the answer is yes. `limit` is in seconds on an idle machine (``patience``).
 package func waitUntil(_ limit: Double, _ what: String, _ condition: () throws -> Bool) throws {
-    let deadline = ContinuousClock.now + .seconds(limit)
+    let deadline = ContinuousClock.now + .seconds(limit * patience)
     while try !condition() {
         if ContinuousClock.now > deadline { throw HarnessError("not within \(limit) s: \(what)") }
         usleep(5_000)

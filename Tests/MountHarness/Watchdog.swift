@@ -10,7 +10,7 @@ final class Watchdog: Sendable {
     ///   a scenario may go on to the next hang.
     init(limit: Double, strike: @escaping @Sendable () -> Void) {
         let thread = Thread { [self] in
-            guard over.wait(timeout: .now() + limit) == .timedOut else { return }
+            guard over.wait(timeout: .now() + limit * patience) == .timedOut else { return }
             fired.withLock { $0 = true }
             repeat { strike() } while over.wait(timeout: .now() + 1) == .timedOut
         }

@@ -33,7 +33,9 @@ struct CrashTests {
             try mount.kill9()
             #expect(!FileManager.default.fileExists(atPath: mount.store + "/copied.bin"))
             try mount.mount()
-            #expect(try mount.status("copied.bin").modified)
+            // What the killed daemon had not heard the end of is sent at once: it may be there already.
+            let isPending = try mount.status("copied.bin").modified
+            #expect(isPending || FileManager.default.fileExists(atPath: mount.store + "/copied.bin"))
             try mount.sync()
             #expect(try Seeding(mount.store).read("copied.bin") == noise(3_000_000))
             try mount.requireSameAsStore()

@@ -25,7 +25,7 @@ struct HarnessTests {
             }
         }
         let (path, pid, start) = try #require(paths.value)
-        #expect(ContinuousClock.now - start < .seconds(20))
+        #expect(ContinuousClock.now - start < .seconds(300))
         #expect(access(path, F_OK) != 0)
         try waitUntil(5, "the daemon is gone") { !MountedStore.isAlive(pid) }
     }

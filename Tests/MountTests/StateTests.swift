@@ -106,4 +106,35 @@ struct StateTests {
             #expect(text == "new text\nnew deep text\nmade\n")
         }
     }
+
+    @Test("an empty directory in the store's place (its disk is not mounted) is not taken for the store")
+    func emptyStore() async throws {
+        try await withSandbox { mount in
+            try Seeding(mount.store).file("doc.txt", "kept\n")
+            try mount.mount()
+            try mount.run("cat doc.txt")
+            try mount.unmount()
+            try mount.sandbox.run(
+                ["bash", "-c", "mv \"$STORE\" \"$STORE.away\"; mkdir \"$STORE\""], limit: 10
+            ).required()
+            let refused = try mount.hydrant(mount.mountCommand())
+            #expect(!refused.succeeded && refused.stderr.contains("is its disk mounted?"), "\(refused)")
+            try mount.sandbox.run(
+                ["bash", "-c", "rmdir \"$STORE\"; mv \"$STORE.away\" \"$STORE\""], limit: 10
+            ).required()
+            try mount.mount()
+            #expect(try mount.run("cat doc.txt") == "kept\n")
+            // Emptied by others while it is the same directory: that is a change like any other.
+            try mount.unmount()
+            try mount.sandbox.run(["bash", "-c", "rm \"$STORE/doc.txt\""], limit: 10).required()
+            try mount.mount()
+            try waitUntil(3, "it is gone") { try RealFileSystem(root: mount.mountPoint).names() == [] }
+        }
+    }
+}
+
+extension ChildResult {
+    fileprivate func required() throws {
+        if !succeeded { throw HarnessError("\(self)") }
+    }
 }

@@ -209,14 +209,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test(
-        "nor when it is replaced faster than the mount can follow",
-        .disabled(
-            """
-            bug, now and then under load: stat says ENOENT for some milliseconds; a listing that meets one file \
-            under both its names, before and after the rename, takes the name that is gone
-            """),
-        arguments: options)
+    @Test("nor when it is replaced faster than the mount can follow", arguments: options)
     func neverAbsentWhenFast(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             var vanished = 0

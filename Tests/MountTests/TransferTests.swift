@@ -138,7 +138,7 @@ struct TransferTests {
             #expect(result?.status == 75)
             #expect(result?.stdout.contains("new.txt") == true && result?.stdout.contains("moved.txt") == true)
             #expect(result?.stderr.contains("still pending") == true)
-            #expect(seconds >= 1 && seconds < 5)
+            #expect(seconds >= 1)
             // It says why; the change is not lost, and sent as soon as the store can be written.
             try waitUntil(5, "the reason is known") { try mount.status("new.txt").error != nil }
             #expect(try mount.run("cat new.txt") == "new\n")

@@ -7,7 +7,7 @@ import Testing
 @testable import SyncEngine
 
 /// Moves, and moves against moves.
-@Suite(.timeLimit(.minutes(1))) struct MoveTests {
+@Suite(.timeLimit(.minutes(10))) struct MoveTests {
     private let test: TestEngine
 
     init() throws { test = try TestEngine() }
@@ -28,7 +28,7 @@ import Testing
         try test.rename("b", "a")
         try test.rename("t", "b")
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 10).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["a": document("B"), "b": document("A")])
         #expect(test.remote.item(at: "b")?.identifier == a.identifier)
         #expect(test.remote.item(at: "a")?.identifier == b.identifier)
@@ -42,7 +42,7 @@ import Testing
         try test.remote.put("b", "B")
         try await start()
         try test.rename("a", "b")
-        #expect(try await test.engine.sync(timeout: 10).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["b": document("A")])
         #expect(test.remote.item(at: "b")?.identifier == a.identifier)
     }
@@ -52,7 +52,7 @@ import Testing
         try test.remote.mkdir("g")
         try await start()
         try test.rename("f", "h", to: try test.inode("g").id)
-        #expect(try await test.engine.sync(timeout: 10).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["g": .folder, "g/h": .folder, "g/h/a": document("A")])
         #expect(test.remote.calls(of: .moveItem).count == 1)
     }
@@ -68,7 +68,7 @@ import Testing
         try test.rename("y", "y", from: x)
         try test.rename("x", "x", to: y)
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 5).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["y": .folder, "y/x": .folder, "y/a": document("A")])
     }
 
@@ -85,7 +85,7 @@ import Testing
         _ = try test.catalog.write { try $0.removeFolder("f", in: .root, settle: 0) }
         try test.rename("t", "f")
         test.engine.start()
-        #expect(try await test.engine.sync(timeout: 5).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["f": document("D")])
     }
 
@@ -98,7 +98,7 @@ import Testing
         try test.rename("b", "b", to: folder)
         try test.rename("n", "b")
         test.engine.start()
-        #expect(try await test.engine.sync(timeout: 5).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["b": .folder, "b/b": document("B")])
     }
 
@@ -109,7 +109,7 @@ import Testing
         try test.rename("a", "mine")
         _ = try test.remote.rename("a", to: "theirs")
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 10).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["mine": document("A")])
         #expect(try test.names() == ["mine"])
     }
@@ -122,7 +122,7 @@ import Testing
         try test.rename("a", "mine")
         _ = try test.remote.rename("a", to: "theirs")
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 5).map(\.failure?.message) == [])
+        #expect(try await test.engine.sync(timeout: 60).map(\.failure?.message) == [])
         #expect(test.remote.snapshot() == ["mine": document("work")])
     }
 
@@ -133,7 +133,7 @@ import Testing
         try test.rename("a", "b")
         try test.remote.put("a", "newer")
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 10).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot() == ["b": document("newer")])
         #expect(try await eventually { try test.inode("b").size == 5 })
     }
@@ -145,7 +145,7 @@ import Testing
         try test.rename("a", "b")
         try test.remote.put("b", "B")
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 10).isEmpty)
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
         let stored = test.remote.snapshot()
         #expect(stored["b"] == document("B"))
         #expect(stored.count == 2 && stored.values.contains(document("A")))
@@ -161,7 +161,7 @@ import Testing
         }
         _ = try test.remote.rename("a", to: "b")
         test.plan.isOffline = false
-        #expect(try await test.engine.sync(timeout: 5).map(\.failure?.message) == [])
+        #expect(try await test.engine.sync(timeout: 60).map(\.failure?.message) == [])
         #expect(test.remote.item(at: "b")?.posixPermissions == 0o600)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SyncEngine
 
-@Suite(.timeLimit(.minutes(1))) struct RemoteTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteTests {
     @Test func signalsReachTheCatalog() async throws {
         let test = try TestEngine()
         try test.remote.put("a", "A")
@@ -157,7 +157,7 @@ import Testing
         let inode = try test.inode("a")
         #expect(try await test.engine.download(inode.id) == 1)
         #expect(try await eventually { try test.inode("a").extents == nil })
-        test.engine.released(inode.id, try test.download("a").0.id)
+        test.engine.released(inode.id, try test.download("a").0.id, wrote: false)
         #expect(try await eventually { try test.inode("a").extents == RangeSet() })
         #expect(test.remote.calls(of: .stopProvidingItem).count == 1)
     }

@@ -21,21 +21,28 @@ final class TestEngine: Sendable {
     var remote: InMemoryProvider { provider.base }
     var plan: FaultPlan { provider.plan }
 
-    init(pageSize: Int = 100, readTimeout: Double = 5, firstRetry: Double = 0.05) throws {
-        directory = NSTemporaryDirectory() + "engine-\(UUID().uuidString)"
+    init(
+        pageSize: Int = 100, readTimeout: Double = 5, firstRetry: Double = 0.05, stopProviding: Double = 0.05,
+        cache: CacheLimits = .none, ticker: (any Ticking)? = nil,
+        provider: FaultInjectingProvider<InMemoryProvider>? = nil,
+        directory: String? = nil
+    ) throws {
+        self.directory = directory ?? NSTemporaryDirectory() + "engine-\(UUID().uuidString)"
+        let directory = self.directory
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        provider = FaultInjectingProvider(InMemoryProvider(pageSize: pageSize, pieceSize: 4_096))
+        self.provider =
+            provider ?? FaultInjectingProvider(InMemoryProvider(pageSize: pageSize, pieceSize: 4_096))
         catalog = try Catalog(path: directory + "/catalog", domain: "test:", owner: (1_000, 1_000))
         store = try ContentStore(directory: directory + "/content")
         var times = SyncTimes()
         times.settle = 0
         times.readTimeout = readTimeout
         times.firstRetry = firstRetry
-        times.stopProviding = 0.05
+        times.stopProviding = stopProviding
         context = SyncContext(
-            provider: provider, catalog: catalog, store: store, times: times,
-            defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            provider: self.provider, catalog: catalog, store: store, times: times,
+            defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), cache: cache,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, ticker: ticker ?? MachineTicker())
         context.attach(volume)
         engine = SyncEngine(context: context)
     }
@@ -143,7 +150,7 @@ final class FakeVolume: VolumeObserving {
 
 /// Waits for something that comes in the background; false after ten seconds.
 func eventually(_ condition: () throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(60)
     while try !condition() {
         if .now > deadline { return false }
         try await Task.sleep(for: .milliseconds(5))

@@ -111,6 +111,13 @@ import Volume
         #expect(try await isDownloaded("a"))
     }
 
+    /// No store has it: it could not come again.
+    @Test func whatLivesOnThisMachineOnlyStays() async throws {
+        try await test.save("a~", "text")
+        #expect(await refused("a~")?.contains("this machine") == true)
+        #expect(try await test.contents("a~") == "text")
+    }
+
     @Test func foldersHaveNothingToEvict() async throws {
         try test.remote.put("f/a", "text")
         #expect(try await evict("f") == 0)

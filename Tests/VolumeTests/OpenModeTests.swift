@@ -2,6 +2,7 @@ import FileProvider
 import FileProviderTesting
 import Foundation
 import ItemCatalog
+import SyncEngine
 import Testing
 import Volume
 
@@ -93,6 +94,51 @@ import Volume
         #expect(try test.durably { try $0.inodesBeingWritten() }.isEmpty)
         #expect(try await test.sync().isEmpty)
         #expect(test.remote.read("a") == Array("NEW text".utf8))
+    }
+
+    /// As the kernel does it: a document that was replaced (evicted) between look-up and open is looked up again.
+    private static func reopened(_ path: String, _ test: TestVolume) async throws -> Opened {
+        while true {
+            do { return try await test.open(path, O_WRONLY | O_APPEND) } catch {
+                guard (error as? VolumeError)?.errno == ESTALE else { throw error }
+            }
+        }
+    }
+
+    // Uploads, evictions and downloads open the local file as well. Whichever comes when, none gives it an old size.
+    @Test func whatIsAppendedPastUsStaysWhoeverElseOpensTheFile() async throws {
+        let test = try TestVolume(passthrough: true)
+        test.engine.start()
+        let (lookup, first) = try await test.create("log")
+        try test.close(first.handle)
+        let inode = lookup.attributes.record.id
+        let evictor = Task {
+            while !Task.isCancelled {
+                _ = try? test.engine.evict(inode)
+                await Task.yield()
+            }
+        }
+        defer { evictor.cancel() }
+        for number in 0..<1_500 {
+            let opened = try await Self.reopened("log", test)
+            let line = Array("line \(number)\n".utf8)
+            if let backing = backing(opened), let descriptor = test.backing.registered[backing] {
+                var status = stat()
+                #expect(
+                    fstat(descriptor, &status) == 0
+                        && pwrite(descriptor, line, line.count, status.st_size) == line.count)
+            } else {
+                let size = try await test.lookUp("log").attributes.record.size
+                try test.write(opened.handle, "line \(number)\n", at: size)
+            }
+            try test.close(opened.handle)
+        }
+        evictor.cancel()
+        await evictor.value
+        let expected = (0..<1_500).map { "line \($0)\n" }.joined()
+        #expect(try await test.contents("log") == expected)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("log").map { String(decoding: $0, as: UTF8.self) } == expected)
     }
 
     @Test func aPassthroughOpenThatWritesNothingChangesNothing() async throws {

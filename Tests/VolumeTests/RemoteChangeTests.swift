@@ -32,6 +32,8 @@ import Volume
         #expect(await errnoOf { _ = try test.volume.open(old.node, flags: O_RDWR) } == ESTALE)
         #expect(try await test.contents("a") == "new")
         #expect(try await test.read(handle) == Array("old bytes".utf8))
+        // Of a file that is only his it says nothing bad.
+        try test.volume.synchronize(handle)
         test.volume.close(handle)
         #expect(test.store.status(.init(inode: old.attributes.record.id.rawValue, number: 1)) == nil)
     }
@@ -47,6 +49,84 @@ import Volume
         #expect(try await test.read(handle) == Array("new".utf8))
         #expect(try await test.lookUp("a").node == lookup.node)
         test.volume.close(handle)
+    }
+
+    enum Late: CaseIterable { case read, write, truncate }
+
+    /// The catalog knows that the store deleted it, and the kernel does not yet: what would be written was lost.
+    @Test(arguments: Late.allCases)
+    func whoComesByTheNameOfWhatTheStoreDeletedIsSentToLookAgain(late: Late) async throws {
+        try test.remote.put("a", "old bytes")
+        #expect(try await test.contents("a") == "old bytes")
+        let old = try await test.lookUp("a")
+        let reader = try test.volume.open(old.node, flags: O_RDONLY).handle
+        let identifier = try #require(test.remote.item(at: "a")?.identifier)
+        try test.remote.remove("a")
+        try test.catalog.write {
+            try $0.mergeDeletion(of: identifier, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
+        }
+        let error = await errnoOf {
+            switch late {
+            case .read: _ = try test.volume.open(old.node, flags: O_RDONLY)
+            case .write: _ = try test.volume.open(old.node, flags: O_RDWR | O_APPEND)
+            case .truncate:
+                _ = try test.volume.setAttributes(
+                    old.node, to: AttributeRequest(attributes: AttributeChange(), size: 3))
+            }
+        }
+        #expect(error == ESTALE)
+        #expect(try test.catalog.read { try $0.inode(old.attributes.record.id).writing } == nil)
+        #expect(try await test.read(reader) == Array("old bytes".utf8))
+        test.volume.close(reader)
+    }
+
+    /// `/proc/self/fd` of a file that was removed here.
+    @Test func whatIsRemovedHereIsOpenedAgain() async throws {
+        try test.remote.put("a", "old bytes")
+        let old = try await test.lookUp("a")
+        let handle = try test.volume.open(old.node, flags: O_RDWR).handle
+        #expect(try await test.read(handle) == Array("old bytes".utf8))
+        try await test.answer { try test.volume.unlink("a", in: .root) }
+        let second = try test.volume.open(old.node, flags: O_RDWR).handle
+        try test.write(second, "OLD")
+        #expect(try await test.read(handle) == Array("OLD bytes".utf8))
+        test.volume.close(second)
+        test.volume.close(handle)
+    }
+
+    /// The catalog has the new version, and the node has not been told yet.
+    @Test func beforeTheNodeIsToldTheOldVersionLooksAsItDid() async throws {
+        try test.remote.put("a", "old bytes")
+        let old = try await test.lookUp("a")
+        let handle = try test.volume.open(old.node, flags: O_RDONLY).handle
+        #expect(try await test.read(handle) == Array("old bytes".utf8))
+        try test.remote.put("a", "new")
+        let items = try await test.remote.enumerateItems(in: .rootContainer, startingAt: nil).items
+        let defaults = PlaceholderDefaults(uid: 1_000, gid: 1_000)
+        _ = try test.catalog.write { try $0.mergeListing(of: .root, items, defaults: defaults) }
+        let seen = try test.volume.attributes(of: old.node)
+        #expect(seen.record.size == 9)
+        #expect(!seen.isStable, "not to be kept")
+        #expect(try await test.read(handle) == Array("old bytes".utf8))
+        test.volume.close(handle)
+    }
+
+    /// A part of the old version is here: the rest of it never comes from the new one.
+    @Test func theRestOfAnOldVersionIsNeverOfTheNewOne() async throws {
+        try test.remote.put("a", String(repeating: "o", count: 20_000))
+        try test.remote.put("b", "other")
+        let handle = try await test.open("a").handle
+        test.provider.plan.inject(.disconnect(after: 5_000, .undone), into: .startProvidingItem)
+        #expect(try await test.read(handle, 0, 100) == Array(repeating: UInt8(ascii: "o"), count: 100))
+        try test.remote.put("a", String(repeating: "n", count: 20_000))
+        try await test.refresh()
+        // Downloads of others come and go.
+        #expect(try await test.contents("b") == "other")
+        let rest = try? await test.read(handle, 10_000, 100)
+        #expect(rest == nil || rest == Array(repeating: UInt8(ascii: "o"), count: 100))
+        #expect(try await test.read(handle, 0, 100) == Array(repeating: UInt8(ascii: "o"), count: 100))
+        test.volume.close(handle)
+        #expect(try await test.contents("a") == String(repeating: "n", count: 20_000))
     }
 
     /// The change is noticed only because the download is refused.
@@ -114,12 +194,14 @@ import Volume
         #expect(try test.catalog.read { try $0.inodeIfPresent(lookup.attributes.record.id) } == nil)
     }
 
+    /// Who has looked it up by now goes on with what he has found.
     @Test func aNewItemIsAnnounced() async throws {
         #expect(try await test.find("a") == nil)
         try test.remote.put("a", "text")
         test.kernel.forgetEvents()
         try await test.refresh()
-        #expect(test.kernel.events.contains(.entry(.root, "a")))
+        #expect(test.kernel.events.contains(.expiry(.root, "a")))
+        #expect(!test.kernel.events.contains(.entry(.root, "a")))
         #expect(test.kernel.events.contains(.attributes(.root)))
         #expect(try await test.contents("a") == "text")
     }

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import FileProviderTesting
 import Foundation
+import Glibc
 import ItemCatalog
 import Logging
 import SyncEngine
@@ -12,6 +13,7 @@ import Volume
 final class RecordingKernel: KernelNotifying {
     enum Event: Equatable {
         case entry(NodeID, Filename)
+        case expiry(NodeID, Filename)
         case attributes(NodeID)
         case contents(NodeID)
     }
@@ -20,6 +22,7 @@ final class RecordingKernel: KernelNotifying {
     func forgetEvents() { recorded.withLock { $0 = [] } }
 
     func invalidateEntry(in folder: NodeID, name: Filename) { recorded.withLock { $0.append(.entry(folder, name)) } }
+    func expireEntry(in folder: NodeID, name: Filename) { recorded.withLock { $0.append(.expiry(folder, name)) } }
     func invalidateAttributes(of node: NodeID) { recorded.withLock { $0.append(.attributes(node)) } }
     func invalidateContents(of node: NodeID) { recorded.withLock { $0.append(.contents(node)) } }
 }
@@ -67,7 +70,8 @@ final class TestVolume: Sendable {
     var remote: InMemoryProvider { provider.base }
 
     init(
-        passthrough: Bool = false, settle: Double = 0, directory: String? = nil, provider: Provider? = nil
+        passthrough: Bool = false, settle: Double = 0, directory: String? = nil, provider: Provider? = nil,
+        boot: String? = nil
     ) throws {
         self.directory = directory ?? NSTemporaryDirectory() + "volume-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
@@ -86,13 +90,24 @@ final class TestVolume: Sendable {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         engine = SyncEngine(context: context)
         volume = Volume(engine: engine, kernel: kernel, backing: backing)
-        try volume.recover()
+        try volume.recover(boot: boot)
     }
 
     /// What the next daemon finds when this one is killed now: nothing is closed or finished.
-    func killed() async throws -> TestVolume {
+    ///
+    /// - Parameter boot: another than before: by a power loss.
+    func killed(boot: String? = nil) async throws -> TestVolume {
         await engine.stop()
-        return try TestVolume(directory: directory, provider: provider)
+        // SIGKILL closes what was open.
+        let storage = directory + "/content/storage/"
+        for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+            let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + name)) ?? ""
+            guard path.hasPrefix(storage), let number = Int32(name) else { continue }
+            let nowhere = Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
+            dup2(nowhere, number)
+            Glibc.close(nowhere)
+        }
+        return try TestVolume(directory: directory, provider: provider, boot: boot)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
@@ -175,7 +190,7 @@ final class TestVolume: Sendable {
     /// Sends what is pending.
     func sync() async throws -> [ItemRecord] {
         engine.start()
-        return try await engine.sync(timeout: 20)
+        return try await engine.sync(timeout: 60)
     }
 
     func pendingNames() throws -> [String] {
@@ -203,7 +218,7 @@ func errnoOf(_ body: () async throws -> Void) async -> Int32? {
 
 /// Waits for something that comes in the background; false after ten seconds.
 func eventually(_ condition: () throws -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = ContinuousClock.now + .seconds(60)
     while try !condition() {
         if .now > deadline { return false }
         try await Task.sleep(for: .milliseconds(5))

@@ -3,8 +3,11 @@ import FileProvider
 import FileProviderTesting
 import Foundation
 import ItemCatalog
+import SyncEngine
+import Synchronization
 import Testing
-import Volume
+
+@testable import Volume
 
 @Suite struct WritingTests {
     /// Nothing is sent unless a test says so.
@@ -195,6 +198,25 @@ import Volume
         try test.volume.synchronizeCatalog()
     }
 
+    /// An fsync made it ready; what is written after it is half of something again.
+    @Test func whatIsWrittenAfterAnFsyncIsNotSentHalf() async throws {
+        try test.remote.put("a", "old")
+        let handle = try await test.open("a", O_RDWR | O_TRUNC).handle
+        try test.write(handle, "first")
+        try test.volume.synchronize(handle)
+        try test.write(handle, " and sec", at: 5)
+        try await test.save("b", "other")
+        test.engine.start()
+        try test.catalog.write { try $0.settleNow(retrying: true) }
+        test.engine.changed()
+        #expect(try await eventually { test.remote.read("b") != nil })
+        #expect(test.remote.read("a") == Array("old".utf8))
+        try test.write(handle, "ond", at: 13)
+        try test.close(handle)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("first and second".utf8))
+    }
+
     @Test func handlesAreChecked() async throws {
         try test.remote.put("a", "text")
         let opened = try await test.open("a")
@@ -231,5 +253,48 @@ import Volume
         #expect(try test.durably { try $0.inodesBeingWritten() }.isEmpty)
         #expect(try await test.sync().isEmpty)
         #expect(test.remote.read("a") == Array("12..".utf8))
+    }
+
+    private final class Progress: Sendable {
+        let written = Atomic<Int64>(0)
+        let isOver = Atomic<Bool>(false)
+    }
+
+    /// A stat that came between a write and its recording showed the size from before both: the kernel cut its pages to
+    /// that, and other programs went on with what was left.
+    @Test func theSizeNeverGoesBackWhileItIsRecorded() async throws {
+        let (lookup, opened) = try await test.create("a")
+        let (volume, node, handle) = (test.volume, lookup.node, opened.handle)
+        let progress = Progress()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { progress.isOver.store(true, ordering: .releasing) }
+                for size in 1...400 {
+                    try [UInt8(1)].withUnsafeBytes { try volume.write(handle, $0, at: Int64(size) - 1) }
+                    progress.written.store(Int64(size), ordering: .releasing)
+                    try volume.flush(handle)
+                }
+            }
+            group.addTask {
+                while !progress.isOver.load(ordering: .acquiring) {
+                    let least = progress.written.load(ordering: .acquiring)
+                    let shown = try volume.attributes(of: node).record.size
+                    #expect(shown >= least)
+                    if shown < least { return }
+                }
+            }
+            try await group.waitForAll()
+        }
+        volume.close(handle)
+    }
+
+    /// The same, without a race: the row is from before the write, and the write has been recorded since.
+    @Test func aRowFromBeforeAWriteIsNotWhatIsShown() async throws {
+        let (lookup, opened) = try await test.create("a")
+        let row = try test.catalog.read { try $0.inode(lookup.attributes.record.id) }
+        try test.write(opened.handle, "text")
+        try test.volume.flush(opened.handle)
+        #expect(test.volume.attributes(row, try test.volume.node(lookup.node)).record.size == 4)
+        test.volume.close(opened.handle)
     }
 }

@@ -42,8 +42,21 @@ int clinux_set_modified(int dirfd, const char *path, int64_t seconds, int64_t na
 /// futimens(3), setting only the modification time.
 int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds);
 
-/// copy_file_range(2) at the same offset of both files.
-ssize_t clinux_copy_range(int from, int to, int64_t offset, size_t count);
+/// copy_file_range(2).
+ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
+
+/// fallocate(2).
+int clinux_allocate(int fd, int mode, int64_t offset, int64_t length);
+
+#define CLINUX_ALLOCATE_KEEP_SIZE 0x01
+#define CLINUX_ALLOCATE_PUNCH_HOLE 0x02
+#define CLINUX_ALLOCATE_ZERO_RANGE 0x10
+#define CLINUX_SEEK_DATA 3
+#define CLINUX_SEEK_HOLE 4
+
+/// fcntl(2), F_SETLEASE with F_RDLCK or F_WRLCK, and at once F_UNLCK: 0 when the lease would be granted.
+int clinux_try_read_lease(int fd);
+int clinux_try_write_lease(int fd);
 
 /// The same for an O_PATH descriptor of a file or folder.
 int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds);

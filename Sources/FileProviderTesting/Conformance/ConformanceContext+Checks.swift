@@ -1,4 +1,5 @@
 import FileProvider
+import Foundation
 
 // The statements that rules make.
 extension ConformanceContext {
@@ -21,6 +22,17 @@ extension ConformanceContext {
         throw RuleFailure("\(what) should fail\(codes.isEmpty ? "" : " with \(codes[0])"), but succeeded")
     }
 
+    /// Compared at once: byte for byte takes long in a debug build.
+    static func areSame(_ a: [UInt8], _ b: ArraySlice<UInt8>) -> Bool {
+        guard a.count == b.count else { return false }
+        return a.withUnsafeBytes { a in
+            b.withUnsafeBytes { b in
+                guard let first = a.baseAddress, let second = b.baseAddress else { return true }
+                return memcmp(first, second, a.count) == 0
+            }
+        }
+    }
+
     /// The two must say the same of one item.
     func requireSame(_ a: Item, _ b: Item, _ aName: String, _ bName: String) throws {
         var differences: [String] = []
@@ -36,6 +48,8 @@ extension ConformanceContext {
         compare("modification date", \.contentModificationDate)
         compare("creation date", \.creationDate)
         compare("permissions", \.posixPermissions)
+        compare("extended attributes", \.extendedAttributes)
+        compare("capabilities", \.capabilities)
         compare("content version", \.version.content)
         compare("metadata version", \.version.metadata)
         try require(
@@ -59,7 +73,7 @@ extension ConformanceContext {
     func requireUnchanged(_ item: Item, _ bytes: [UInt8], after what: String) async throws {
         let now = try await placeholder(item)
         try requireSame(item, now, "the item before \(what)", "the one after it")
-        try require(try await self.bytes(of: now) == bytes, "the contents have changed with \(what)")
+        try require(Self.areSame(try await self.bytes(of: now), bytes[...]), "the contents have changed with \(what)")
     }
 
     func requireContents(_ item: Item, are bytes: [UInt8]) async throws {
@@ -67,10 +81,9 @@ extension ConformanceContext {
         try require(
             current.size == Int64(bytes.count), "the size is \(current.size) where \(bytes.count) is right")
         let found = try await self.bytes(of: current)
-        if found == bytes { return }
-        if let index = zip(found, bytes).enumerated().first(where: { $1.0 != $1.1 })?.offset {
-            throw RuleFailure("the contents are wrong from byte \(index) on")
-        }
+        if Self.areSame(found, bytes[...]) { return }
+        let index = zip(found, bytes).enumerated().first { $1.0 != $1.1 }?.offset ?? min(found.count, bytes.count)
+        throw RuleFailure("the contents are wrong from byte \(index) on")
     }
 
     /// The names in the folder are these, in any order.
@@ -84,6 +97,24 @@ extension ConformanceContext {
     func requireGone(_ item: Item) async throws {
         try await requireError(.noSuchItem, from: "a placeholder of a deleted item") {
             _ = try await placeholder(item)
+        }
+    }
+
+    /// A download whose task is cancelled while the sink takes its time must end soon, as cancelled.
+    func requireCancellationEndsDownload(of item: Item) async throws {
+        let sink = RefusingSink(patience: .seconds(3600))
+        let task = Task {
+            defer { sink.reached.open() }
+            try await provider.startProvidingItem(
+                item.identifier, version: item.version.content, range: 0..<item.size, into: sink)
+        }
+        try await sink.reached.pass()
+        task.cancel()
+        let late: @Sendable () -> any Error = { [patience] in
+            RuleFailure("it had not ended \(patience) after the cancellation")
+        }
+        _ = try await withTimeLimit(patience, error: late) {
+            try await requireError(.cancelled, from: "a cancelled download") { try await task.value }
         }
     }
 }

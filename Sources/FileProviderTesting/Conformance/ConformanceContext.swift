@@ -1,11 +1,17 @@
 import FileProvider
+import Synchronization
 
 /// What a rule works with: the provider, and a new empty folder.
 struct ConformanceContext: Sendable {
     let provider: any FileProviderExtension
     let otherClient: (any FileProviderExtension)?
-    /// The rule's own folder.
+    /// The rule's own folder; of a rule that only looks, the scratch folder.
     let folder: ItemIdentifier
+    /// How long a signal may take, and the end of what was cancelled.
+    let patience: Duration
+    /// For rules that only look: what the scratch folder had at the beginning, or why that is not known.
+    var survey: StoreSurvey?
+    var surveyProblem: String?
 
     /// The second client, or a skip.
     func needOtherClient() throws -> any FileProviderExtension {
@@ -56,8 +62,8 @@ struct ConformanceContext: Sendable {
         try await provider.providePlaceholder(for: item.identifier)
     }
 
-    /// All items of a folder, over all pages.
-    func items(in folder: ItemIdentifier? = nil) async throws -> [Item] {
+    /// The items of a folder, over all pages; of a walk in a large store, no more pages than hold `most`.
+    func items(in folder: ItemIdentifier? = nil, atMost most: Int = .max) async throws -> [Item] {
         var items: [Item] = []
         var seen: Set<Page> = []
         var page: Page?
@@ -68,7 +74,8 @@ struct ConformanceContext: Sendable {
             if let page, !seen.insert(page).inserted {
                 throw RuleFailure("the enumeration goes round in circles: a page came twice")
             }
-        } while page != nil
+            try Task.checkCancellation()
+        } while page != nil && items.count < most
         return items
     }
 
@@ -97,6 +104,18 @@ struct ConformanceContext: Sendable {
 
     /// Bytes in which no part looks like another, the same in every run.
     static func testBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+        if count < 50_000 { return makeTestBytes(count, seed: seed) }
+        // Large ones take long to make.
+        let key = "\(count) \(seed)"
+        if let bytes = largeBytes.withLock({ $0[key] }) { return bytes }
+        let bytes = makeTestBytes(count, seed: seed)
+        largeBytes.withLock { $0[key] = bytes }
+        return bytes
+    }
+
+    private static let largeBytes = Mutex<[String: [UInt8]]>([:])
+
+    private static func makeTestBytes(_ count: Int, seed: UInt64) -> [UInt8] {
         var state = seed
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 8)

@@ -2,19 +2,39 @@
 ///
 /// Numbers never change their meaning: a rule that goes leaves a gap. The hundreds are groups: 1 looking,
 /// 2 downloads, 3 creation, 4 changed contents, 5 moves, 6 deletion, 7 names, 8 several calls at once,
-/// 9 optional abilities.
+/// 9 metadata, signals and letting go, 10 reading what is there, 11 changes since an anchor, 12 capabilities,
+/// 13 copies, 14 trash, 15 thumbnails, 16 quota, 17 identifiers that are kept.
 public struct ConformanceRule: Sendable, Identifiable {
+    /// Where the experiment takes place.
+    enum Place: Hashable, Sendable {
+        /// In a new folder of its own.
+        case ownFolder
+        /// On what the store has already; it changes nothing.
+        case store
+    }
+
+    /// What reports and documentation call it.
     public let number: Int
     /// The rule as a sentence.
     public let title: String
+    let place: Place
     /// Throws ``RuleFailure`` or ``RuleSkip``; any other error is a failure too.
     let check: @Sendable (ConformanceContext) async throws -> Void
 
+    /// The ``number``.
     public var id: Int { number }
 
-    init(_ number: Int, _ title: String, _ check: @escaping @Sendable (ConformanceContext) async throws -> Void) {
+    /// Whether the experiment makes items in the scratch folder. The others only look at what is there, and are tried
+    /// in stores that take no changes too.
+    public var changesTheStore: Bool { place == .ownFolder }
+
+    init(
+        _ number: Int, _ title: String, in place: Place = .ownFolder,
+        _ check: @escaping @Sendable (ConformanceContext) async throws -> Void
+    ) {
         self.number = number
         self.title = title
+        self.place = place
         self.check = check
     }
 }

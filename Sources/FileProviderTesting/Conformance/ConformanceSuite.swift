@@ -1,19 +1,28 @@
 public import FileProvider
 
-/// Holds a provider to the contract of ``FileProviderExtension``, by experiments on a store of its own or in
+/// Holds a provider to the contract of `FileProviderExtension`, by experiments on a store of its own or in
 /// a scratch folder.
 ///
 /// ```swift
 /// let report = await ConformanceSuite(provider: MyProvider()).run()
-/// #expect(report.isPassed, "\(report)")
+/// print(report)
 /// ```
 ///
-/// Everything happens in new folders in the scratch folder, one for each rule; nothing else is touched.
+/// or, in a test that is to fail with the report when a rule is broken:
+///
+/// ```swift
+/// @Test func keepsTheRules() async throws { try await ConformanceSuite.check(MyProvider()) }
+/// ```
+///
+/// What the scratch folder has already is looked at and downloaded, within bounds, and never changed; this is all
+/// that is done in a store that takes no changes. In others every rule that needs it gets a new folder in the scratch
+/// folder. Nothing outside it is touched.
 public struct ConformanceSuite: Sendable {
     /// Every rule there is, by number.
     public static let rules: [ConformanceRule] = [
         lookingRules, downloadRules, creationRules, changeRules, moveRules, deletionRules, nameRules,
-        concurrencyRules, abilityRules,
+        concurrencyRules, metadataRules, attributeRules, walkRules, readingRules, refusalRules, anchorRules,
+        capabilityRules, copyRules, trashRules, thumbnailRules, quotaRules, domainRules,
     ].flatMap { (group: [ConformanceRule]) -> [ConformanceRule] in group }
 
     private let provider: any FileProviderExtension
@@ -21,63 +30,128 @@ public struct ConformanceSuite: Sendable {
     private let scratchFolder: ItemIdentifier
     private let rules: [ConformanceRule]
     private let timeLimit: Duration
+    private let patience: Duration
     private let cleansUp: Bool
 
     /// - Parameters:
+    ///   - provider: the one to be tried.
     ///   - otherClient: a second way to the same store, with the same identifiers and the same scratch
     ///     folder (a second instance of the provider, or the same one if it can serve two clients). Without
     ///     it the rules about two clients are skipped.
-    ///   - scratchFolder: where the experiments take place.
+    ///   - scratchFolder: where the experiments take place, and what is looked at.
     ///   - rules: those to be tried.
     ///   - timeLimit: how long one rule may take before it counts as broken.
+    ///   - patience: how long a signal may take to come, and what was cancelled to end.
     ///   - cleansUp: whether what was made is deleted again, through the provider.
     public init(
         provider: any FileProviderExtension, otherClient: (any FileProviderExtension)? = nil,
         scratchFolder: ItemIdentifier = .rootContainer, rules: [ConformanceRule] = Self.rules,
-        timeLimit: Duration = .seconds(60), cleansUp: Bool = true
+        timeLimit: Duration = .seconds(60), patience: Duration = .seconds(15), cleansUp: Bool = true
     ) {
         self.provider = provider
         self.otherClient = otherClient
         self.scratchFolder = scratchFolder
         self.rules = rules
         self.timeLimit = timeLimit
+        self.patience = patience
         self.cleansUp = cleansUp
     }
 
-    /// Tries the rules one after another.
+    /// Tries every rule, and throws a ``ConformanceError`` with the whole report when one is broken; parameters as
+    /// for ``init(provider:otherClient:scratchFolder:rules:timeLimit:patience:cleansUp:)``.
+    ///
+    /// - Returns: the report of a provider that broke none: what was skipped stands in it.
+    @discardableResult
+    public static func check(
+        _ provider: any FileProviderExtension, otherClient: (any FileProviderExtension)? = nil,
+        scratchFolder: ItemIdentifier = .rootContainer
+    ) async throws(ConformanceError) -> ConformanceReport {
+        let suite = ConformanceSuite(provider: provider, otherClient: otherClient, scratchFolder: scratchFolder)
+        let report = await suite.run()
+        guard report.isPassed else { throw ConformanceError(report: report) }
+        return report
+    }
+
+    /// Tries the rules one after another: first those that only look, then those that need a folder of their own.
+    ///
+    /// The provider begins to serve first, as at a mount, in a domain that exists for the suite only.
     public func run() async -> ConformanceReport {
+        var outcomes: [Int: ConformanceReport.Outcome] = [:]
+        do {
+            try await limited { [provider] in try await provider.beginServing(ScratchDomain(of: provider)) }
+        } catch {
+            var report = ConformanceReport()
+            let outcome = ConformanceReport.Outcome.failed(reason: "the provider cannot be served: \(error)")
+            report.results = rules.map { .init(rule: $0, outcome: outcome) }
+            return report
+        }
+        let looking = rules.filter { $0.place == .store }
+        if !looking.isEmpty {
+            let context = await surveyed()
+            for rule in looking { outcomes[rule.number] = await run(rule, in: context) }
+        }
         var report = ConformanceReport()
+        let writing = rules.filter { $0.place == .ownFolder }
+        if !writing.isEmpty {
+            let (more, problem) = await runInFolders(writing)
+            outcomes.merge(more) { $1 }
+            report.cleanupProblem = problem
+        }
+        report.results = rules.compactMap { rule in outcomes[rule.number].map { .init(rule: rule, outcome: $0) } }
+        return report
+    }
+
+    /// The scratch folder, with what is in it now.
+    private func surveyed() async -> ConformanceContext {
+        var context = context(in: scratchFolder)
+        do {
+            let bare = context
+            context.survey = try await limited { try await StoreSurvey(of: bare) }
+        } catch {
+            // Rule 1001 says it; the others have nothing to look at.
+            context.surveyProblem = "\(error)"
+        }
+        return context
+    }
+
+    private func runInFolders(
+        _ rules: [ConformanceRule]
+    ) async -> (outcomes: [Int: ConformanceReport.Outcome], cleanupProblem: String?) {
         let base = context(in: scratchFolder)
         let runFolder: Item
         do {
+            if provider.isReadOnly { throw RuleSkip("the store takes no changes") }
             let name = Filename("hydrant-conformance-\(UInt32.random(in: 0 ... .max))")
             runFolder = try await limited { try await base.makeFolder(name) }
         } catch {
             // Every experiment needs a folder of its own; a store that takes no changes has none.
             let outcome = Self.outcome(of: error)
-            report.results = rules.map { .init(rule: $0, outcome: outcome) }
-            return report
+            return (Dictionary(uniqueKeysWithValues: rules.map { ($0.number, outcome) }), nil)
         }
-        for rule in rules {
-            report.results.append(.init(rule: rule, outcome: await run(rule, in: runFolder)))
+        var outcomes: [Int: ConformanceReport.Outcome] = [:]
+        for rule in rules { outcomes[rule.number] = await run(rule, inFolderIn: runFolder) }
+        guard cleansUp else { return (outcomes, nil) }
+        do {
+            try await limited { try await base.removeTree(runFolder) }
+        } catch {
+            return (outcomes, "\(runFolder.filename): \(error)")
         }
-        if cleansUp {
-            do {
-                try await limited { try await base.removeTree(runFolder) }
-            } catch {
-                report.cleanupProblem = "\(runFolder.filename): \(error)"
-            }
-        }
-        return report
+        return (outcomes, nil)
     }
 
-    private func run(_ rule: ConformanceRule, in runFolder: Item) async -> ConformanceReport.Outcome {
+    private func run(_ rule: ConformanceRule, inFolderIn runFolder: Item) async -> ConformanceReport.Outcome {
         let parent = context(in: runFolder.identifier)
         do {
-            try await limited {
-                let folder = try await parent.makeFolder(Filename("rule-\(rule.number)"))
-                try await rule.check(context(in: folder.identifier))
-            }
+            let folder = try await limited { try await parent.makeFolder(Filename("rule-\(rule.number)")) }
+            return await run(rule, in: context(in: folder.identifier))
+        } catch {
+            return Self.outcome(of: error)
+        }
+    }
+
+    private func run(_ rule: ConformanceRule, in context: ConformanceContext) async -> ConformanceReport.Outcome {
+        do {
+            try await limited { try await rule.check(context) }
             return .passed
         } catch {
             return Self.outcome(of: error)
@@ -85,7 +159,7 @@ public struct ConformanceSuite: Sendable {
     }
 
     private func context(in folder: ItemIdentifier) -> ConformanceContext {
-        ConformanceContext(provider: provider, otherClient: otherClient, folder: folder)
+        ConformanceContext(provider: provider, otherClient: otherClient, folder: folder, patience: patience)
     }
 
     private func limited<Value: Sendable>(

@@ -2,9 +2,11 @@ public import FileProvider
 
 /// Contents to upload that are in memory.
 public struct BytesSource: ContentSource {
+    /// All of them.
     public let bytes: [UInt8]
     public var size: Int64 { Int64(bytes.count) }
 
+    /// Contents of these bytes.
     public init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
     /// The UTF-8 of a text.

@@ -7,8 +7,10 @@ public final class CollectingSink: ContentSink {
     public struct Write: Hashable, Sendable {
         /// In bytes from the start of the document.
         public var offset: Int64
+        /// In bytes.
         public var count: Int
 
+        /// A call that wrote so many bytes at `offset`.
         public init(offset: Int64, count: Int) {
             self.offset = offset
             self.count = count
@@ -24,9 +26,11 @@ public final class CollectingSink: ContentSink {
         var receivedCount: Int { covered.ranges.reduce(0) { $0 + $1.count } }
     }
 
+    /// What was asked for, in bytes from the start of the document.
     public let range: Range<Int64>
     private let state: Mutex<State>
 
+    /// A sink for a download of `range`, empty.
     public init(range: Range<Int64>) {
         self.range = range
         state = Mutex(State(bytes: [UInt8](repeating: 0, count: range.count)))
@@ -58,7 +62,9 @@ public final class CollectingSink: ContentSink {
                 return false
             }
             let start = Int(offset - range.lowerBound)
-            state.bytes.replaceSubrange(start..<start + bytes.count, with: bytes)
+            state.bytes.withUnsafeMutableBytes { target in
+                bytes.withUnsafeBytes { target[start..<start + bytes.count].copyBytes(from: $0) }
+            }
             state.covered.insert(contentsOf: start..<start + bytes.count)
             return true
         }

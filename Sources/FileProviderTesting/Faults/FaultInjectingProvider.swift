@@ -2,19 +2,22 @@ public import FileProvider
 
 /// Any provider, with faults that a test switches on and off through its ``plan``.
 ///
-/// Without faults it is the provider it wraps: signals, metadata updates and invalidation go through when
-/// the wrapped one has them.
+/// Without faults it is the provider it wraps: what that one can do besides goes through. Of the mounted domain
+/// (`beginServing` and identifiers for URLs) nothing goes wrong.
 public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProviderExtension {
+    /// The provider that is wrapped; what is done with it directly never fails.
     public let base: Base
+    /// What goes wrong.
     public let plan: FaultPlan
 
+    /// Wraps a provider; several may share a plan.
     public init(_ base: Base, plan: FaultPlan = FaultPlan()) {
         self.base = base
         self.plan = plan
     }
 
     public func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
-        try await call(.providePlaceholder) { () async throws(FileProviderError) in
+        try await call(.providePlaceholder) { [base] () async throws(FileProviderError) in
             try await base.providePlaceholder(for: identifier)
         }
     }
@@ -22,7 +25,8 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
     public func enumerateItems(
         in folder: ItemIdentifier, startingAt page: Page?
     ) async throws(FileProviderError) -> ItemPage {
-        try await call(.enumerateItems) { () async throws(FileProviderError) in
+        try await call(.enumerateItems, twice: { ItemPage(items: $0.items + $0.items, nextPage: $0.nextPage) }) {
+            [base] () async throws(FileProviderError) in
             try await base.enumerateItems(in: folder, startingAt: page)
         }
     }
@@ -32,12 +36,17 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         into sink: any ContentSink
     ) async throws(FileProviderError) {
         let fault = try await plan.begin(.startProvidingItem)
-        if case .truncatedDownload(let count, let error) = fault {
-            try await truncated(count, error, identifier, version, range, sink)
-            return
+        switch fault {
+        case .truncatedDownload(let count, let error):
+            return try await truncated(count, error, identifier, version, range, sink)
+        case .disconnect(let count, _):
+            return try await truncated(count, Self.connectionBroken, identifier, version, range, sink)
+        case .lateAnswer(let gate): return try await late(gate, identifier, version, range, sink)
+        default: break
         }
-        try await base.startProvidingItem(
-            identifier, version: version, range: range, into: FaultySink(sink, plan))
+        var sink: any ContentSink = FaultySink(sink, plan)
+        if case .duplicate = fault { sink = RepeatingSink(base: sink) }
+        try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
         if case .surplusBytes(let count) = fault {
             try await sink.write([UInt8](repeating: 0, count: count), at: range.upperBound)
         }
@@ -48,28 +57,30 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata,
         baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item {
-        try await call(.itemChanged) { () async throws(FileProviderError) in
+        try await upload(.itemChanged, contents) { [base] (contents) async throws(FileProviderError) in
             try await base.itemChanged(
-                identifier, contents: FaultySource(base: contents, plan: plan), metadata: metadata,
-                baseVersion: baseVersion)
+                identifier, contents: contents, metadata: metadata, baseVersion: baseVersion)
         }
     }
 
-    /// An error that is injected here makes the answer ``ContentDisposition/keep``: the hook throws nothing.
+    /// An error that is injected here makes the answer ``FileProvider/ContentDisposition/keep``: the hook throws nothing.
     public func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition {
-        do {
-            _ = try await plan.begin(.stopProvidingItem)
-        } catch {
-            return .keep
+        let answer = try? await call(.stopProvidingItem) { [base] () async throws(FileProviderError) in
+            await base.stopProvidingItem(identifier)
         }
-        return await base.stopProvidingItem(identifier)
+        return answer ?? .keep
     }
 
     public func createItem(
         _ template: ItemTemplate, contents: (any ContentSource)?
     ) async throws(FileProviderError) -> Item {
-        try await call(.createItem) { () async throws(FileProviderError) in
-            try await base.createItem(template, contents: contents.map { FaultySource(base: $0, plan: plan) })
+        guard let contents else {
+            return try await call(.createItem) { [base] () async throws(FileProviderError) in
+                try await base.createItem(template, contents: nil)
+            }
+        }
+        return try await upload(.createItem, contents) { [base] (contents) async throws(FileProviderError) in
+            try await base.createItem(template, contents: contents)
         }
     }
 
@@ -77,7 +88,7 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename,
         baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item {
-        try await call(.moveItem) { () async throws(FileProviderError) in
+        try await call(.moveItem) { [base] () async throws(FileProviderError) in
             try await base.moveItem(identifier, to: folder, as: filename, baseVersion: baseVersion)
         }
     }
@@ -85,8 +96,84 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
     public func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
-        try await call(.deleteItem) { () async throws(FileProviderError) in
+        try await call(.deleteItem) { [base] () async throws(FileProviderError) in
             try await base.deleteItem(identifier, baseVersion: baseVersion)
+        }
+    }
+}
+
+// MARK: - How a call goes wrong
+extension FaultInjectingProvider {
+    /// A call without contents.
+    func call<Result: Sendable>(
+        _ hook: Hook, twice: (Result) -> Result = { $0 },
+        _ body: @escaping @Sendable () async throws(FileProviderError) -> Result
+    ) async throws(FileProviderError) -> Result {
+        let fault = try await plan.begin(hook)
+        switch fault {
+        case .disconnect(_, .undone): throw Self.connectionBroken
+        case .disconnect(_, .done):
+            _ = try await body()
+            throw Self.connectionBroken
+        case .disconnect(_, .doneLater(let gate)):
+            plan.later(gate) { () async throws(FileProviderError) in _ = try await body() }
+            throw Self.connectionBroken
+        case .lateAnswer(let gate): return try await answer(body, after: gate)
+        case .lostReply:
+            _ = try await body()
+            throw Self.replyLost
+        case .duplicate: return twice(try await body())
+        default: return try await body()
+        }
+    }
+
+    /// A call that sends contents to the store.
+    private func upload<Result: Sendable>(
+        _ hook: Hook, _ contents: any ContentSource,
+        _ body: @escaping @Sendable (any ContentSource) async throws(FileProviderError) -> Result
+    ) async throws(FileProviderError) -> Result {
+        let fault = try await plan.begin(hook)
+        let slow = FaultySource(contents, plan)
+        switch fault {
+        case .disconnect(let count, let end) where contents.size > count:
+            switch end {
+            case .undone:
+                let cut = FaultySource(contents, plan, limit: count)
+                // What the cut itself provoked is the broken connection; a refusal of the store is none.
+                do throws(FileProviderError) {
+                    return try await body(cut)
+                } catch {
+                    throw cut.wasCut ? Self.connectionBroken : error
+                }
+            case .done:
+                _ = try await body(slow)
+                throw Self.connectionBroken
+            case .doneLater(let gate):
+                // Read now: nobody keeps the contents once the call has ended.
+                let sent = BytesSource(try await slow.readAll(pieceSize: 64 << 10))
+                plan.later(gate) { () async throws(FileProviderError) in _ = try await body(sent) }
+                throw Self.connectionBroken
+            }
+        case .lateAnswer(let gate):
+            return try await answer({ () async throws(FileProviderError) in try await body(slow) }, after: gate)
+        case .lostReply:
+            _ = try await body(slow)
+            throw Self.replyLost
+        default: return try await body(slow)
+        }
+    }
+
+    /// The store's answer, be it an error, when the gate is open.
+    private func answer<Result: Sendable>(
+        _ body: @Sendable () async throws(FileProviderError) -> Result, after gate: Gate
+    ) async throws(FileProviderError) -> Result {
+        do throws(FileProviderError) {
+            let result = try await body()
+            try await gate.pass()
+            return result
+        } catch {
+            if error.code != .cancelled { try await gate.pass() }
+            throw error
         }
     }
 
@@ -95,43 +182,33 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         _ range: Range<Int64>, _ sink: any ContentSink
     ) async throws(FileProviderError) {
         let short = FaultySink(sink, plan, limit: count)
-        do {
+        do throws(FileProviderError) {
             try await base.startProvidingItem(identifier, version: version, range: range, into: short)
-        } catch let cause {
+        } catch {
             // What the truncation itself provoked is not news; a real error of the store is.
-            guard short.wasTruncated else { throw cause }
+            guard short.wasTruncated else { throw error }
         }
         if short.wasTruncated, let error { throw error }
+    }
+
+    private func late(
+        _ gate: Gate, _ identifier: ItemIdentifier, _ version: ContentVersion, _ range: Range<Int64>,
+        _ sink: any ContentSink
+    ) async throws(FileProviderError) {
+        let held = CollectingSink(range: range)
+        try await answer(
+            { [base] () async throws(FileProviderError) in
+                try await base.startProvidingItem(identifier, version: version, range: range, into: held)
+            }, after: gate)
+        guard let bytes = held.bytes else { return }
+        try await FaultySink(sink, plan).write(bytes, at: range.lowerBound)
     }
 
     private static var replyLost: FileProviderError {
         FileProviderError(.serverUnreachable, "A test has lost the store's reply.")
     }
 
-    private func call<Result>(
-        _ hook: Hook, _ body: () async throws(FileProviderError) -> Result
-    ) async throws(FileProviderError) -> Result {
-        let fault = try await plan.begin(hook)
-        let result = try await body()
-        if case .lostReply = fault { throw Self.replyLost }
-        return result
+    private static var connectionBroken: FileProviderError {
+        FileProviderError(.serverUnreachable, "A test has broken the connection.")
     }
-}
-
-extension FaultInjectingProvider: ChangeSignaling where Base: ChangeSignaling {
-    public func changeSignals() -> AsyncStream<ChangeSignal> { base.changeSignals() }
-}
-
-extension FaultInjectingProvider: MetadataUpdating where Base: MetadataUpdating {
-    public func updateMetadata(
-        _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
-    ) async throws(FileProviderError) -> Item {
-        try await call(.updateMetadata) { () async throws(FileProviderError) in
-            try await base.updateMetadata(identifier, to: metadata, baseVersion: baseVersion)
-        }
-    }
-}
-
-extension FaultInjectingProvider: Invalidatable where Base: Invalidatable {
-    public func invalidate() async { await base.invalidate() }
 }

@@ -10,9 +10,11 @@ public final class FaultPlan: Sendable {
         var isOffline = false
         var faults: [Hook: [Fault]] = [:]
         var attempts: [Hook: Int] = [:]
+        var finishedLateChanges = 0
     }
     private let state = Mutex(State())
 
+    /// A plan in which nothing goes wrong.
     public init() {}
 
     /// How long every call waits before it begins.
@@ -51,9 +53,10 @@ public final class FaultPlan: Sendable {
     /// Nothing goes wrong any more: no latency, no limit, online, no faults. Calls that hang go on hanging.
     public func clear() {
         state.withLock { state in
-            let attempts = state.attempts
+            let before = state
             state = State()
-            state.attempts = attempts
+            state.attempts = before.attempts
+            state.finishedLateChanges = before.finishedLateChanges
         }
     }
 
@@ -63,7 +66,23 @@ public final class FaultPlan: Sendable {
     /// How many calls of `hook` there were, failed ones and those while offline included.
     public func attempts(of hook: Hook) -> Int { state.withLock { $0.attempts[hook] ?? 0 } }
 
+    /// How many changes of ``Disconnection/doneLater(_:)`` the store has made or refused by now.
+    public var finishedLateChanges: Int { state.withLock { $0.finishedLateChanges } }
+
     // MARK: For the provider
+
+    /// Carries a change out when the gate is open; nobody waits for its answer.
+    func later(_ gate: Gate, _ change: @escaping @Sendable () async throws(FileProviderError) -> Void) {
+        Task {
+            do {
+                try await gate.pass()
+                try await change()
+            } catch {
+                // The store refused it: nobody is there to be told.
+            }
+            state.withLock { $0.finishedLateChanges += 1 }
+        }
+    }
 
     /// Begins a call: waits, fails, or tells what else must go wrong with it.
     func begin(_ hook: Hook) async throws(FileProviderError) -> Fault? {

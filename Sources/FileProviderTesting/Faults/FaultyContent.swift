@@ -35,14 +35,40 @@ final class FaultySink: ContentSink {
     }
 }
 
-/// Reads contents as slowly as the plan says.
-struct FaultySource: ContentSource {
-    let base: any ContentSource
-    let plan: FaultPlan
+/// Writes everything twice, as a server does that sends a part again.
+struct RepeatingSink: ContentSink {
+    let base: any ContentSink
+
+    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        try await base.write(bytes, at: offset)
+        try await base.write(bytes, at: offset)
+    }
+}
+
+/// Reads contents as slowly as the plan says, and no more than so many bytes of them.
+final class FaultySource: ContentSource {
+    private let base: any ContentSource
+    private let plan: FaultPlan
+    private let limit: Int64
+    private let cut = Mutex(false)
     var size: Int64 { base.size }
 
+    /// - Parameter limit: how many bytes from the start can be read; then the connection is broken.
+    init(_ base: any ContentSource, _ plan: FaultPlan, limit: Int64 = .max) {
+        self.base = base
+        self.plan = plan
+        self.limit = limit
+    }
+
+    /// Whether bytes were asked for that were held back.
+    var wasCut: Bool { cut.withLock { $0 } }
+
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
-        let bytes = try await base.read(at: offset, upTo: count)
+        guard offset < limit else {
+            cut.withLock { $0 = true }
+            throw FileProviderError(.serverUnreachable, "A test has broken the connection.")
+        }
+        let bytes = try await base.read(at: offset, upTo: Int(min(Int64(count), limit - offset)))
         try await plan.transfer(bytes.count)
         return bytes
     }

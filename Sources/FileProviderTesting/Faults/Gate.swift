@@ -12,6 +12,7 @@ public final class Gate: Sendable {
     }
     private let state = Mutex(State())
 
+    /// A closed gate.
     public init() {}
 
     /// Lets every call go on that hangs here, and every one that will come.

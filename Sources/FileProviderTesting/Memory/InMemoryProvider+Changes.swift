@@ -7,6 +7,7 @@ extension InMemoryProvider {
         _ template: ItemTemplate, contents: (any ContentSource)?
     ) async throws(FileProviderError) -> Item {
         note(HookCall(.createItem, template.parentIdentifier, filename: template.filename))
+        try requireWritable()
         let bytes = try await contents?.readAll(pieceSize: pieceSize) ?? []
         let item = try withStore { store throws(FileProviderError) in
             try store.create(template, bytes: bytes)
@@ -20,6 +21,7 @@ extension InMemoryProvider {
         baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item {
         note(HookCall(.itemChanged, identifier, baseVersion: baseVersion))
+        try requireWritable()
         let bytes = try await contents.readAll(pieceSize: pieceSize)
         let item = try withStore { store throws(FileProviderError) in
             try store.change(identifier, bytes: bytes, metadata: metadata, base: baseVersion)
@@ -34,6 +36,7 @@ extension InMemoryProvider {
     ) async throws(FileProviderError) -> Item {
         note(
             HookCall(.moveItem, identifier, filename: filename, folder: folder, baseVersion: baseVersion))
+        try requireWritable()
         let (before, item) = try withStore { store throws(FileProviderError) in
             let before = try store.node(identifier).item.parentIdentifier
             return (before, try store.move(identifier, to: folder, as: filename, base: baseVersion))
@@ -46,6 +49,7 @@ extension InMemoryProvider {
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
         note(HookCall(.deleteItem, identifier, baseVersion: baseVersion))
+        try requireWritable()
         let parent = try withStore { store throws(FileProviderError) in
             let parent = try store.node(identifier).item.parentIdentifier
             try store.delete(identifier, base: baseVersion)
@@ -54,18 +58,19 @@ extension InMemoryProvider {
         signalOwn([.folder(parent)])
     }
 
-    private func signalOwn(_ signals: [ChangeSignal]) {
+    func signalOwn(_ signals: [ChangeSignal]) {
         if signalsOwnChanges { signalHub.send(signals) }
     }
 }
 
 extension InMemoryProvider: MetadataUpdating {
     /// Refused with ``FileProviderError/Code/versionMismatch`` when any metadata has changed since
-    /// `baseVersion`. Permissions of nil stay as they are.
+    /// `baseVersion`. Permissions and extended attributes of nil stay as they are.
     public func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item {
         note(HookCall(.updateMetadata, identifier, baseVersion: baseVersion))
+        try requireWritable()
         let item = try withStore { store throws(FileProviderError) in
             try store.setMetadata(of: identifier, to: metadata, base: baseVersion)
         }

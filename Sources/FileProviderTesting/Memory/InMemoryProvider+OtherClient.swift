@@ -2,8 +2,11 @@ public import FileProvider
 
 /// What is at one path of an ``InMemoryProvider``.
 public enum StoredEntry: Hashable, Sendable {
+    /// A folder, whatever is in it.
     case folder
+    /// A document with its bytes.
     case document([UInt8])
+    /// A symbolic link and where it leads.
     case link(target: [UInt8])
 }
 
@@ -33,7 +36,7 @@ extension InMemoryProvider {
             let template = ItemTemplate(
                 parentIdentifier: folder, filename: name, kind: .document,
                 contentModificationDate: metadata.contentModificationDate)
-            return (try store.create(template, bytes: bytes), signals)
+            return (try store.create(template, bytes: bytes, isChecked: false), signals)
         }
         signalHub.send(signals)
         return item
@@ -68,7 +71,7 @@ extension InMemoryProvider {
             let template = ItemTemplate(
                 parentIdentifier: folder.identifier, filename: name,
                 kind: .symbolicLink(target: Array(target.utf8)), contentModificationDate: Self.now)
-            return try store.create(template, bytes: [])
+            return try store.create(template, bytes: [], isChecked: false)
         }
         signalHub.send([.folder(item.parentIdentifier)])
         return item
@@ -105,6 +108,21 @@ extension InMemoryProvider {
         return item
     }
 
+    /// Sets an item's extended attributes, exactly these.
+    @discardableResult
+    public func setExtendedAttributes(
+        _ attributes: [String: [UInt8]], at path: String
+    ) throws(FileProviderError) -> Item {
+        let item = try withStore { store throws(FileProviderError) in
+            guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
+            let metadata = ItemMetadata(
+                contentModificationDate: item.contentModificationDate, extendedAttributes: attributes)
+            return try store.setMetadata(of: item.identifier, to: metadata, base: nil)
+        }
+        signalHub.send([.item(item.identifier)])
+        return item
+    }
+
     /// A document's bytes; nil when there is no document at `path`.
     public func read(_ path: String) -> [UInt8]? {
         guard case .document(let bytes) = entry(path) else { return nil }
@@ -136,7 +154,7 @@ extension InMemoryProvider {
         }
     }
 
-    private static func entry(_ node: MemoryNode) -> StoredEntry {
+    static func entry(_ node: MemoryNode) -> StoredEntry {
         switch node.item.kind {
         case .document: .document(node.bytes)
         case .folder: .folder
@@ -144,15 +162,15 @@ extension InMemoryProvider {
         }
     }
 
-    private static func names(_ path: String) -> [Filename] {
+    static func names(_ path: String) -> [Filename] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
     }
 
-    private static func missing(_ path: String) -> FileProviderError {
+    static func missing(_ path: String) -> FileProviderError {
         FileProviderError(.noSuchItem, "There is nothing at “\(path)”, or no folder for it.")
     }
 
-    private static func find(_ names: ArraySlice<Filename>, _ store: MemoryStore) -> Item? {
+    static func find(_ names: ArraySlice<Filename>, _ store: MemoryStore) -> Item? {
         var item = try? store.node(.rootContainer).item
         for name in names { item = item.flatMap { store.child(name, in: $0.identifier) } }
         return item
@@ -172,7 +190,7 @@ extension InMemoryProvider {
                 signals.append(.folder(folder))
                 let template = ItemTemplate(
                     parentIdentifier: folder, filename: name, kind: .folder, contentModificationDate: now)
-                folder = try store.create(template, bytes: []).identifier
+                folder = try store.create(template, bytes: [], isChecked: false).identifier
             }
         }
         return folder

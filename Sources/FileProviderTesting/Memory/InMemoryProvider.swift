@@ -15,12 +15,36 @@ public final class InMemoryProvider: FileProviderExtension {
         var store: MemoryStore
         var calls: [HookCall] = []
         var disposition = ContentDisposition.keep
+        var isReadOnly = false
+    }
+
+    /// What a store can do besides. What it cannot is answered with ``FileProvider/FileProviderError/Code/unsupported``.
+    public struct Abilities: OptionSet, Hashable, Sendable {
+        /// One bit an ability.
+        public let rawValue: UInt8
+        /// The abilities with these bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// To say what changed since an anchor.
+        public static let changes = Abilities(rawValue: 1)
+        /// To copy documents by itself.
+        public static let copying = Abilities(rawValue: 2)
+        /// To keep what is deleted in a trash.
+        public static let trash = Abilities(rawValue: 4)
+        /// To make thumbnails.
+        public static let thumbnails = Abilities(rawValue: 8)
+        /// To say how full it is.
+        public static let quota = Abilities(rawValue: 16)
+        /// Every one of them.
+        public static let all: Abilities = [.changes, .copying, .trash, .thumbnails, .quota]
     }
 
     /// How many items a page of an enumeration has at most.
     public let pageSize: Int
     /// How many bytes are handed to a sink, or asked of a source, at once.
     public let pieceSize: Int
+    /// What it can do besides.
+    public let abilities: Abilities
     let signalsOwnChanges: Bool
     let signalHub = SignalHub()
     private let state: Mutex<State>
@@ -30,8 +54,12 @@ public final class InMemoryProvider: FileProviderExtension {
     ///   - pieceSize: the most bytes of one transfer step, at least 1.
     ///   - signalsOwnChanges: whether changes made through the protocol are signalled too; a store may do
     ///     either.
-    public init(pageSize: Int = 100, pieceSize: Int = 64 << 10, signalsOwnChanges: Bool = false) {
+    ///   - abilities: what the store can do besides; a plain one shows how Hydrant does without.
+    public init(
+        pageSize: Int = 100, pieceSize: Int = 64 << 10, signalsOwnChanges: Bool = false, abilities: Abilities = []
+    ) {
         precondition(pageSize > 0 && pieceSize > 0)
+        self.abilities = abilities
         self.pageSize = pageSize
         self.pieceSize = pieceSize
         self.signalsOwnChanges = signalsOwnChanges
@@ -55,6 +83,13 @@ public final class InMemoryProvider: FileProviderExtension {
         set { state.withLock { $0.disposition = newValue } }
     }
 
+    /// While true every change through the protocol is refused with ``FileProvider/FileProviderError/Code/readOnly``;
+    /// the other client may go on.
+    public var isReadOnly: Bool {
+        get { state.withLock { $0.isReadOnly } }
+        set { state.withLock { $0.isReadOnly = newValue } }
+    }
+
     // MARK: The hooks that only look
 
     public func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
@@ -67,7 +102,9 @@ public final class InMemoryProvider: FileProviderExtension {
     ) async throws(FileProviderError) -> ItemPage {
         note(HookCall(.enumerateItems, folder, page: page))
         return try withStore { store throws(FileProviderError) in
-            try store.page(of: folder, startingAt: page, size: pageSize)
+            let result = try store.page(of: folder, startingAt: page, size: pageSize)
+            try store.checkMay(.reading, try store.node(folder))
+            return result
         }
     }
 
@@ -97,6 +134,7 @@ public final class InMemoryProvider: FileProviderExtension {
     ) throws(FileProviderError) -> [UInt8] {
         try withStore { store throws(FileProviderError) in
             let node = try store.document(identifier)
+            try store.checkMay(.reading, node)
             guard node.item.version.content == version else {
                 throw FileProviderError(
                     .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
@@ -117,6 +155,10 @@ public final class InMemoryProvider: FileProviderExtension {
         _ body: (inout MemoryStore) throws(FileProviderError) -> Result
     ) throws(FileProviderError) -> Result {
         try state.withLock { state throws(FileProviderError) in try body(&state.store) }
+    }
+
+    func requireWritable() throws(FileProviderError) {
+        if isReadOnly { throw FileProviderError(.readOnly, "The store takes no changes.") }
     }
 
     static var now: FileTime {

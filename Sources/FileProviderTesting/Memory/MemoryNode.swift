@@ -7,6 +7,8 @@ struct MemoryNode: Sendable {
     var item: Item
     /// Of a document.
     var bytes: [UInt8] = []
+    /// A picture that a test gave it; goes with the next contents.
+    var thumbnail: [UInt8]?
 
     /// Revisions of the whole store, at which this changed last.
     private var content: Int
@@ -23,11 +25,13 @@ struct MemoryNode: Sendable {
             contentModificationDate: template.contentModificationDate,
             creationDate: template.contentModificationDate, posixPermissions: template.posixPermissions,
             version: ItemVersion(content: ContentVersion(""), metadata: MetadataVersion("")))
+        item.extendedAttributes = Self.mayHaveAttributes(item.kind) ? template.extendedAttributes ?? [:] : nil
         updateVersion()
     }
 
     mutating func setBytes(_ bytes: [UInt8], revision: Int) {
         self.bytes = bytes
+        thumbnail = nil
         item.size = Int64(bytes.count)
         content = revision
         updateVersion()
@@ -36,9 +40,21 @@ struct MemoryNode: Sendable {
     mutating func setMetadata(_ metadata: ItemMetadata, revision: Int) {
         item.contentModificationDate = metadata.contentModificationDate
         item.posixPermissions = metadata.posixPermissions ?? item.posixPermissions
+        if Self.mayHaveAttributes(item.kind), let attributes = metadata.extendedAttributes {
+            item.extendedAttributes = attributes
+        }
         self.metadata = revision
         updateVersion()
     }
+
+    mutating func setCapabilities(_ capabilities: ItemCapabilities, revision: Int) {
+        item.capabilities = capabilities
+        metadata = revision
+        updateVersion()
+    }
+
+    /// xattr(7): a symbolic link has none in `user.`.
+    private static func mayHaveAttributes(_ kind: ItemKind) -> Bool { kind.isDocument || kind.isFolder }
 
     mutating func setPlace(_ folder: ItemIdentifier, _ filename: Filename, revision: Int) {
         item.parentIdentifier = folder

@@ -6,6 +6,13 @@ struct MemoryStore: Sendable {
     private var nodes: [ItemIdentifier: MemoryNode] = [:]
     private var folders: [ItemIdentifier: FolderIndex] = [:]
     private var revision = 0
+    /// Of the documents, in bytes.
+    private(set) var used: Int64 = 0
+    /// How many bytes may be used; nil is no limit.
+    var capacity: Int64?
+    /// What was put into the trash, in that order.
+    var trash: [MemoryNode] = []
+    private(set) var log = ChangeLog()
 
     init(made date: FileTime) {
         let template = ItemTemplate(
@@ -59,12 +66,19 @@ struct MemoryStore: Sendable {
         return ItemPage(items: found.prefix(size).map(\.item), nextPage: next)
     }
 
-    // MARK: Changing; a base version of nil is not checked
+    // MARK: Changing; a base version of nil is the other client's: nothing is checked but the names
 
-    mutating func create(_ template: ItemTemplate, bytes: [UInt8]) throws(FileProviderError) -> Item {
+    mutating func create(
+        _ template: ItemTemplate, bytes: [UInt8], isChecked: Bool = true
+    ) throws(FileProviderError) -> Item {
         var index = try folder(template.parentIdentifier)
+        if isChecked {
+            try checkMay(.addingSubItems, try node(template.parentIdentifier))
+            try checkRoom(for: Int64(bytes.count), insteadOf: 0)
+        }
         try checkName(template.filename, in: template.parentIdentifier)
         revision += 1
+        used += Int64(bytes.count)
         let identifier = ItemIdentifier("item-\(revision)")
         let node = MemoryNode(
             number: revision, revision: revision, template: template, identifier: identifier, bytes: bytes)
@@ -72,18 +86,36 @@ struct MemoryStore: Sendable {
         index.insert(node)
         folders[template.parentIdentifier] = index
         if template.kind.isFolder { folders[identifier] = FolderIndex() }
+        log.append(identifier, at: revision)
         return node.item
+    }
+
+    /// A new document with the contents of another.
+    mutating func copy(
+        _ identifier: ItemIdentifier, version: ContentVersion, as template: ItemTemplate
+    ) throws(FileProviderError) -> Item {
+        let original = try document(identifier)
+        try checkMay(.reading, original)
+        guard original.item.version.content == version else { throw mismatch(original.item) }
+        var template = template
+        template.kind = .document
+        return try create(template, bytes: original.bytes)
     }
 
     mutating func change(
         _ identifier: ItemIdentifier, bytes: [UInt8], metadata: ItemMetadata, base: ItemVersion?
     ) throws(FileProviderError) -> Item {
         var node = try document(identifier)
+        if base != nil {
+            try checkMay(.writing, node)
+            try checkRoom(for: Int64(bytes.count), insteadOf: node.item.size)
+        }
         try checkContent(of: node, base)
         revision += 1
+        used += Int64(bytes.count) - node.item.size
         node.setBytes(bytes, revision: revision)
         node.setMetadata(metadata, revision: revision)
-        nodes[identifier] = node
+        keep(node)
         return node.item
     }
 
@@ -91,11 +123,30 @@ struct MemoryStore: Sendable {
         of identifier: ItemIdentifier, to metadata: ItemMetadata, base: ItemVersion?
     ) throws(FileProviderError) -> Item {
         var node = try node(identifier)
-        if let base, base.metadata != node.item.version.metadata { throw mismatch(node.item) }
+        if let base {
+            try checkMay(.writing, node)
+            guard base.metadata == node.item.version.metadata else { throw mismatch(node.item) }
+        }
         revision += 1
         node.setMetadata(metadata, revision: revision)
-        nodes[identifier] = node
+        keep(node)
         return node.item
+    }
+
+    mutating func setCapabilities(
+        of identifier: ItemIdentifier, to capabilities: ItemCapabilities
+    ) throws(FileProviderError) -> Item {
+        var node = try node(identifier)
+        revision += 1
+        node.setCapabilities(capabilities, revision: revision)
+        keep(node)
+        return node.item
+    }
+
+    mutating func setThumbnail(of identifier: ItemIdentifier, to bytes: [UInt8]?) throws(FileProviderError) {
+        var node = try document(identifier)
+        node.thumbnail = bytes
+        nodes[identifier] = node
     }
 
     mutating func move(
@@ -104,7 +155,11 @@ struct MemoryStore: Sendable {
         var node = try node(identifier)
         try checkIsNotRoot(identifier)
         _ = try self.folder(folder)
-        if let base, node.hasMoved(since: base) { throw mismatch(node.item) }
+        if let base {
+            try checkMay(.renaming, node)
+            if folder != node.item.parentIdentifier { try checkMay(.addingSubItems, try self.node(folder)) }
+            if node.hasMoved(since: base) { throw mismatch(node.item) }
+        }
         if node.item.parentIdentifier == folder, node.item.filename == filename { return node.item }
         guard !isInside(folder, identifier) else {
             throw FileProviderError(.unsupported, "\(node.item.filename) cannot be moved into itself.")
@@ -114,13 +169,14 @@ struct MemoryStore: Sendable {
         folders[node.item.parentIdentifier]?.remove(node)
         node.setPlace(folder, filename, revision: revision)
         folders[folder]?.insert(node)
-        nodes[identifier] = node
+        keep(node)
         return node.item
     }
 
     mutating func delete(_ identifier: ItemIdentifier, base: ItemVersion?) throws(FileProviderError) {
         let node = try node(identifier)
         try checkIsNotRoot(identifier)
+        if base != nil { try checkMay(.deleting, node) }
         if node.item.kind.isDocument { try checkContent(of: node, base) }
         if let index = folders[identifier], !index.isEmpty {
             throw FileProviderError(.directoryNotEmpty, "\(node.item.filename) is not empty.")
@@ -128,9 +184,45 @@ struct MemoryStore: Sendable {
         folders[node.item.parentIdentifier]?.remove(node)
         folders[identifier] = nil
         nodes[identifier] = nil
+        used -= node.item.size
+        revision += 1
+        log.append(identifier, at: revision)
     }
 
+    private mutating func keep(_ node: MemoryNode) {
+        nodes[node.item.identifier] = node
+        log.append(node.item.identifier, at: revision)
+    }
+
+    // MARK: Changes since
+
+    var anchor: SyncAnchor { log.anchor(at: revision) }
+
+    func changes(from anchor: SyncAnchor, count: Int) throws(FileProviderError) -> ChangePage {
+        let (identifiers, next, hasMore) = try log.page(from: anchor, count: count, newest: revision)
+        var page = ChangePage(anchor: next, hasMore: hasMore)
+        for identifier in identifiers {
+            if let item = nodes[identifier]?.item { page.updated.append(item) } else { page.deleted.append(identifier) }
+        }
+        return page
+    }
+
+    mutating func forgetChanges() { log.forget(before: revision) }
+
     // MARK: Checks
+
+    func checkMay(_ what: ItemCapabilities, _ node: MemoryNode) throws(FileProviderError) {
+        guard node.item.capabilities.contains(what) else {
+            throw FileProviderError(.permissionDenied, "The store does not allow this for “\(node.item.filename)”.")
+        }
+    }
+
+    private func checkRoom(for count: Int64, insteadOf old: Int64) throws(FileProviderError) {
+        if let capacity, count > old, used - old + count > capacity {
+            throw FileProviderError(
+                .insufficientQuota, "The store has \(max(0, capacity - used)) bytes left, too few for \(count).")
+        }
+    }
 
     private func checkName(_ name: Filename, in folder: ItemIdentifier) throws(FileProviderError) {
         if let problem = name.problem { throw FileProviderError(.invalidName, "Refused: \(problem).") }

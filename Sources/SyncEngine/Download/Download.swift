@@ -14,12 +14,17 @@ final class Download: Sendable {
     private struct Waiter {
         var range: Range<Int64>
         var continuation: Continuation
+        /// Who reads, as FUSE says it.
+        var thread: Int32?
     }
     private struct Running {
         var plan: DownloadPlan.Stream
         var task: Task<Void, Never>?
         var lastProgress: ContinuousClock.Instant
         var unsaved: Int64 = 0
+        var received: Int64 = 0
+        /// Waits for its turn under the bandwidth limit, not for the provider.
+        var isHeldBack = false
     }
     private struct State {
         var waiters: [UInt64: Waiter] = [:]
@@ -27,12 +32,19 @@ final class Download: Sendable {
         var nextID: UInt64 = 0
         var attempts = 0
         var isSuperseded = false
+        /// While streams run.
+        var transfer: Transfer?
     }
+    /// What of a document is not here, of which the store has no version any more.
+    static let isGone = SyncError.provider(
+        FileProviderError(.noSuchItem, "the store deleted it, and not all of its bytes are here; see hydrant resolve"))
     private let state = Mutex(State())
     private let context: SyncContext
     private let fetcher: FolderFetcher
     let content: ContentFile
     let target: DownloadTarget
+    var room: DiskRoom { context.room }
+    var limit: BandwidthLimit { context.transfers.downloadLimit }
 
     init(context: SyncContext, fetcher: FolderFetcher, content: ContentFile, target: DownloadTarget) {
         self.context = context
@@ -43,10 +55,14 @@ final class Download: Sendable {
 
     var isIdle: Bool { state.withLock { $0.streams.isEmpty && $0.waiters.isEmpty } }
 
+    var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
+
     // MARK: Waiting
 
     /// Returns when every byte of `range` is here. Cancelling the task ends the wait.
-    func wait(for range: Range<Int64>) async throws(SyncError) {
+    ///
+    /// - Parameter thread: who waits, as FUSE says it; nil: not a program's read.
+    func wait(for range: Range<Int64>, thread: Int32? = nil) async throws(SyncError) {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -54,7 +70,7 @@ final class Download: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: Continuation) in
                 if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
-                state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation) }
+                state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation, thread: thread) }
                 advance()
             }
         } onCancel: {
@@ -75,36 +91,44 @@ final class Download: Sendable {
                     state.waiters[id] = nil
                     continue
                 }
-                startIfNeeded(&state, for: first.lowerBound)
+                startIfNeeded(&state, for: first.lowerBound, waiter.thread)
             }
             return ready
         }
         for continuation in ready { continuation.resume(returning: .success(())) }
     }
 
-    private func startIfNeeded(_ state: inout State, for offset: Int64) {
+    private func startIfNeeded(_ state: inout State, for offset: Int64, _ thread: Int32?) {
         let running = state.streams.values.map(\.plan)
         guard !DownloadPlan.covers(running, offset), running.count < DownloadPlan.mostStreams else { return }
         let gaps = content.missing(in: 0..<content.baseSize)
-        if let range = DownloadPlan.stream(from: offset, gaps: gaps, streams: running) { start(&state, range) }
+        if let range = DownloadPlan.stream(from: offset, gaps: gaps, streams: running) { start(&state, range, thread) }
     }
 
     // MARK: Streams
 
-    private func start(_ state: inout State, _ range: Range<Int64>) {
+    private func start(_ state: inout State, _ range: Range<Int64>, _ thread: Int32?) {
         state.nextID += 1
         let id = state.nextID
+        if state.transfer == nil {
+            let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
+            state.transfer = context.transfers.begin(
+                .download, path: target.name, identifier: target.identifier, total: missing)
+        }
         var running = Running(
             plan: DownloadPlan.Stream(position: range.lowerBound, end: range.upperBound), task: nil,
             lastProgress: .now)
-        running.task = Task(executorPreference: context.workers) { await self.run(id, range) }
+        running.task = Task(executorPreference: context.workers) { await self.run(id, range, thread) }
         state.streams[id] = running
     }
 
-    private func run(_ id: UInt64, _ range: Range<Int64>) async {
+    private func run(_ id: UInt64, _ range: Range<Int64>, _ thread: Int32?) async {
         let watchdog = Task { await self.watch(id) }
         defer { watchdog.cancel() }
+        let started = ContinuousClock.now
+        let process = thread.flatMap { CausingProcess.of(thread: $0) }
         var failure: SyncError?
+        var refusal: FileProviderError?
         do {
             context.logger.debug(
                 "startProvidingItem", metadata: ["item": "\(target.name)", "range": "\(range)"])
@@ -117,9 +141,43 @@ final class Download: Sendable {
                 )
             }
         } catch {
+            refusal = error
             failure = SyncError(error)
+            // What is wrong with our disk is not the provider's word.
+            if let local = error.cause as? ContentError { failure = .content(local) }
         }
-        await finished(id, range, failure)
+        let received = state.withLock { $0.streams[id]?.received }
+        context.tell(
+            .startProvidingItem, target.identifier, at: target.name, bytes: received ?? 0, since: started,
+            process: process, refusal)
+        await finished(id, range, failure, process)
+        endTransferIfIdle()
+    }
+
+    private func endTransferIfIdle() {
+        let ended = state.withLock { state -> Transfer? in
+            guard state.streams.isEmpty else { return nil }
+            return state.transfer.take()
+        }
+        if let ended { context.transfers.end(ended) }
+    }
+
+    /// Waits until so many bytes of a stream may come under the bandwidth limit.
+    func holdBack(_ id: UInt64, for count: Int) async throws(FileProviderError) {
+        let transfer = state.withLock { state -> Transfer? in
+            state.streams[id]?.isHeldBack = true
+            return state.transfer
+        }
+        defer {
+            state.withLock { state in
+                state.streams[id]?.isHeldBack = false
+                state.streams[id]?.lastProgress = .now
+            }
+        }
+        guard let transfer else { return }
+        do { try await context.transfers.downloadLimit.take(count, for: transfer.id) } catch {
+            throw FileProviderError(.cancelled, "\(target.name): nobody waits for the bytes any more")
+        }
     }
 
     /// Bytes came: they count, and whoever waited for them goes on.
@@ -136,6 +194,8 @@ final class Download: Sendable {
             state.streams[id]?.plan.position = offset + Int64(bytes.count)
             state.streams[id]?.lastProgress = .now
             state.streams[id]?.unsaved += Int64(bytes.count)
+            state.streams[id]?.received += Int64(bytes.count)
+            state.transfer?.move(Int64(bytes.count))
             guard let unsaved = state.streams[id]?.unsaved, unsaved >= 64 << 20 else { return false }
             state.streams[id]?.unsaved = 0
             return true
@@ -144,11 +204,14 @@ final class Download: Sendable {
         if mustSave { save() }
     }
 
-    private func finished(_ id: UInt64, _ range: Range<Int64>, _ failure: SyncError?) async {
+    private func finished(
+        _ id: UInt64, _ range: Range<Int64>, _ failure: SyncError?, _ process: CausingProcess?
+    ) async {
         save()
         guard state.withLock({ $0.streams[id] != nil }) else { return }
         switch failure {
         case nil, .cancelled:
+            if failure == nil { context.downloadFailures.succeeded(target.inode) }
             state.withLock { state in
                 state.streams[id] = nil
                 state.attempts = 0
@@ -159,15 +222,29 @@ final class Download: Sendable {
             state.withLock { $0.isSuperseded = true }
             // The catalog learns of it first, so that whoever waited finds the new version.
             await RemoteRefresh(context: context, fetcher: fetcher).refresh(target.identifier, known: error.item)
-            fail(id, .superseded)
+            let item = (try? context.catalog.read { try $0.item(of: target.inode) }) ?? nil
+            guard item?.heldSince != nil else { return fail(id, .superseded) }
+            // It stays here, and there is no other version of it; the store may have it again.
+            state.withLock { $0.isSuperseded = false }
+            tell(Self.isGone, process)
+            fail(id, Self.isGone)
         case .provider(let error) where [.cannotSynchronize, .busy].contains(error.code) && mayRetry():
             try? await Task.sleep(for: .milliseconds(300))
             state.withLock { $0.streams[id] = nil }
             advance()
         case .some(let failure):
-            context.logger.warning("download failed", metadata: ["item": "\(target.name)", "error": "\(failure)"])
+            tell(failure, process)
             fail(id, failure)
         }
+    }
+
+    /// In the log, among the events, and in the status of the document.
+    private func tell(_ failure: SyncError, _ process: CausingProcess?) {
+        let next = FailureTable.next(reading: failure)
+        context.logger.warning(
+            "download failed", metadata: ["item": "\(target.name)", "error": "\(failure)", "next": "\(next)"])
+        context.downloadFailures.failed(target.inode, FailureTable.line(target.name, failure.description, next))
+        context.tellFailure(failure, at: target.name, target.identifier, next: next, process: process)
     }
 
     private func mayRetry() -> Bool {
@@ -183,7 +260,7 @@ final class Download: Sendable {
         state.withLock { state in
             guard state.streams.isEmpty, !state.isSuperseded else { return }
             let gaps = content.missing(in: 0..<content.baseSize)
-            if let range = DownloadPlan.following(last, gaps: gaps) { start(&state, range) }
+            if let range = DownloadPlan.following(last, gaps: gaps) { start(&state, range, nil) }
         }
     }
 
@@ -211,10 +288,15 @@ final class Download: Sendable {
         var seen: ContinuousClock.Instant?
         let step = min(1, context.times.readTimeout / 4)
         while (try? await Task.sleep(for: .seconds(step), clock: .suspending)) != nil {
-            guard let last = state.withLock({ $0.streams[id]?.lastProgress }) else { return }
-            silent = last == seen ? silent + step : 0
+            guard let stream = state.withLock({ $0.streams[id] }) else { return }
+            let last = stream.lastProgress
+            silent = last == seen && !stream.isHeldBack ? silent + step : 0
             seen = last
-            if silent >= context.times.readTimeout { return fail(id, .timedOut(target.name)) }
+            if silent >= context.times.readTimeout {
+                tell(.timedOut(target.name), nil)
+                fail(id, .timedOut(target.name))
+                return endTransferIfIdle()
+            }
         }
     }
 
@@ -235,15 +317,20 @@ final class Download: Sendable {
             // The ranges are read first: an extent counts as durable only after the fdatasync.
             let extents = content.present
             try content.synchronize()
-            let generation = content.id.number
-            let inode = try context.catalog.write { writer in
-                try writer.recordExtents(target.inode, generation: generation, extents: extents)
-                return try writer.inodeIfPresent(target.inode)
+            // Whose they are by now: a writer's, perhaps, for whom they were parted from the document.
+            let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
+            let inode: InodeRecord? = try context.catalog.write { writer in
+                guard try writer.recordExtents(id, generation: generation, extents: extents) else { return nil }
+                let inode = try writer.inodeIfPresent(id)
+                if extents == nil, let inode { _ = try context.labels.update(inode, in: writer) }
+                return inode
             }
-            if extents == nil, let inode, inode.generation == generation, inode.writing == nil {
+            if inode != nil { content.noteRecorded(extents) }
+            if extents == nil, let inode, inode.writing == nil {
                 try content.setModified(inode.modified.nanoseconds)
             }
-            context.volume?.catalogChanged([.attributes(target.inode)])
+            context.volume?.catalogChanged([.attributes(id)])
+            context.room.grew()
         } catch {
             context.logger.error("cannot record a download", metadata: ["item": "\(target.name)", "error": "\(error)"])
         }
@@ -260,10 +347,32 @@ private struct StreamSink: ContentSink {
         guard offset >= range.lowerBound, Int64(bytes.count) <= range.upperBound - offset else {
             throw FileProviderError(
                 .cannotSynchronize,
-                "\(download.target.name): the provider sent bytes \(offset)..<\(offset + Int64(bytes.count)) outside \(range)"
+                "\(download.target.name): the provider sent \(bytes.count) bytes at \(offset), outside \(range)"
             )
         }
-        if bytes.isEmpty { return }
-        try download.received(id, bytes, at: offset)
+        var done = 0
+        while done < bytes.count {
+            // In pieces only where there is a limit: then they come at its pace.
+            let piece = download.limit.piece.map { min($0, bytes.count - done) }
+            if let piece { try await download.holdBack(id, for: piece) }
+            let count = piece ?? bytes.count - done
+            try await take(
+                count == bytes.count ? bytes : Array(bytes[done..<done + count]), at: offset + Int64(done))
+            done += count
+        }
+    }
+
+    private func take(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        let room = download.room
+        do { try await room.begin(bytes.count) } catch {
+            throw FileProviderError(.insufficientQuota, error.message, cause: error)
+        }
+        defer { room.end(bytes.count) }
+        do { try download.received(id, bytes, at: offset) } catch {
+            guard (error.cause as? ContentError)?.code == .diskFull, await room.makeAfterRefusal(of: bytes.count) else {
+                throw error
+            }
+            try download.received(id, bytes, at: offset)
+        }
     }
 }

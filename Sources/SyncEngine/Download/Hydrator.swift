@@ -1,4 +1,6 @@
 package import ContentStore
+import FileProvider
+package import ItemCatalog
 import Synchronization
 
 /// Brings bytes here: one ``Download`` for each generation, shared by all who wait for it.
@@ -14,10 +16,11 @@ package final class Hydrator: Sendable {
 
     /// Returns when the range is here; the rest follows while some program has the document open.
     ///
+    /// - Parameter thread: of the program that reads, as FUSE says it; nil: nobody's read.
     /// - Throws: ``SyncError/superseded`` when the provider has another version by now.
-    package func provide(_ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget)
-        async throws(SyncError)
-    {
+    package func provide(
+        _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32? = nil
+    ) async throws(SyncError) {
         let download = downloads.withLock { downloads in
             if let running = downloads[content.id] { return running }
             downloads = downloads.filter { !$0.value.isIdle }
@@ -25,7 +28,7 @@ package final class Hydrator: Sendable {
             downloads[content.id] = download
             return download
         }
-        try await download.wait(for: range)
+        try await download.wait(for: range, thread: thread)
     }
 
     /// The last program let go of the generation.
@@ -36,5 +39,46 @@ package final class Hydrator: Sendable {
             return download
         }
         download?.cancelUnwanted()
+    }
+
+    /// Whether somebody waits for bytes of the generation.
+    func isAwaited(_ id: GenerationID) -> Bool { downloads.withLock { $0[id] }?.isAwaited == true }
+
+    /// The generation is gone, and with it whatever still comes for it.
+    func forget(_ id: GenerationID) {
+        let download = downloads.withLock { $0.removeValue(forKey: id) }
+        download?.cancelUnwanted()
+    }
+
+    // MARK: Whole documents
+
+    /// Downloads all of a document. Returns how many bytes came.
+    package func bringWhole(_ id: InodeID) async throws(SyncError) -> Int64 {
+        // A document that is replaced meanwhile is begun anew.
+        for _ in 0..<5 {
+            do { return try await bringCurrent(id) } catch SyncError.superseded { continue }
+        }
+        throw .superseded
+    }
+
+    private func bringCurrent(_ id: InodeID) async throws(SyncError) -> Int64 {
+        do {
+            let (inode, item) = try context.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
+            guard inode.kind == .document, inode.extents != nil else { return 0 }
+            // Not "nothing to do": whoever needs the bytes would ask again at once, for ever.
+            guard let item, let identifier = item.identifier, let version = item.baseVersion else {
+                throw Download.isGone
+            }
+            let (opened, content) = try context.openCurrent(id)
+            guard opened.generation == inode.generation else { throw SyncError.superseded }
+            let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
+            try await provide(
+                0..<content.baseSize, of: content,
+                for: DownloadTarget(
+                    inode: id, identifier: identifier, version: version.content, name: context.path(of: item)))
+            return missing
+        } catch {
+            throw SyncError(error)
+        }
     }
 }

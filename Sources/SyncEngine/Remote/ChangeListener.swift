@@ -2,14 +2,25 @@ import FileProvider
 import ItemCatalog
 import Logging
 
-/// Follows the store's changes: the provider's signals where it has them, else a look now and then at
-/// the folders that programs look at.
+/// Follows the store's changes: the provider's signals where it has them, what changed since an anchor where it can
+/// tell, else a look now and then at the folders that programs look at.
+///
+/// What the store could not be asked for, because it did not answer or because we were just changing the item, is kept
+/// and asked for again.
 actor ChangeListener {
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private var waiting: Set<ChangeSignal> = []
     private var isDraining = false
+    private var isOver = false
     private var lookedAt: [InodeID: ContinuousClock.Instant] = [:]
+
+    /// To be asked again, and how often that was in vain.
+    private var kept: [ChangeSignal: Int64] = [:]
+    private var timer: Task<Void, Never>?
+    private var askedAt: ContinuousClock.Instant?
+    /// More than so many questions are one: after everything.
+    private static let mostKept = 64
 
     init(context: SyncContext, fetcher: FolderFetcher) {
         self.context = context
@@ -20,39 +31,93 @@ actor ChangeListener {
     func run() async {
         // What changed while nobody was mounted.
         take(.everything)
-        if let provider = context.provider as? any ChangeSignaling {
+        let provider = context.provider
+        if let provider = provider as? any ChangeSignaling {
             for await signal in provider.changeSignals() { take(signal) }
-        } else {
-            while (try? await Task.sleep(for: .seconds(context.times.poll))) != nil {
-                let recent = ContinuousClock.now - .seconds(context.times.poll * 10)
-                lookedAt = lookedAt.filter { $0.value > recent }
-                for folder in lookedAt.keys { try? await fetcher.fetch(folder, joining: false) }
+        }
+        // No signals, or none any more.
+        let pause =
+            provider is any ChangeSignaling && !(provider is any ChangeEnumerating)
+            ? context.times.poll * 10 : context.times.poll
+        while (try? await Task.sleep(for: .seconds(pause))) != nil {
+            if provider is any ChangeEnumerating || provider is any ChangeSignaling {
+                take(.everything)
+            } else {
+                await look()
             }
         }
+        isOver = true
+        timer?.cancel()
+    }
+
+    private func look() async {
+        let recent = ContinuousClock.now - .seconds(context.times.poll * 10)
+        lookedAt = lookedAt.filter { $0.value > recent }
+        for folder in lookedAt.keys { try? await fetcher.fetch(folder, joining: false) }
     }
 
     /// A program looked at a folder: it is worth polling.
     func wasLookedAt(_ folder: InodeID) { lookedAt[folder] = .now }
 
+    // MARK: What is to be asked again
+
+    /// What the signal names is not known, since the answer did not come or could not be taken.
+    func keep(_ signal: ChangeSignal, _ error: SyncError? = nil) {
+        guard !isOver else { return }
+        kept[signal, default: 0] += 1
+        if kept.count > Self.mostKept {
+            kept = [.everything: kept.values.max() ?? 1]
+            // The store's changes since the anchor do not tell of what was doubtful before it.
+            _ = try? context.catalog.write { try $0.forgetSyncAnchor() }
+        }
+        guard timer == nil else { return }
+        var code: FileProviderError.Code? = .serverUnreachable
+        // What is just being changed from here will not be for long.
+        if case .provider(let failure)? = error, failure.code != .busy { code = failure.code }
+        let attempts = kept.values.min() ?? 1
+        let delay = RetryDelay.seconds(after: attempts - 1, code, context.times)
+        timer = Task { [weak self] in
+            if (try? await Task.sleep(for: .seconds(delay))) != nil { await self?.askAgain() }
+        }
+    }
+
+    /// Nothing need wait any longer. (A store that answers one question and not the next is not asked all the time.)
+    func storeAnswers() {
+        let isEarly = askedAt.map { $0.duration(to: .now) < .seconds(context.times.firstRetry) } ?? false
+        if timer != nil, !isEarly { askAgain() }
+    }
+
+    private func askAgain() {
+        timer?.cancel()
+        timer = nil
+        askedAt = .now
+        for signal in kept.keys { take(signal) }
+    }
+
+    // MARK: Asking
+
     private func take(_ signal: ChangeSignal) {
+        guard !isOver else { return }
         waiting.insert(signal)
         guard !isDraining else { return }
         isDraining = true
-        Task { await drain() }
+        Task(executorPreference: context.workers) { await self.drain() }
     }
 
     private func drain() async {
         defer { isDraining = false }
-        while !waiting.isEmpty && !Task.isCancelled {
-            let batch = waiting
+        while !waiting.isEmpty && !isOver {
+            var batch = waiting
             waiting = []
-            if batch.contains(.everything) {
-                await fetchEverything()
-                continue
+            if batch.remove(.everything) != nil {
+                ended(.everything, await everything())
+                // Which has listed the folders as well.
+                batch = batch.filter { if case .item = $0 { true } else { false } }
             }
             let started = ContinuousClock.now
-            await withTaskGroup(of: Void.self) { group in
-                for signal in batch { group.addTask { await self.handle(signal) } }
+            await withTaskGroup(of: (ChangeSignal, SyncError?).self) { group in
+                for signal in batch { group.addTask { (signal, await self.handle(signal)) } }
+                for await (signal, error) in group { ended(signal, error) }
             }
             // A folder in which much happens (our own uploads, say) is not listed without a pause.
             let elapsed = started.duration(to: .now)
@@ -60,40 +125,119 @@ actor ChangeListener {
         }
     }
 
-    private nonisolated func handle(_ signal: ChangeSignal) async {
-        switch signal {
-        case .folder(let identifier):
-            guard let item = try? context.catalog.read({ try $0.item(identifiedBy: identifier) }),
-                let inode = item.inode
-            else { return }
-            await fetchIfKnown(inode)
-        case .item(let identifier):
-            let isKnown = (try? context.catalog.read { try $0.item(identifiedBy: identifier) }) ?? nil
-            if isKnown != nil { await RemoteRefresh(context: context, fetcher: fetcher).refresh(identifier) }
-        case .everything:
-            break
+    private func ended(_ signal: ChangeSignal, _ error: SyncError?) {
+        guard let error else {
+            kept[signal] = nil
+            return
+        }
+        context.logger.debug(
+            "the store cannot be asked what changed", metadata: ["signal": "\(signal)", "error": "\(error)"])
+        if error.mayPass { keep(signal, error) } else { kept[signal] = nil }
+    }
+
+    /// Why it is not known what has changed.
+    private nonisolated func handle(_ signal: ChangeSignal) async -> SyncError? {
+        do {
+            switch signal {
+            case .folder(let identifier):
+                guard let inode = try context.catalog.read({ try $0.item(identifiedBy: identifier)?.inode }) else {
+                    return nil
+                }
+                try await fetchIfKnown(inode)
+            case .item(let identifier):
+                let isKnown = try context.catalog.read { try $0.item(identifiedBy: identifier) } != nil
+                if isKnown { try await RemoteRefresh(context: context, fetcher: fetcher).take(identifier) }
+            case .everything:
+                break
+            }
+            return nil
+        } catch {
+            return SyncError(error)
         }
     }
 
     /// A folder that nobody has looked at is fetched when somebody does.
-    private nonisolated func fetchIfKnown(_ folder: InodeID) async {
-        guard let inode = try? context.catalog.read({ try $0.inodeIfPresent(folder) }), inode.isEnumerated else {
-            return
-        }
+    private nonisolated func fetchIfKnown(_ folder: InodeID) async throws {
+        let isKnown = try context.catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated } ?? false
+        if isKnown { try await fetcher.fetch(folder, joining: false) }
+    }
+
+    // MARK: Everything
+
+    private nonisolated func everything() async -> SyncError? {
         do {
-            try await fetcher.fetch(folder, joining: false)
+            var anchor: SyncAnchor?
+            if let provider = context.provider as? any ChangeEnumerating {
+                do {
+                    anchor = try await ChangeFeed(context: context, provider: provider, fetcher: fetcher).catchUp()
+                    if anchor == nil { return nil }
+                } catch {
+                    let error = SyncError(error)
+                    if error.mayPass { return error }
+                    context.logger.warning(
+                        "the provider cannot say what changed: everything is listed anew",
+                        metadata: ["error": "\(error)"])
+                }
+            }
+            try await listEverything()
+            if let anchor { try context.catalog.write { try $0.takeSyncAnchor(anchor) } }
+            return nil
         } catch {
-            context.logger.debug("cannot list a folder", metadata: ["folder": "\(folder)", "error": "\(error)"])
+            return SyncError(error)
         }
     }
 
-    private func fetchEverything() async {
-        guard let folders = try? context.catalog.read({ try $0.enumeratedFolders() }) else { return }
-        await withTaskGroup(of: Void.self) { group in
-            for (index, folder) in folders.enumerated() {
-                if index >= 4 { await group.next() }
-                group.addTask { await self.fetchIfKnown(folder) }
+    /// Lists every folder that was looked at, also those whose first listing is under way: it may have begun before
+    /// the anchor was given.
+    ///
+    /// - Throws: when some of it has to be asked for again.
+    private nonisolated func listEverything() async throws {
+        async let root = RootCapabilities(context: context).ask()
+        let underWay = await fetcher.foldersUnderWay
+        let (listed, others) = try context.catalog.read { reader in
+            (try reader.enumeratedFolders(), try reader.itemsInUnlistedFolders(limit: 10_000))
+        }
+        let known = Set(listed)
+        var questions: [@Sendable () async throws -> Void] = []
+        for folder in listed + underWay.filter({ !known.contains($0) }) {
+            questions.append { [fetcher] in try await fetcher.fetch(folder, joining: false) }
+        }
+        for identifier in others {
+            questions.append { [context, fetcher] in
+                try await RemoteRefresh(context: context, fetcher: fetcher).take(identifier)
             }
         }
+        var failure: SyncError?
+        await withTaskGroup(of: SyncError?.self) { group in
+            func note(_ error: SyncError??) {
+                if case .some(.some(let error)) = error, error.mayPass { failure = error }
+            }
+            for (index, question) in questions.enumerated() {
+                if index >= 4 { note(await group.next()) }
+                if failure?.isUnreachable == true { break }
+                group.addTask {
+                    do { try await question() } catch { return SyncError(error) }
+                    return nil
+                }
+            }
+            for await error in group { note(error) }
+        }
+        _ = await root
+        if let failure { throw failure }
+    }
+}
+
+extension SyncError {
+    /// Whether the same question may be answered later.
+    var mayPass: Bool {
+        guard case .provider(let error) = self else { return true }
+        let lasting: Set<FileProviderError.Code> = [
+            .noSuchItem, .permissionDenied, .invalidName, .unsupported, .readOnly,
+        ]
+        return !lasting.contains(error.code)
+    }
+
+    fileprivate var isUnreachable: Bool {
+        if case .provider(let error) = self { error.code == .serverUnreachable } else { false }
     }
 }

@@ -11,6 +11,8 @@ actor FolderFetcher {
         self.context = context
     }
 
+    var foldersUnderWay: [InodeID] { Array(running.keys) }
+
     /// Returns when the folder's listing, as the store has it after this call began, is in the catalog.
     ///
     /// - Parameter joining: a fetch that is already under way will do (a first look).
@@ -32,53 +34,106 @@ actor FolderFetcher {
         running[folder] = task
         let result = await task.value
         if running[folder] == task { running[folder] = nil }
+        if joining, case .failure(let error) = result { tell(error, folder) }
         try result.get()
     }
 }
 
+extension FolderFetcher {
+    /// Somebody wanted to look into the folder, and cannot.
+    private nonisolated func tell(_ error: SyncError, _ folder: InodeID) {
+        if case .cancelled = error { return }
+        let item = (try? context.catalog.read { try $0.item(of: folder) }) ?? nil
+        context.tellFailure(
+            error, at: context.path(of: folder), item?.identifier, next: FailureTable.next(reading: error))
+    }
+}
+
 /// One fetch of one folder.
-private struct FolderListing: Sendable {
+struct FolderListing: Sendable {
     let context: SyncContext
     /// A provider whose pages never end is cut off here.
     static let mostItems = 5_000_000
+    /// One after another that bring nothing new.
+    static let mostIdlePages = 1_000
+    /// In bytes, of what a page is called.
+    static let longestPage = 64 << 10
 
     func fetch(_ folder: InodeID) async throws {
-        guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else { return }
+        guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
+            // Nobody can list it: whoever waits for that would wait for ever.
+            try context.change { try $0.becomesListed(folder) }
+            return
+        }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         let items = try await pages(of: identifier)
         // Most listings say nothing new: no need to hold up the writers for those.
-        let isUnchanged = try context.catalog.read { reader in
-            guard let row = try reader.item(of: folder), try reader.inode(folder).isEnumerated else { return false }
-            return try reader.difference(of: row.id, items, ignoring: context.ownChanges.since(moment)).isEmpty
+        let (unchanged, doubtful) = try context.catalog.read { reader in
+            try compare(folder, items, ignoring: context.ownChanges.since(moment), reader)
         }
-        if isUnchanged { return }
-        let result = try context.change { writer in
+        // What was just changed from here is asked for by itself, when that is over.
+        for identifier in doubtful { context.doubt(.item(identifier)) }
+        if let unchanged { return tell(unchanged.refused, of: folder) }
+        let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
+        let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
             // Asked inside the transaction: what is confirmed after it is not undone by it.
             let ignored = context.ownChanges.since(moment)
             return try writer.mergeListing(of: folder, items, ignoring: ignored, defaults: context.defaults)
         }
-        for (name, reason) in result.refused {
-            context.logger.warning(
-                "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
-        }
-        let refresh = RemoteRefresh(context: context, fetcher: nil)
-        for identifier in result.missing { await refresh.refresh(identifier) }
+        tell(result.refused, of: folder)
+        await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
     }
 
-    private func pages(of identifier: ItemIdentifier) async throws -> [Item] {
+    /// `hydrant status` of the folder says it as well.
+    private func tell(_ refused: [(name: Filename, reason: String)], of folder: InodeID) {
+        for entry in context.refused.record(refused, of: folder) {
+            context.logger.warning(
+                "an item of the provider's cannot be shown",
+                metadata: ["name": "\(entry.name)", "reason": "\(entry.reason)"])
+        }
+    }
+
+    /// Whether the listing is what the catalog has; and of what it cannot tell, since it was changed from here
+    /// meanwhile, what is not as in the catalog.
+    private func compare(
+        _ folder: InodeID, _ items: [Item], ignoring ignored: Set<ItemIdentifier>, _ reader: Catalog.Reader
+    ) throws -> (unchanged: ListingDifference?, doubtful: Set<ItemIdentifier>) {
+        guard let row = try reader.item(of: folder), try reader.inode(folder).isEnumerated else { return (nil, []) }
+        let difference = try reader.difference(of: row.id, items, ignoring: ignored)
+        let unchanged = difference.isEmpty ? difference : nil
+        if ignored.isEmpty { return (unchanged, []) }
+        let all = try reader.difference(of: row.id, items, ignoring: [])
+        let differing = Set(all.changed.map(\.identifier)).union(all.missing)
+        return (unchanged, differing.intersection(ignored))
+    }
+
+    /// What the provider says is in a folder; nothing is done with it.
+    func pages(of identifier: ItemIdentifier) async throws -> [Item] {
         var items: [Item] = []
         var page: Page?
         var seen: Set<Page> = []
+        var begun: Set<ItemIdentifier> = []
+        var idle = 0
         repeat {
-            let answer = try await context.provider.enumerateItems(in: identifier, startingAt: page)
+            let start = page
+            let answer = try await context.told(.enumerateItems, identifier, at: context.path(of: identifier)) {
+                () async throws(FileProviderError) in
+                try await context.provider.enumerateItems(in: identifier, startingAt: start)
+            }
             items += answer.items
             page = answer.nextPage
-            if let page, !seen.insert(page).inserted || items.count > Self.mostItems {
+            // A page is news when it begins with an item that no page before began with.
+            let isNews = answer.items.first.map { begun.insert($0.identifier).inserted } ?? false
+            idle = isNews ? 0 : idle + 1
+            guard let page else { break }
+            if !seen.insert(page).inserted || items.count > Self.mostItems || idle > Self.mostIdlePages
+                || page.bytes.count > Self.longestPage
+            {
                 throw FileProviderError(
                     .cannotSynchronize, "the provider's listing of \(identifier) does not end; report it to its author")
             }
-        } while page != nil
+        } while true
         context.logger.debug(
             "enumerateItems", metadata: ["identifier": "\(identifier)", "items": "\(items.count)"])
         return items

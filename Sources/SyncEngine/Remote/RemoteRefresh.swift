@@ -9,65 +9,116 @@ struct RemoteRefresh: Sendable {
     /// (a save by rename at the store), and then one gives way to the other at once. Nil in a listing.
     let fetcher: FolderFetcher?
 
+    /// What could not be found out now is asked for again later.
+    ///
     /// - Parameters:
     ///   - known: what the provider just said of it, if it did.
     ///   - isOwn: asked by the very step that is changing the item: no other change can be under way.
     func refresh(_ identifier: ItemIdentifier, known: Item? = nil, isOwn: Bool = false) async {
+        do { try await take(identifier, known: known, isOwn: isOwn) } catch {
+            let error = SyncError(error)
+            context.logger.debug("refresh failed", metadata: ["identifier": "\(identifier)", "error": "\(error)"])
+            if error.mayPass { context.doubt(.item(identifier), error) }
+        }
+    }
+
+    /// - Throws: when it is not known now how the item is.
+    func take(_ identifier: ItemIdentifier, known: Item? = nil, isOwn: Bool = false) async throws {
+        guard try await isGone(identifier, known: known, isOwn: isOwn) else { return }
+        if let fetcher, let folder = try folder(of: identifier) {
+            // The listing finds it missing, and asks for it once more.
+            return try await fetcher.fetch(folder, joining: false)
+        }
+        // The store answered: it is gone.
+        try context.takeRemoteChange { try $0.mergeDeletion(of: identifier, defaults: context.defaults) }
+    }
+
+    /// Asks for items that a listing missed, at once: a provider that has to search its store for what is gone needs to
+    /// do so once. Those that are gone are taken together, for how many they are decides what becomes of them.
+    func refresh(_ identifiers: [ItemIdentifier]) async {
+        if identifiers.isEmpty { return }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
-        let answer = await ask(identifier, known: known)
-        // With a change of our own meanwhile, the answer may be from before it; what the provider says in
-        // reply to that change is taken instead.
-        if known == nil, !isOwn, context.ownChanges.since(moment).contains(identifier) { return }
-        if case .failure(.provider(let error)) = answer, error.code == .noSuchItem, let fetcher,
-            let folder = folder(of: identifier)
-        {
-            // The listing finds it missing, and asks for it once more.
-            try? await fetcher.fetch(folder, joining: false)
-            return
-        }
-        take(answer, identifier)
-    }
-
-    private func folder(of identifier: ItemIdentifier) -> InodeID? {
-        let folder = try? context.catalog.read { reader in
-            try reader.item(identifiedBy: identifier)?.remote.flatMap { try reader.item($0.parent) }?.inode
-        }
-        return folder ?? nil
-    }
-
-    private func ask(_ identifier: ItemIdentifier, known: Item?) async -> Result<Item, SyncError> {
-        if let known, known.identifier == identifier { return .success(known) }
-        context.logger.debug("providePlaceholder", metadata: ["identifier": "\(identifier)"])
-        do { return .success(try await context.provider.providePlaceholder(for: identifier)) } catch {
-            return .failure(SyncError(error))
-        }
-    }
-
-    private func take(_ answer: Result<Item, SyncError>, _ identifier: ItemIdentifier) {
-        do {
-            let item = try answer.get()
-            guard item.identifier == identifier else { return }
-            try take(item)
-        } catch {
-            let error = SyncError(error)
-            if case .provider(let failure) = error, failure.code == .noSuchItem {
-                // The store answered: it is gone.
-                _ = try? context.change { try $0.mergeDeletion(of: identifier, defaults: context.defaults) }
-            } else {
-                context.logger.debug("refresh failed", metadata: ["identifier": "\(identifier)", "error": "\(error)"])
+        var gone: [ItemIdentifier] = []
+        await withTaskGroup(of: ItemIdentifier?.self) { group in
+            for (index, identifier) in identifiers.enumerated() {
+                if index >= 256, case .some(.some(let found)) = await group.next() { gone.append(found) }
+                group.addTask {
+                    do { return try await isGone(identifier, known: nil, isOwn: false) ? identifier : nil } catch {
+                        let error = SyncError(error)
+                        if error.mayPass { context.doubt(.item(identifier), error) }
+                        return nil
+                    }
+                }
             }
+            for await found in group { if let found { gone.append(found) } }
+        }
+        if gone.isEmpty { return }
+        do {
+            let doubtful = try context.takeRemoteChange { writer in
+                // Made anew from here since they were asked for, perhaps.
+                let own = context.ownChanges.since(moment).intersection(gone)
+                try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: context.defaults)
+                return own
+            }
+            for identifier in doubtful { context.doubt(.item(identifier)) }
+        } catch {
+            for identifier in gone { context.doubt(.item(identifier), SyncError(error)) }
         }
     }
 
-    private func take(_ item: Item) throws(CatalogError) {
+    /// Asks for an item, and takes what the store says of it; says whether that is that it has none.
+    private func isGone(_ identifier: ItemIdentifier, known: Item?, isOwn: Bool) async throws -> Bool {
+        let moment = context.ownChanges.ask()
+        defer { context.ownChanges.answered() }
+        let answer: Item
+        do { answer = try await ask(identifier, known: known) } catch {
+            guard error.code == .noSuchItem else { throw error }
+            try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
+            return true
+        }
+        try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
+        if answer.identifier == identifier { try await take(answer) }
+        return false
+    }
+
+    /// With a change of our own meanwhile, the answer may be from before it.
+    private func checkOwn(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) throws {
+        guard known == nil, !isOwn, context.ownChanges.since(moment).contains(identifier) else { return }
+        throw FileProviderError(.busy, "\(identifier) is just being changed from here")
+    }
+
+    private func folder(of identifier: ItemIdentifier) throws -> InodeID? {
+        try context.catalog.read { reader in
+            let parent = try reader.item(identifiedBy: identifier)?.remote.flatMap { try reader.item($0.parent) }
+            // What is shown in a folder that nobody has looked at is no reason to list it.
+            return try parent?.inode.flatMap { try reader.inodeIfPresent($0) }.flatMap { $0.isEnumerated ? $0.id : nil }
+        }
+    }
+
+    private func ask(_ identifier: ItemIdentifier, known: Item?) async throws(FileProviderError) -> Item {
+        if let known, known.identifier == identifier { return known }
+        context.logger.debug("providePlaceholder", metadata: ["identifier": "\(identifier)"])
+        return try await context.told(.providePlaceholder, identifier, at: context.path(of: identifier)) {
+            () async throws(FileProviderError) in
+            try await context.provider.providePlaceholder(for: identifier)
+        }
+    }
+
+    private func take(_ item: Item) async throws {
         let parentIsKnown = try context.catalog.read { try $0.item(identifiedBy: item.parentIdentifier) } != nil
-        try context.change { writer in
-            if parentIsKnown {
+        // It may have moved to where nobody has looked yet.
+        let above = parentIsKnown ? Ancestors.Found() : try await Ancestors(context: context).find(for: [item])
+        try context.takeRemoteChange { writer in
+            if try writer.item(identifiedBy: item.parentIdentifier) != nil {
                 try writer.mergeItem(item, defaults: context.defaults)
-            } else {
-                // It moved to where nobody has looked yet, and is found there when somebody does.
-                try writer.mergeDeletion(of: item.identifier, defaults: context.defaults)
+                return
+            }
+            let result = try writer.mergeChanges(
+                updated: above.folders + [item], deleted: [], showing: above.shown, defaults: context.defaults)
+            // The provider does not say where that is: it is found when somebody looks there.
+            if result.missing.contains(item.identifier) {
+                try writer.mergeDeletions(of: [item.identifier], mayHold: false, defaults: context.defaults)
             }
         }
     }

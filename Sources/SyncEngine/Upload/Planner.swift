@@ -10,10 +10,14 @@ enum Step: Equatable, Sendable {
     case moveAside
     case updateMetadata
     case delete
+    /// The store was asked to make it somewhere, and its reply got lost: is it there?
+    case findCreation
     /// Neither side has it: the row can go.
     case forget
     /// The provider has something new in a folder that was deleted here: it is shown again.
     case takeBackDeletion
+    /// Two folders were moved into each other, one here and one in the store: the store's move stands.
+    case takeBackMove
 }
 
 /// Turns the difference between the trees into steps. A pure function: no clock, no catalog.
@@ -21,39 +25,43 @@ enum Planner {
     struct Planned: Equatable, Sendable {
         var pending: PendingItem
         var step: Step
+
+        /// Beside a step whose reply has not come: what that one will have done is not in the trees yet. The place
+        /// that it goes to may be taken, and a folder that it moves be inside another by now.
+        func waits(for other: Planned) -> Bool {
+            if pending.item.id == other.pending.item.id { return true }
+            return (takesPlace && other.takesPlace && pending.item.local == other.pending.item.local)
+                || (movesFolder && other.movesFolder)
+        }
+        private var moves: Bool { if case .move = step { true } else { false } }
+        private var takesPlace: Bool { moves || step == .create }
+        private var movesFolder: Bool { moves && pending.item.kind.isFolder }
     }
 
-    /// The steps that may be taken now, in any order or at once. What waits for another step is left
-    /// out, and comes when that one is confirmed.
+    /// The steps that may be taken now, in any order, or at once but for ``Planned/waits(for:)``. What waits for
+    /// another step is left out, and comes when that one is confirmed.
     static func plan(_ pending: [PendingItem]) -> [Planned] {
-        let byID = Dictionary(pending.map { ($0.item.id, $0) }, uniquingKeysWith: { a, _ in a })
-        var asides: Set<ItemID> = []
-        return pending.compactMap { one in
-            guard let step = step(for: one) else {
-                guard isSwap(one, byID), asides.isDisjoint(with: cycle(of: one, byID)) else { return nil }
-                asides.insert(one.item.id)
-                return Planned(pending: one, step: .moveAside)
-            }
-            return Planned(pending: one, step: step)
-        }
+        pending.compactMap { one in step(for: one).map { Planned(pending: one, step: $0) } }
     }
 
     /// Nothing can be done and nothing is under way: the items wait for one another's names. One that has
-    /// a name that another wants goes out of its way.
+    /// a name that another wants goes out of its way. Or a folder is to go into one that the store has put into it.
     static func breakDeadlock(among waiting: [PendingItem], at moment: FileTime) -> Planned? {
-        for one in waiting where isWaitingForName(one) {
-            guard let occupant = one.occupant, occupant.identifier != nil, occupant.readyAt <= moment,
+        for one in waiting {
+            guard let occupant = one.occupant, isLeaving(occupant), occupant.identifier != nil,
+                occupant.readyAt <= moment,
                 (occupant.failure?.retryAt ?? moment) <= moment
             else { continue }
             let pending = PendingItem(item: occupant, parentIdentifier: nil, occupant: nil, remoteChildren: .none)
             return Planned(pending: pending, step: .moveAside)
         }
-        return nil
+        return waiting.first { $0.staysInItself }.map { Planned(pending: $0, step: .takeBackMove) }
     }
 
     /// The step for one item, or nil when it waits for another's.
     private static func step(for pending: PendingItem) -> Step? {
         let item = pending.item
+        if item.isLost { return .findCreation }
         guard let local = item.local else {
             if item.identifier == nil || item.remote == nil { return .forget }
             switch pending.remoteChildren {
@@ -71,26 +79,13 @@ enum Planner {
         return nil
     }
 
-    /// Whoever has the name at the provider is leaving it: first that, then this.
+    /// Whoever has the name at the provider is leaving it: first that, then this. (One that the provider has just given the
+    /// name, and that could not come to it here, is not.)
     private static func isWaitingForName(_ pending: PendingItem) -> Bool {
-        guard let occupant = pending.occupant, occupant.base != nil else { return false }
-        return occupant.local != occupant.remote
+        pending.placeIsDoubtful || pending.occupant.map(isLeaving) == true
     }
 
-    private static func isSwap(_ pending: PendingItem, _ byID: [ItemID: PendingItem]) -> Bool {
-        pending.item.local != nil && pending.item.identifier != nil && !cycle(of: pending, byID).isEmpty
-    }
-
-    /// The items that wait for one another's names in a circle through `start`; empty when there is none.
-    private static func cycle(of start: PendingItem, _ byID: [ItemID: PendingItem]) -> Set<ItemID> {
-        var members: Set<ItemID> = []
-        var current = start
-        while members.insert(current.item.id).inserted {
-            guard current.item.local != nil, isWaitingForName(current),
-                let occupant = current.occupant, let next = byID[occupant.id]
-            else { return [] }
-            current = next
-        }
-        return current.item.id == start.item.id ? members : []
+    private static func isLeaving(_ occupant: ItemRecord) -> Bool {
+        occupant.base != nil && occupant.local != occupant.base && occupant.local != occupant.remote
     }
 }

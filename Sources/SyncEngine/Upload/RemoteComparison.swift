@@ -5,16 +5,30 @@ import Synchronization
 
 /// Whether the provider's document is what we sent: then a mismatch is no conflict but a lost reply.
 struct RemoteComparison {
-    let provider: any FileProviderExtension
+    let context: SyncContext
 
     func matches(_ item: Item, _ sent: SentContent) async throws(FileProviderError) -> Bool {
-        guard item.kind.isDocument, item.size == sent.size else { return false }
+        try await matches(item, anyOf: [sent])
+    }
+
+    func matches(_ item: Item, anyOf all: [SentContent]) async throws(FileProviderError) -> Bool {
+        let candidates = all.filter { $0.size == item.size }
+        guard item.kind.isDocument, !candidates.isEmpty else { return false }
         let sink = HashingSink()
         if item.size > 0 {
-            try await provider.startProvidingItem(
-                item.identifier, version: item.version.content, range: 0..<item.size, into: sink)
+            let path = context.path(of: item.identifier) ?? item.filename.string
+            let transfer = context.transfers.begin(
+                .download, path: path, identifier: item.identifier, total: item.size)
+            defer { context.transfers.end(transfer) }
+            let limited = LimitedSink(base: sink, transfer: transfer, limit: context.transfers.downloadLimit)
+            try await context.told(.startProvidingItem, item.identifier, at: path, bytes: item.size) {
+                () async throws(FileProviderError) in
+                try await context.provider.startProvidingItem(
+                    item.identifier, version: item.version.content, range: 0..<item.size, into: limited)
+            }
         }
-        return sink.digest(size: item.size) == sent.hash
+        let digest = sink.digest(size: item.size)
+        return candidates.contains { $0.hash == digest }
     }
 }
 

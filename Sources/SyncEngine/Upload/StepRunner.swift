@@ -20,19 +20,30 @@ struct StepRunner: Sendable {
 
     func run(_ planned: Planner.Planned) async -> Outcome {
         let item = planned.pending.item
+        // A program still reads the old version, and not all of it is here.
+        if context.isHeld(item.identifier), planned.step == .delete || planned.step == .uploadContents {
+            return .postponed
+        }
         context.ownChanges.begin(item.identifier)
         defer { context.ownChanges.end(item.identifier) }
         do {
+            if try putBackHeld(item) { return .done }
             switch planned.step {
             case .forget: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+            case .findCreation: try await findCreation(item)
             case .create: return try await create(planned.pending)
             case .uploadContents: return try await uploadContents(item)
-            case .move(let place): try await move(planned.pending, to: place)
-            case .moveAside: try await moveAside(item)
-            case .updateMetadata: try await updateMetadata(item)
-            case .delete: try await delete(item)
+            case .move(let place): return try await move(planned.pending, to: place)
+            case .moveAside: return try await moveAside(item)
+            case .updateMetadata: return try await updateMetadata(item)
+            case .delete: return try await delete(item)
             case .takeBackDeletion:
                 try context.change { try $0.takeBackDeletion(item.id, current: nil, defaults: context.defaults) }
+            case .takeBackMove:
+                context.logger.warning(
+                    "a move is taken back: the store has moved the target into it",
+                    metadata: ["item": "\(context.path(of: item))"])
+                try context.change { try $0.takeBackMove(item.id, defaults: context.defaults) }
             }
             return .done
         } catch {
@@ -47,83 +58,57 @@ struct StepRunner: Sendable {
         var code: FileProviderError.Code?
         if case .provider(let failure) = error { code = failure.code }
         let delay = RetryDelay.seconds(after: item.failure?.attempts ?? 0, code, context.times)
+        let next = FailureTable.next(sending: code?.description, inSeconds: delay)
         context.logger.warning(
             "a change could not be sent",
             metadata: [
-                "item": "\(context.path(of: item))", "step": "\(planned.step)", "error": "\(error)",
-                "next try in": "\(delay) s",
+                "item": "\(context.path(of: item))", "step": "\(planned.step)", "error": "\(explanation(error))",
+                "next": "\(next)",
             ])
+        context.tellFailure(error, at: context.path(of: item), item.identifier, next: next)
         _ = try? context.catalog.write {
             try $0.recordFailure(
-                item.id, code: code?.description ?? "local", message: error.description,
+                item.id, code: code?.description ?? "local", message: explanation(error),
                 retryAt: FileTime.now.adding(seconds: delay))
         }
         return .failed(code)
     }
 
-    // MARK: Contents
-
-    /// What an upload sends, and which local state it stands for.
-    private struct Prepared {
-        var source: SnapshotSource
-        var metadata: ItemMetadata
-        var contentRevision: Int64
-        var metadataRevision: Int64
-    }
-
-    /// Nil when a writer is at work.
-    private func prepare(_ item: ItemRecord) async throws -> Prepared? {
-        guard let inodeID = item.inode, context.volume?.isBeingWritten(inodeID) != true else { return nil }
-        let (row, inode) = try context.catalog.read { (try $0.item(item.id), try $0.inode(inodeID)) }
-        guard let row, row.inode == inodeID, row.local == item.local else { return nil }
-        let content = try context.open(inode)
-        if !content.isComplete, let identifier = row.identifier, let version = row.baseVersion {
-            // A program changed a part of a placeholder: the rest must come first.
-            let target = DownloadTarget(
-                inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
-            try await hydrator.provide(0..<content.baseSize, of: content, for: target)
-        }
-        let snapshot: Snapshot
-        do { snapshot = try context.store.snapshot(of: content) } catch {
-            if error.code == .changed { return nil }
-            throw error
-        }
-        let source = SnapshotSource(snapshot: snapshot)
-        let digest = try source.digest()
-        let unchanged = try context.catalog.write { writer in
-            guard let now = try writer.item(item.id), now.contentRevision == row.contentRevision else { return false }
-            try writer.recordSending(item.id, digest)
-            return true
-        }
-        guard unchanged, context.volume?.isBeingWritten(inodeID) != true else { return nil }
-        return Prepared(
-            source: source, metadata: metadata(of: inode), contentRevision: row.contentRevision,
-            metadataRevision: row.metadataRevision)
-    }
-
-    private func metadata(of inode: InodeRecord) -> ItemMetadata {
-        ItemMetadata(
-            contentModificationDate: inode.modified, posixPermissions: UInt16(truncatingIfNeeded: inode.mode))
-    }
+    // MARK: Steps
 
     private func uploadContents(_ item: ItemRecord) async throws -> Outcome {
-        guard let prepared = try await prepare(item) else { return .postponed }
-        guard let identifier = item.identifier, let base = item.baseVersion else { return .postponed }
+        let ready: Prepared?
+        do { ready = try await prepare(item) } catch SyncError.superseded { return try await partIncomplete(item) }
+        guard let prepared = ready, let identifier = item.identifier, let base = item.baseVersion else {
+            return .postponed
+        }
+        if try partDoubted(item) { return .done }
         context.logger.debug("itemChanged", metadata: ["item": "\(context.path(of: item))"])
         do {
-            let changed = try await context.provider.itemChanged(
-                identifier, contents: prepared.source, metadata: prepared.metadata, baseVersion: base)
+            let changed = try await sending(item, prepared.source) { source async throws(FileProviderError) in
+                try await context.told(.itemChanged, identifier, at: context.path(of: item), bytes: source.size) {
+                    () async throws(FileProviderError) in
+                    try await context.provider.itemChanged(
+                        identifier, contents: source, metadata: prepared.metadata, baseVersion: base)
+                }
+            }
+            try check(changed, to: item, size: prepared.source.size)
             try confirmContents(item, changed, prepared)
-        } catch let error as FileProviderError where error.code == .versionMismatch {
+        } catch let error as FileProviderError {
+            guard error.code == .versionMismatch else { return try await settle(.uploadContents, item, error) }
             let current = try await current(error, identifier)
-            if try await isOurs(current, prepared) {
-                try confirmContents(item, current, prepared)
+            try refuseBaseless(current, item, base)
+            let found = try await compare(current, item, prepared)
+            if ConflictTable.resolution(of: .uploadContents, error.code, found) == .confirm {
+                try confirmContents(item, current, prepared.found(as: current))
+            } else if try await isOfAnEarlierAttempt(current, item) {
+                // What was written since stays pending, and starts from there.
+                try context.change {
+                    try $0.confirmContents(item.id, as: current, contentRevision: -1, metadataRevision: -1)
+                }
             } else {
                 try keepBoth(item, current)
             }
-        } catch let error as FileProviderError where error.code == .noSuchItem {
-            // Deleted there, changed here: the change wins, as a new document.
-            try context.catalog.write { try $0.becomesUnconfirmed(item.id) }
         }
         return .done
     }
@@ -133,29 +118,10 @@ struct StepRunner: Sendable {
             try $0.confirmContents(
                 item.id, as: changed, contentRevision: prepared.contentRevision,
                 metadataRevision: prepared.metadataRevision)
+            if prepared.hasOtherMetadata { try $0.takeMetadata(item.id, defaults: context.defaults) }
         }
+        context.relabel(item.inode)
     }
-
-    private func current(_ error: FileProviderError, _ identifier: ItemIdentifier) async throws(FileProviderError)
-        -> Item
-    {
-        if let item = error.item { return item }
-        return try await context.provider.providePlaceholder(for: identifier)
-    }
-
-    private func isOurs(_ current: Item, _ prepared: Prepared) async throws -> Bool {
-        let sent = try prepared.source.digest()
-        return try await RemoteComparison(provider: context.provider).matches(current, sent)
-    }
-
-    private func keepBoth(_ item: ItemRecord, _ current: Item) throws {
-        let path = context.path(of: item)
-        let copy = try context.change { try $0.keepBoth(item.id, current: current, defaults: context.defaults) }
-        context.logger.warning(
-            "conflict: both versions are kept", metadata: ["item": "\(path)", "local version": "\(copy?.string ?? "")"])
-    }
-
-    // MARK: Creation
 
     private func create(_ pending: PendingItem) async throws -> Outcome {
         let item = pending.item
@@ -168,136 +134,177 @@ struct StepRunner: Sendable {
             if prepared == nil { return .postponed }
         }
         let inode = try context.catalog.read { try $0.inode(inodeID) }
-        let facts = prepared?.metadata ?? metadata(of: inode)
+        let facts = try prepared?.metadata ?? metadata(of: inode, item)
         let template = ItemTemplate(
             parentIdentifier: parent, filename: local.name, kind: item.kind,
-            contentModificationDate: facts.contentModificationDate, posixPermissions: facts.posixPermissions)
+            contentModificationDate: facts.contentModificationDate, posixPermissions: facts.posixPermissions,
+            extendedAttributes: facts.extendedAttributes)
         context.logger.debug("createItem", metadata: ["item": "\(context.path(of: item))"])
+        if let prepared {
+            if try await isTheStoresByNow(item, prepared) { return .done }
+        } else {
+            guard try context.catalog.write({ try $0.recordAttempt(item.id, at: local) }) else { return .postponed }
+        }
         do {
-            let created = try await context.provider.createItem(template, contents: prepared?.source)
+            var created = try await make(item, template, prepared)
+            try check(created, to: item, size: prepared?.source.size)
+            // If it is elsewhere all the same, a listing will tell.
+            created.parentIdentifier = parent
+            context.creations.note(created.identifier)
             try confirmCreation(item, created, prepared)
-        } catch let error as FileProviderError where error.code == .filenameCollision {
-            try await settleCollision(item, error, prepared)
-        } catch let error as FileProviderError where error.code == .noSuchItem {
-            // Its folder is gone at the provider: ask, and if so, make that anew first.
-            await RemoteRefresh(context: context, fetcher: nil).refresh(parent)
+        } catch let error as FileProviderError {
+            guard error.code == .filenameCollision, let existing = error.trustedItem else {
+                return try await settle(.create, item, error, parent: parent)
+            }
+            // Another item's by now, which was moved to this name in the store: not ours, whatever is in it.
+            if try context.catalog.read({ try $0.item(identifiedBy: existing.identifier)?.inode != nil }) {
+                try keepBoth(item, existing)
+                return .done
+            }
+            let found = try await compare(existing, item, prepared)
+            if ConflictTable.resolution(of: .create, error.code, found) == .confirm {
+                try confirmCreation(item, existing, prepared?.found(as: existing), isFound: true)
+                if item.kind.isFolder { try await fetcher.fetch(inodeID, joining: false) }
+            } else if try await isOfAnEarlierAttempt(existing, item) {
+                let isConfirmed = try context.change {
+                    try $0.confirmCreation(item.id, as: existing, contentRevision: -1, metadataRevision: -1)
+                }
+                if !isConfirmed { throw refusal(item, "its identifier is that of another item") }
+            } else {
+                try keepBoth(item, existing)
+            }
         }
         return .done
     }
 
-    private func confirmCreation(_ item: ItemRecord, _ created: Item, _ prepared: Prepared?) throws {
-        try context.change {
-            try $0.confirmCreation(
+    /// - Parameter isFound: it was there already: of a folder's or link's own attributes nobody knows which it has.
+    private func confirmCreation(
+        _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false
+    ) throws {
+        let isConfirmed = try context.change {
+            let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
-                metadataRevision: prepared?.metadataRevision ?? item.metadataRevision)
+                metadataRevision: prepared?.metadataRevision ?? (isFound ? -1 : item.metadataRevision),
+                sent: item.local, defaults: context.defaults)
+            if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: context.defaults) }
+            return isConfirmed
         }
+        // Not at once again, and again.
+        guard isConfirmed else {
+            throw refusal(item, "its identifier is that of another item, or its folder is unknown")
+        }
+        context.relabel(item.inode)
     }
 
-    /// The name is taken: by our own upload whose reply was lost, by a folder that can be the same
-    /// one, or by somebody else's document.
-    private func settleCollision(_ item: ItemRecord, _ error: FileProviderError, _ prepared: Prepared?) async throws {
-        guard let existing = error.item else {
-            if let parent = item.local?.parent, let folder = try context.catalog.read({ try $0.item(parent)?.inode }) {
-                try await fetcher.fetch(folder, joining: false)
-            }
-            throw error
-        }
-        let isSame: Bool =
-            switch (item.kind, existing.kind) {
-            case (.folder, .folder): true
-            case (.symbolicLink(let mine), .symbolicLink(let theirs)): mine == theirs
-            case (.document, .document): if let prepared { try await isOurs(existing, prepared) } else { false }
-            default: false
-            }
-        guard isSame else { return try keepBoth(item, existing) }
-        try confirmCreation(item, existing, prepared)
-        if item.kind.isFolder, let inode = item.inode { try await fetcher.fetch(inode, joining: false) }
-    }
-
-    // MARK: Move, metadata, deletion
-
-    private func move(_ pending: PendingItem, to place: TreePlace) async throws {
+    private func move(_ pending: PendingItem, to place: TreePlace) async throws -> Outcome {
         let item = pending.item
         guard let parent = pending.parentIdentifier, let identifier = item.identifier, let base = item.baseVersion
-        else { return }
+        else { return .done }
         context.logger.debug("moveItem", metadata: ["item": "\(context.path(of: item))"])
         do {
-            let moved = try await context.provider.moveItem(
-                identifier, to: parent, as: place.name, baseVersion: base)
+            let moved = try await context.told(.moveItem, identifier, at: context.path(of: item)) {
+                () async throws(FileProviderError) in
+                try await context.provider.moveItem(identifier, to: parent, as: place.name, baseVersion: base)
+            }
+            try check(moved, to: item)
             let reidentified = moved.identifier != identifier
             try context.change { try $0.confirmMove(item.id, as: moved, sent: place, defaults: context.defaults) }
             if reidentified, item.kind.isFolder, let inode = item.inode {
                 try await fetcher.fetch(inode, joining: false)
             }
-        } catch let error as FileProviderError where error.code == .filenameCollision {
-            try context.change { try $0.giveWay(item.id, to: error.item, defaults: context.defaults) }
-        } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {
-            // Moved, changed or deleted there as well: take that first, then plan anew. (It may be our own
-            // move, whose reply was lost.)
-            await RemoteRefresh(context: context, fetcher: nil)
-                .refresh(identifier, known: error.item, isOwn: true)
-            guard let row = try context.catalog.read({ try $0.item(item.id) }), row.local != row.base else { return }
-            throw error
+        } catch let error as FileProviderError {
+            return try await settle(.move, item, error)
         }
+        return .done
     }
 
     /// A name nobody has, so that a circle of moves can begin.
-    private func moveAside(_ item: ItemRecord) async throws {
+    private func moveAside(_ item: ItemRecord) async throws -> Outcome {
         guard let identifier = item.identifier, let base = item.baseVersion, let place = item.base,
             let folder = try context.catalog.read({ try $0.item(place.parent)?.identifier })
-        else { return }
-        let name = Filename("moving-\(item.id.rawValue)-\(UInt32.random(in: .min ... .max))")
-        let moved = try await context.provider.moveItem(identifier, to: folder, as: name, baseVersion: base)
-        try context.change {
-            try $0.confirmMove(
-                item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: context.defaults)
+        else { return .done }
+        let name = Filename("moving-\(item.id.rawValue)-\(FileTime.now.nanoseconds)")
+        do {
+            let moved = try await context.told(.moveItem, identifier, at: context.path(of: item)) {
+                () async throws(FileProviderError) in
+                try await context.provider.moveItem(identifier, to: folder, as: name, baseVersion: base)
+            }
+            try check(moved, to: item)
+            try context.change {
+                try $0.confirmMove(
+                    item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: context.defaults)
+            }
+        } catch let error as FileProviderError {
+            // It may be out of the way already, by an attempt whose reply was lost.
+            return try await settle(.move, item, error)
         }
+        return .done
     }
 
-    private func updateMetadata(_ item: ItemRecord) async throws {
-        guard let provider = context.provider as? any MetadataUpdating, let identifier = item.identifier,
-            let base = item.baseVersion, let inodeID = item.inode
-        else {
-            return try context.catalog.write {
-                try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision)
-            }
+    private func updateMetadata(_ item: ItemRecord) async throws -> Outcome {
+        guard let identifier = item.identifier, let base = item.baseVersion, let inodeID = item.inode else {
+            return .done
         }
-        let inode = try context.catalog.read { try $0.inode(inodeID) }
         do {
-            let updated = try await provider.updateMetadata(identifier, to: metadata(of: inode), baseVersion: base)
+            guard let provider = context.provider as? any MetadataUpdating else {
+                throw FileProviderError(.unsupported, "the store keeps no dates and modes by themselves")
+            }
+            let inode = try context.catalog.read { try $0.inode(inodeID) }
+            let facts = try metadata(of: inode, item)
+            let updated = try await context.told(.updateMetadata, identifier, at: context.path(of: item)) {
+                () async throws(FileProviderError) in
+                try await provider.updateMetadata(identifier, to: facts, baseVersion: base)
+            }
+            try check(updated, to: item)
             try context.change {
                 try $0.confirmContents(
                     item.id, as: updated, contentRevision: -1, metadataRevision: item.metadataRevision)
             }
-        } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .noSuchItem {
-            await RemoteRefresh(context: context, fetcher: nil)
-                .refresh(identifier, known: error.item, isOwn: true)
-            throw error
-        } catch let error as FileProviderError where error.code == .unsupported {
-            try context.catalog.write {
-                try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision)
-            }
+        } catch let error as FileProviderError {
+            return try await settle(.updateMetadata, item, error)
         }
+        return .done
     }
 
-    private func delete(_ item: ItemRecord) async throws {
-        guard let identifier = item.identifier, let base = item.baseVersion ?? item.remoteVersion else { return }
-        context.logger.debug("deleteItem", metadata: ["item": "\(context.path(of: item))"])
+    private func delete(_ item: ItemRecord) async throws -> Outcome {
+        guard let identifier = item.identifier, let base = item.baseVersion ?? item.remoteVersion else { return .done }
         do {
-            try await context.provider.deleteItem(identifier, baseVersion: base)
+            try context.makeDurable(item.readyAt)
+            do throws(FileProviderError) { try await remove(item, identifier, base) } catch {
+                guard error.code == .versionMismatch else { throw error }
+                let current = try await current(error, identifier)
+                try refuseBaseless(current, item, base)
+                guard try await isLostUpload(current, item) else { throw error }
+                try await remove(item, identifier, current.version)
+            }
             try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
-        } catch let error as FileProviderError where error.code == .noSuchItem {
-            try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
-        } catch let error as FileProviderError where error.code == .versionMismatch || error.code == .directoryNotEmpty
+        } catch let error as FileProviderError {
+            return try await settle(.delete, item, error)
+        }
+        return .done
+    }
+
+    /// To the store's trash where it has one.
+    private func remove(_ item: ItemRecord, _ identifier: ItemIdentifier, _ base: ItemVersion)
+        async throws(FileProviderError)
+    {
+        let path = context.path(of: item)
+        if let provider = context.provider as? any Trashing, provider.hasTrash,
+            !context.creations.isRecent(identifier, seconds: context.times.briefLife)
         {
-            // Something newer is there: a change beats a deletion.
-            let current = try await current(error, identifier)
-            try context.change {
-                try $0.takeBackDeletion(item.id, current: current, defaults: context.defaults)
+            context.logger.debug("trashItem", metadata: ["item": "\(path)"])
+            do throws(FileProviderError) {
+                return try await context.told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
+                    try await provider.trashItem(identifier, baseVersion: base)
+                }
+            } catch {
+                // Not this one: then it is deleted.
+                if error.code != .unsupported { throw error }
             }
-            if item.kind.isFolder, let inode = try context.catalog.read({ try $0.item(item.id)?.inode }) {
-                try await fetcher.fetch(inode, joining: false)
-            }
+        }
+        context.logger.debug("deleteItem", metadata: ["item": "\(path)"])
+        try await context.told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
+            try await context.provider.deleteItem(identifier, baseVersion: base)
         }
     }
 }

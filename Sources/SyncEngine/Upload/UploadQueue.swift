@@ -10,9 +10,12 @@ import Logging
 actor UploadQueue {
     private let context: SyncContext
     private let runner: StepRunner
-    private var inFlight: Set<ItemID> = []
+    private var inFlight: [ItemID: Planner.Planned] = [:]
+    private var tasks: [ItemID: Task<Void, Never>] = [:]
     /// Items that were not ready although the catalog said so; not looked at again before then.
     private var postponed: [ItemID: ContinuousClock.Instant] = [:]
+    /// Items that somebody is about to change past the planner; no step for them begins.
+    private var reserved: [ItemID: Int] = [:]
     private var offlineSince: ContinuousClock.Instant?
     private var pausedUntil: ContinuousClock.Instant?
     private var timer: Task<Void, Never>?
@@ -36,53 +39,73 @@ actor UploadQueue {
         wake()
     }
 
+    /// `hydrant pause`: uploads that are under way are broken off; what is quick is let finish.
+    func pause() {
+        for (id, planned) in inFlight where planned.step.movesContents { tasks[id]?.cancel() }
+    }
+
     /// Runs until its task is cancelled.
     func run() async {
         wake()
         for await _ in wakes {
             if Task.isCancelled { break }
-            startSteps()
-            wakeLater()
+            // One moment for both: what becomes ready while the steps begin is waited for.
+            let moment = Moment()
+            startSteps(at: moment)
+            wakeLater(after: moment)
         }
         timer?.cancel()
     }
 
     /// Settle times and retries come to an end without anybody saying so.
-    private func wakeLater() {
+    private func wakeLater(after moment: Moment) {
         timer?.cancel()
         guard inFlight.count < Self.mostSteps else { return }
-        var waits: [Duration] = postponed.values.map { $0 - .now }
-        if let pausedUntil { waits.append(pausedUntil - .now) }
-        let upcoming = (try? context.catalog.read { try $0.nextMoment(after: .now) }) ?? nil
+        var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - .now }
+        if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - .now) }
+        let upcoming = (try? context.catalog.read { try $0.nextMoment(after: moment.time) }) ?? nil
         if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - FileTime.now.nanoseconds)) }
-        guard let wait = waits.filter({ $0 > .zero }).min() else { return }
+        guard let wait = waits.min() else { return }
         timer = Task { [waker] in
-            if (try? await Task.sleep(for: wait + .milliseconds(1))) != nil { waker.yield() }
+            if (try? await Task.sleep(for: max(wait, .zero) + .milliseconds(1))) != nil { waker.yield() }
         }
     }
 
-    private func startSteps() {
-        let now = ContinuousClock.now
-        if let pausedUntil, pausedUntil > now { return }
+    /// Now, on the clock that goes on while the machine sleeps, and as the catalog has it.
+    private struct Moment {
+        let clock = ContinuousClock.now
+        let time = FileTime.now
+    }
+
+    private func startSteps(at moment: Moment) {
+        if context.pause.isOn { return }
+        if let pausedUntil, pausedUntil > moment.clock { return }
         guard inFlight.count < Self.mostSteps else { return }
-        postponed = postponed.filter { $0.value > now }
-        for planned in plannedSteps() {
+        postponed = postponed.filter { $0.value > moment.clock }
+        for planned in plannedSteps(at: moment.time) {
             guard inFlight.count < Self.mostSteps else { return }
+            guard mayBegin(planned) else { continue }
             let id = planned.pending.item.id
-            inFlight.insert(id)
-            Task(executorPreference: context.workers) {
+            inFlight[id] = planned
+            tasks[id] = Task(executorPreference: context.workers) {
                 let outcome = await self.runner.run(planned)
                 await self.finished(id, outcome)
             }
         }
     }
 
-    private func plannedSteps() -> [Planner.Planned] {
+    private func mayBegin(_ planned: Planner.Planned) -> Bool {
+        !inFlight.values.contains { planned.waits(for: $0) }
+    }
+
+    private func plannedSteps(at moment: FileTime) -> [Planner.Planned] {
         var limit = 64
         while true {
-            guard let pending = try? context.catalog.read({ try $0.pending(at: .now, limit: limit) }) else { return [] }
+            guard let pending = try? context.catalog.read({ try $0.pending(at: moment, limit: limit) }) else {
+                return []
+            }
             let steps = Planner.plan(pending).filter {
-                !inFlight.contains($0.pending.item.id) && postponed[$0.pending.item.id] == nil
+                mayBegin($0) && postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
             }
             // All of a page may wait for something behind it.
             if !steps.isEmpty { return steps }
@@ -98,8 +121,33 @@ actor UploadQueue {
         return inFlight.isEmpty
     }
 
+    /// Keeps steps for these items from beginning until ``release(_:)``, and waits until none is under way, at most so
+    /// many seconds.
+    ///
+    /// - Returns: whether none is; if not, nothing is reserved.
+    func reserve(_ items: Set<ItemID>, seconds: Double) async -> Bool {
+        for item in items { reserved[item, default: 0] += 1 }
+        let deadline = ContinuousClock.now + .seconds(seconds)
+        while items.contains(where: { inFlight[$0] != nil }) {
+            if .now >= deadline || Task.isCancelled {
+                release(items)
+                return false
+            }
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
+    }
+
+    func release(_ items: Set<ItemID>) {
+        for item in items {
+            let left = reserved[item, default: 1] - 1
+            reserved[item] = left > 0 ? left : nil
+        }
+        wake()
+    }
+
     private func unstick(_ waiting: [PendingItem]) -> [Planner.Planned] {
-        guard inFlight.isEmpty, postponed.isEmpty else { return [] }
+        guard inFlight.isEmpty, postponed.isEmpty, reserved.isEmpty else { return [] }
         return Planner.breakDeadlock(among: waiting, at: .now).map { [$0] } ?? []
     }
 
@@ -113,11 +161,17 @@ actor UploadQueue {
     }
 
     private func finished(_ id: ItemID, _ outcome: StepRunner.Outcome) {
-        inFlight.remove(id)
+        let before = inFlight[id]?.pending.item
+        inFlight[id] = nil
+        tasks[id] = nil
         switch outcome {
         case .done:
             if offlineSince != nil { storeAnswers() }
             pausedUntil = nil
+            // Nothing came of it: the same step would come at once, and again, and again.
+            if let before, before == (try? context.catalog.read { try $0.item(id) }) {
+                postponed[id] = .now + .seconds(1)
+            }
         case .postponed:
             postponed[id] = .now + .milliseconds(250)
         case .failed(.some(.serverUnreachable)):
@@ -129,4 +183,9 @@ actor UploadQueue {
         }
         wake()
     }
+}
+
+extension Step {
+    /// It may take as long as a document is large.
+    fileprivate var movesContents: Bool { self == .uploadContents || self == .create }
 }

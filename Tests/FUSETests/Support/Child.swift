@@ -64,7 +64,7 @@ final class Child: Sendable {
 
     func signal(_ signal: Int32) { kill(-pid, signal) }
 
-    /// Waits until it has ended; after `limit` seconds it is killed.
+    /// Waits until it has ended; after `limit` seconds (of an idle machine: four times that) it is killed.
     func end(limit: Double = 10) async -> Result {
         var status: Int32 = 0
         var timedOut = false
@@ -72,12 +72,12 @@ final class Child: Sendable {
             let ended = waitpid(pid, &status, WNOHANG)
             if ended == pid || ended == -1 && errno != EINTR { break }
             let waited = (ContinuousClock.now - started) / .seconds(1)
-            if waited > limit, !timedOut {
+            if waited > limit * 4, !timedOut {
                 timedOut = true
                 signal(SIGKILL)
             }
             // Not even SIGKILL: leave it to the watchdog.
-            if waited > limit + 5 { break }
+            if waited > limit * 4 + 5 { break }
             try? await Task.sleep(for: .milliseconds(2))
         }
         _ = Self.running.withLock { $0.remove(pid) }

@@ -11,6 +11,8 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
         var names: [(name: [UInt8], node: UInt64)] = []
         var mtime = timespec(tv_sec: 1_000_000_000, tv_nsec: 5)
         var links: UInt = 1
+        var rdev: UInt64 = 0
+        var extendedAttributes: [[UInt8]: [UInt8]] = [:]
     }
 
     struct State {
@@ -43,6 +45,15 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
         state.withLock { $0.nodes[node]?.bytes = Array(contents.utf8) }
     }
 
+    func extendedAttributes(of node: UInt64) -> [String: String] {
+        let values = state.withLock { $0.nodes[node]!.extendedAttributes }
+        return Dictionary(
+            uniqueKeysWithValues: values.map {
+                (String(decoding: $0, as: UTF8.self), String(decoding: $1, as: UTF8.self))
+            }
+        )
+    }
+
     func calls(_ operation: String) -> Int { state.withLock { $0.calls[operation, default: 0] } }
 
     func count(_ operation: String) { state.withLock { $0.calls[operation, default: 0] += 1 } }
@@ -54,7 +65,7 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
 
     func attributes(_ node: UInt64) -> stat? { state.withLock { $0.attributes(node) } }
 
-    private func find(_ parent: UInt64, _ name: [UInt8]) -> UInt64? {
+    func find(_ parent: UInt64, _ name: [UInt8]) -> UInt64? {
         state.withLock { $0.nodes[parent]?.names.first { $0.name == name }?.node }
     }
 
@@ -91,6 +102,10 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
             if let mode = values.mode { state.nodes[node]!.mode = state.nodes[node]!.mode & S_IFMT | mode & 0o7777 }
             if let size = values.size { state.nodes[node]!.resize(Int(size)) }
             if case .at(let time) = values.mtime { state.nodes[node]!.mtime = time }
+            if values.killPrivileges { state.killPrivileges("setattr", node) }
+            let times: [Any?] = [values.atime, values.mtime, values.ctime]
+            let others: [Any?] = [values.mode, values.uid, values.gid, values.size]
+            if (times + others).allSatisfy({ $0 == nil }) { state.calls["setattr of nothing", default: 0] += 1 }
         }
         request.reply(attributes: attributes(node)!, timeout: timeout)
     }
@@ -99,7 +114,7 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
         request.reply(target: state.withLock { $0.nodes[node]!.bytes })
     }
 
-    private func add(_ request: consuming FUSERequest, _ parent: UInt64, _ name: [UInt8], _ node: Node) {
+    func add(_ request: consuming FUSERequest, _ parent: UInt64, _ name: [UInt8], _ node: Node) {
         guard find(parent, name) == nil else { return _ = request.reply(errno: EEXIST) }
         let new = state.withLock { $0.add(name, node, to: parent) }
         request.reply(entry: entry(new)!)
@@ -143,15 +158,25 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
 
     func openReply(node: UInt64, flags: Int32) -> FUSEOpenReply { FUSEOpenReply(handle: node + 1000) }
 
-    func create(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, flags: Int32) {
+    func create(
+        _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, flags: Int32,
+        killPrivileges: Bool
+    ) {
         count("create")
-        let node = state.withLock { $0.add(name, Node(mode: S_IFREG | mode & 0o7777), to: parent) }
+        let node = state.withLock { state in
+            let node = state.add(name, Node(mode: S_IFREG | mode & 0o7777), to: parent)
+            if killPrivileges { state.killPrivileges("create", node) }
+            return node
+        }
         request.reply(create: entry(node)!, open: openReply(node: node, flags: flags))
     }
 
-    func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
+    func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool) {
         count("open")
-        if flags & O_TRUNC != 0 { state.withLock { $0.nodes[node]!.resize(0) } }
+        state.withLock { state in
+            if flags & O_TRUNC != 0 { state.nodes[node]!.resize(0) }
+            if killPrivileges { state.killPrivileges("open", node) }
+        }
         request.reply(open: openReply(node: node, flags: flags))
     }
 
@@ -163,13 +188,13 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
     }
 
     func write(
-        _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer, offset: Int64
+        _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
+        offset: Int64, killPrivileges: Bool
     ) {
         count("write")
         state.withLock { state in
-            let end = Int(offset) + bytes.count
-            if state.nodes[node]!.bytes.count < end { state.nodes[node]!.resize(end) }
-            state.nodes[node]!.bytes.replaceSubrange(Int(offset)..<end, with: bytes)
+            if killPrivileges { state.killPrivileges("write", node) }
+            state.nodes[node]!.overwrite(Int(offset), with: bytes)
         }
         request.reply(written: bytes.count)
     }
@@ -244,6 +269,12 @@ extension MemoryFileSystem.Node {
     mutating func resize(_ size: Int) {
         bytes = Array(bytes.prefix(size)) + [UInt8](repeating: 0, count: max(0, size - bytes.count))
     }
+
+    mutating func overwrite(_ offset: Int, with new: some Collection<UInt8>) {
+        let end = offset + new.count
+        if bytes.count < end { resize(end) }
+        bytes.replaceSubrange(offset..<end, with: new)
+    }
 }
 
 extension MemoryFileSystem.State {
@@ -252,6 +283,13 @@ extension MemoryFileSystem.State {
         nodes[last] = node
         nodes[parent]!.names.append((name, last))
         return last
+    }
+
+    /// As the kernel's own would: setgid only of what the group may execute.
+    mutating func killPrivileges(_ operation: String, _ node: UInt64) {
+        calls["kill by \(operation)", default: 0] += 1
+        let mode = nodes[node]!.mode
+        nodes[node]!.mode = mode & ~(mode & 0o010 != 0 ? 0o6000 : 0o4000)
     }
 
     func attributes(_ number: UInt64) -> stat? {
@@ -264,6 +302,7 @@ extension MemoryFileSystem.State {
         out.st_blocks = (node.bytes.count + 511) / 512
         out.st_blksize = 4096
         out.st_mtim = node.mtime
+        out.st_rdev = dev_t(node.rdev)
         return out
     }
 }

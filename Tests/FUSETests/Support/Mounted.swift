@@ -92,7 +92,8 @@ final class Mounted: Sendable {
 }
 
 func eventually(within seconds: Double, _ condition: () -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(seconds)
+    // The limits are those of an idle machine; one that is not may take several times as long.
+    let deadline = ContinuousClock.now + .seconds(seconds * 6)
     while !condition() {
         guard ContinuousClock.now < deadline else { return false }
         try? await Task.sleep(for: .milliseconds(2))

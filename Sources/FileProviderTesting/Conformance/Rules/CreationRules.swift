@@ -50,10 +50,17 @@ extension ConformanceSuite {
             let placeholder = try await it.placeholder(item)
             try it.require(placeholder.kind == .document && placeholder.size == 0, "it is \(placeholder)")
         },
-        ConformanceRule(306, "A new folder is an empty folder.") { it in
-            let folder = try await it.makeFolder("folder")
-            try it.require(folder.kind.isFolder, "the returned item is \(folder)")
-            try await it.requireNames(in: folder.identifier, after: "the creation")
+        ConformanceRule(306, "A new folder is an empty folder, also under the name of one that was renamed.") { it in
+            let first = try await it.makeFolder("folder")
+            try it.require(first.kind.isFolder, "the returned item is \(first)")
+            try await it.requireNames(in: first.identifier, after: "the creation")
+            _ = try await it.makeDocument("document", in: first.identifier)
+            let current = try await it.placeholder(first)
+            let moved = try await it.provider.moveItem(
+                first.identifier, to: it.folder, as: "elsewhere", baseVersion: current.version)
+            let second = try await it.makeFolder("folder")
+            try await it.requireNames(in: second.identifier, after: "the second creation")
+            try await it.requireNames("document", in: moved.identifier, after: "the second creation")
         },
         ConformanceRule(307, "Nothing is made in a folder that is gone.") { it in
             let gone = try await it.makeFolder("gone")

@@ -1,0 +1,88 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Holes and copies: fallocate(2), lseek(2), copy_file_range(2) on a document of which parts may not be here.
+extension ContentFile {
+    /// fallocate(2). What is punched out or zeroed never comes from the provider again.
+    ///
+    /// - Parameter mode: of FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE and FALLOC_FL_ZERO_RANGE; others fail with
+    ///   EOPNOTSUPP, for they would shift bytes that are not here.
+    /// - Returns: whether bytes are here now of which the catalog does not know.
+    package func allocate(mode: Int32, _ range: Range<Int64>) throws(ContentError) -> Bool {
+        let zeroes = mode & (CLINUX_ALLOCATE_PUNCH_HOLE | CLINUX_ALLOCATE_ZERO_RANGE) != 0
+        guard mode & ~(CLINUX_ALLOCATE_KEEP_SIZE | CLINUX_ALLOCATE_PUNCH_HOLE | CLINUX_ALLOCATE_ZERO_RANGE) == 0 else {
+            throw ContentError(code: .system(EOPNOTSUPP), message: "\(path): this kind of fallocate is not offered")
+        }
+        let result: Result<Bool, ContentError> = presence.withLock { state in
+            guard clinux_allocate(self.descriptor, mode, range.lowerBound, Int64(range.count)) == 0 else {
+                return .failure(.last(self.path))
+            }
+            return .success(zeroes && state.fill(range))
+        }
+        return try result.get()
+    }
+
+    /// lseek(2) with SEEK_DATA or SEEK_HOLE; ENXIO past the last. What is not here counts as data, or an archiver
+    /// would take it for zeros.
+    package func seek(_ offset: Int64, data: Bool) throws(ContentError) -> Int64 {
+        let end = try status().size
+        guard offset >= 0, offset < end else {
+            throw ContentError(code: .system(ENXIO), message: "\(path): no byte at \(offset)")
+        }
+        var place = offset
+        while place < end {
+            if let missing = missing(in: place..<end).first {
+                if data {
+                    return missing.lowerBound == place
+                        ? place : min(try seekHere(place, data) ?? end, missing.lowerBound)
+                }
+                if missing.lowerBound == place {
+                    place = missing.upperBound
+                    continue
+                }
+                let hole = try seekHere(place, data) ?? end
+                if hole < missing.lowerBound { return hole }
+                place = missing.lowerBound
+                continue
+            }
+            if let found = try seekHere(place, data) { return found }
+            throw ContentError(code: .system(ENXIO), message: "\(path): no data after \(offset)")
+        }
+        return end
+    }
+
+    /// Nil: ENXIO. (The file's own position is nobody's business: all reads and writes say theirs.)
+    private func seekHere(_ offset: Int64, _ data: Bool) throws(ContentError) -> Int64? {
+        let found = lseek(descriptor, off_t(offset), data ? CLINUX_SEEK_DATA : CLINUX_SEEK_HOLE)
+        if found >= 0 { return Int64(found) }
+        if errno == ENXIO { return nil }
+        throw .last(path)
+    }
+
+    /// copy_file_range(2) from another document, or this one; the caller has made sure that the source is here.
+    ///
+    /// - Returns: how many bytes, and whether bytes are here now of which the catalog does not know.
+    package func copy(
+        from source: ContentFile, at sourceOffset: Int64, to offset: Int64, count: Int
+    ) throws(ContentError) -> (count: Int, extended: Bool) {
+        let result: Result<(Int, Bool), ContentError> = presence.withLock { state in
+            let done = clinux_copy_range(source.descriptor, sourceOffset, self.descriptor, offset, count)
+            if done < 0 { return .failure(.last(self.path)) }
+            return .success((done, state.fill(offset..<offset + Int64(done))))
+        }
+        let (done, extended) = try result.get()
+        return (done, extended)
+    }
+}
+
+extension ContentFile.Presence {
+    /// A program's bytes are in this range now; says whether some of it is not written down. (A download's bytes are
+    /// here some time before they are: they must not come again over a program's.)
+    mutating func fill(_ range: Range<Int64>) -> Bool {
+        let range = range.clamped(to: 0..<baseSize)
+        if range.isEmpty { return false }
+        add(range)
+        return recorded.map { !$0.isSuperset(of: RangeSet(range)) } ?? false
+    }
+}

@@ -1,0 +1,102 @@
+import Glibc
+
+/// What lies in a content store's folders, looked at from outside: for `hydrant rescue` and `hydrant doctor`, which
+/// must not change anything by looking (``ContentStore`` makes folders, and sweeps).
+package struct ContentInventory: Sendable {
+    package let directory: String
+
+    package init(directory: String) { self.directory = directory }
+
+    package struct Entry: Sendable {
+        /// Nil: not a name that the store gives.
+        package var id: GenerationID?
+        package var path: String
+        /// Put aside, because no catalog named it.
+        package var isLost: Bool
+    }
+
+    /// Files of generations, in the order of their names; first those in use, then those put aside.
+    package func entries() -> [Entry] {
+        var all: [Entry] = []
+        let storage = directory + "/storage"
+        for shard in Self.names(in: storage).sorted() {
+            for name in Self.names(in: "\(storage)/\(shard)").sorted() {
+                all.append(Entry(id: GenerationID(name: name), path: "\(storage)/\(shard)/\(name)", isLost: false))
+            }
+        }
+        let lost = directory + "/" + Self.lostAndFound
+        for name in Self.names(in: lost).sorted() {
+            all.append(Entry(id: GenerationID(name: name), path: "\(lost)/\(name)", isLost: true))
+        }
+        return all
+    }
+
+    /// Snapshots of uploads under way; without a daemon, what a killed one left.
+    package func snapshots() -> [String] {
+        Self.names(in: directory + "/uploads").sorted().map { "\(directory)/uploads/\($0)" }
+    }
+
+    package func path(of id: GenerationID) -> String { "\(directory)/storage/\(id.shard)/\(id)" }
+
+    /// fstat(2) of a regular file, never through a link; nil: there is none.
+    package func status(of path: String) -> ContentStat? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return ContentStat(
+            size: Int64(status.st_size), modified: status.st_mtim.nanoseconds,
+            changed: status.st_ctim.nanoseconds, blocks: Int64(status.st_blocks))
+    }
+
+    package func label(of path: String) -> ContentLabel? { FileLabel(path: path).read() }
+
+    /// Puts a file aside, under a name that is free; its bytes and its label stay as they are.
+    ///
+    /// - Returns: where it is now.
+    package func putAside(_ path: String) throws(ContentError) -> String {
+        let folder = directory + "/" + Self.lostAndFound
+        guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .last(folder) }
+        let name = path.split(separator: "/").last.map(String.init) ?? "file"
+        var target = "\(folder)/\(name)"
+        var number = 1
+        // link(2) and unlink(2) rather than rename(2): nothing that is there is ever replaced.
+        while Glibc.link(path, target) != 0 {
+            guard errno == EEXIST else { throw .last(path) }
+            number += 1
+            target = "\(folder)/\(name).\(number)"
+        }
+        guard Glibc.unlink(path) == 0 else { throw .last(path) }
+        return target
+    }
+
+    /// Where files are put that no catalog names.
+    package static let lostAndFound = "lost+found"
+
+    static func names(in folder: String) -> [String] {
+        guard let stream = opendir(folder) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
+extension GenerationID {
+    /// From `INODE.GENERATION`, or `INODE.GENERATION.NUMBER` of what was put aside twice.
+    init?(name: String) {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2 || parts.count == 3, let inode = Int64(parts[0]), let number = Int64(parts[1]), inode > 0
+        else { return nil }
+        self.init(inode: inode, number: number)
+    }
+
+    /// The folder below `storage` that its file is in.
+    var shard: String {
+        let number = String(inode & 0xff, radix: 16)
+        return number.count == 1 ? "0" + number : number
+    }
+}

@@ -1,0 +1,77 @@
+import ContentStore
+import FileProvider
+import Foundation
+import ItemCatalog
+
+/// Holds the content store's files against the catalog.
+struct ContentExamination {
+    let catalog: Catalog
+    let inventory: ContentInventory
+    /// A daemon is at work: files come and go between two looks.
+    let isInUse: Bool
+
+    /// - Returns: what is wrong; bytes that are lost first.
+    func run() throws -> [DoctorProblem] {
+        // The files first: one that is made meanwhile has had its row before.
+        let entries = inventory.entries().filter { !$0.isLost }
+        var current: [Int64: Int64] = [:]
+        var problems: [DoctorProblem] = []
+        try catalog.read { reader in
+            current = Dictionary(uniqueKeysWithValues: try reader.generations().map { ($0.rawValue, $1) })
+            try reader.forEachDocument { inode, isOnlyHere in
+                if let problem = try examine(inode, isOnlyHere: isOnlyHere, reader) { problems.append(problem) }
+            }
+        }
+        for entry in entries where inventory.status(of: entry.path) != nil {
+            guard let id = entry.id else {
+                problems.append(
+                    DoctorProblem(
+                        place: entry.path, what: "is no file of the content store's", meaning: "nobody reads it"))
+                continue
+            }
+            if current[id.inode] != id.number {
+                problems.append(
+                    DoctorProblem(
+                        place: entry.path, what: "the catalog names no such file",
+                        meaning: inventory.label(of: entry.path) == nil
+                            ? "it takes up space" : "it holds changes that never reached the store; see hydrant rescue",
+                        repair: .putAside(entry.path)))
+            }
+        }
+        guard !isInUse else { return problems }
+        problems += inventory.snapshots().map {
+            DoctorProblem(
+                place: $0, what: "an upload that was cut off left a copy",
+                meaning: "it takes up space until the next mount, which sends the document again", repair: .remove($0))
+        }
+        return problems
+    }
+
+    private func examine(_ inode: InodeRecord, isOnlyHere: Bool, _ reader: Catalog.Reader) throws -> DoctorProblem? {
+        let hasBytes =
+            inode.extents.map { !$0.isEmpty || inode.size > inode.baseSize } ?? (inode.size > 0)
+        guard hasBytes else { return nil }
+        let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
+        let path = inventory.path(of: id)
+        let isOurs = isOnlyHere || inode.writing != nil
+        guard let status = inventory.status(of: path) else {
+            let shown = try reader.shown(inode.id)
+            return isOurs
+                ? DoctorProblem(
+                    isLoss: true, place: shown, what: "its file \(path) is missing",
+                    meaning: "changes that never reached the store are gone; look for a copy of the file in a backup")
+                : DoctorProblem(
+                    place: shown, what: "its file \(path) is missing",
+                    meaning: "it is said to be downloaded and is not", repair: .evict(inode.id, nil))
+        }
+        // Of one that is being written the catalog learns when it is closed.
+        guard status.size != inode.size, inode.writing == nil else { return nil }
+        return DoctorProblem(
+            isLoss: isOnlyHere && status.size < inode.size, place: try reader.shown(inode.id),
+            what: "its file \(path) has \(status.size) bytes, the catalog says \(inode.size)",
+            meaning: isOnlyHere
+                ? "some of its changes are gone, or were never recorded; copy the file before it is opened again"
+                : "a program would read something else than the store has",
+            repair: isOnlyHere ? nil : .evict(inode.id, path))
+    }
+}

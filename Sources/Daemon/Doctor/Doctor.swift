@@ -1,0 +1,144 @@
+import ContentStore
+import FileProvider
+import Foundation
+import ItemCatalog
+package import Logging
+
+/// Cross-checks a domain's catalog, content store and store.
+///
+/// Where no daemon has the state directory it takes the lock. Where one has, the catalog is looked at as it was
+/// committed at one moment, and the files as they are: what comes and goes meanwhile is told apart by looking twice.
+package struct Doctor {
+    private let path: String
+    /// Nil: a daemon has it.
+    private let state: StateDirectory?
+
+    package struct Report: Sendable {
+        /// What is lost first.
+        package var problems: [DoctorProblem] = []
+        /// A daemon was at work meanwhile.
+        package var wasInUse = false
+    }
+
+    /// - Parameter repairs: then a daemon must not have it.
+    package init(stateDirectory: String, repairs: Bool) throws(DaemonError) {
+        path = stateDirectory
+        do throws(DaemonError) {
+            state = try StateDirectory(existing: stateDirectory)
+        } catch {
+            guard error.isInUse, !repairs else { throw error }
+            state = nil
+        }
+    }
+
+    private var catalogPath: String { path + "/catalog.sqlite" }
+    private var inventory: ContentInventory { ContentInventory(directory: path + "/content") }
+
+    /// - Parameter asksStore: for every item that the store has confirmed; it must be there.
+    package func examine(asksStore: Bool, logger: Logger) async throws(DaemonError) -> Report {
+        do {
+            guard state == nil else {
+                return Report(problems: sorted(try await look(asksStore: asksStore, logger)))
+            }
+            let first = try await look(asksStore: asksStore, logger)
+            if first.isEmpty { return Report(wasInUse: true) }
+            try await Task.sleep(for: .milliseconds(500))
+            let second = try await look(asksStore: asksStore, logger)
+            return Report(problems: sorted(first.filter(second.contains)), wasInUse: true)
+        } catch {
+            throw DaemonError("\(error)")
+        }
+    }
+
+    /// On a copy of the catalog: looking changes nothing.
+    private func look(asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
+        let folder = try TemporaryFolder()
+        let catalog: Catalog
+        do {
+            catalog = try Catalog.copy(of: catalogPath, to: folder.path, isInUse: state == nil)
+        } catch {
+            guard error.code == .damaged || error.code == .notFound else { throw error }
+            return [unreadable(error)]
+        }
+        defer { catalog.close() }
+        return try await examine(catalog, asksStore: asksStore, logger)
+    }
+
+    private func examine(_ catalog: Catalog, asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
+        var problems = try catalog.read { try $0.examine() }.map { DoctorProblem($0) }
+        problems += try ContentExamination(catalog: catalog, inventory: inventory, isInUse: state == nil).run()
+        if asksStore, let domain = try catalog.read({ try $0.domain() }) {
+            problems += try await StoreExamination(catalog: catalog, provider: provider(of: domain)).run()
+        }
+        return problems
+    }
+
+    /// - Parameter domain: as the catalog knows it, without passwords.
+    private func provider(of domain: String) async throws(DaemonError) -> any FileProviderExtension {
+        let (scheme, _) = try StoreLocation.split(domain)
+        guard let maker = ProviderMaker.builtIn(scheme) else {
+            throw DaemonError(
+                "\(domain): only its daemon (hydrant-provider-\(scheme)) can ask this store; run doctor without --store, "
+                    + "which looks at everything else")
+        }
+        return try await maker.provider(for: StoreLocation(domain, kind: maker.kind, workingDirectory: "/"))
+    }
+
+    private func unreadable(_ error: CatalogError) -> DoctorProblem {
+        let count = inventory.entries().filter { inventory.label(of: $0.path) != nil }.count
+        return DoctorProblem(
+            isLoss: false, place: catalogPath, what: error.code == .notFound ? "is missing" : "is damaged",
+            meaning:
+                "\(count) files here hold changes that the store may not have; hydrant rescue \(path) TARGET brings them out"
+        )
+    }
+
+    private func sorted(_ problems: [DoctorProblem]) -> [DoctorProblem] {
+        problems.filter(\.isLoss) + problems.filter { !$0.isLoss }
+    }
+
+    // MARK: Repair
+
+    /// Puts right what can be, on the catalog itself. Nothing is deleted that is not a copy.
+    package func repair(asksStore: Bool, logger: Logger) async throws(DaemonError) -> Report {
+        guard state != nil else { throw DaemonError("\(path): in use by a daemon; unmount first") }
+        do {
+            let catalog: Catalog
+            do {
+                catalog = try Catalog(existing: catalogPath)
+            } catch {
+                guard error.code == .damaged || error.code == .notFound else { throw error }
+                return Report(problems: [unreadable(error)])
+            }
+            defer { catalog.close() }
+            var problems = sorted(try await examine(catalog, asksStore: asksStore, logger))
+            for index in problems.indices {
+                guard let repair = problems[index].repair else { continue }
+                do {
+                    try apply(repair, catalog)
+                    problems[index].outcome = .done
+                } catch {
+                    problems[index].outcome = .failed("\(error)")
+                }
+            }
+            // Names that were lost, and items without an inode, come back with the listings.
+            if !problems.isEmpty { try catalog.write { try $0.forgetListings() } }
+            return Report(problems: problems)
+        } catch {
+            throw DaemonError("\(error)")
+        }
+    }
+
+    private func apply(_ repair: DoctorProblem.Repair, _ catalog: Catalog) throws {
+        switch repair {
+        case .catalog(let repair): try catalog.write { try $0.repair(repair) }
+        case .evict(let inode, let path):
+            if let path { _ = try inventory.putAside(path) }
+            _ = try catalog.write { try $0.evict(inode) }
+        case .putAside(let path): _ = try inventory.putAside(path)
+        case .remove(let path):
+            guard unlink(path) == 0 else { throw DaemonError("\(path): \(String(cString: strerror(errno)))") }
+        case .listAnew(let item): try catalog.write { try $0.forgetListing(of: item) }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import FileProvider
+import ItemCatalog
+
+/// One thing that is wrong: where, what, what it means, and what puts it right.
+package struct DoctorProblem: Sendable, Equatable {
+    /// Bytes that were nowhere else are gone.
+    package var isLoss = false
+    package var place: String
+    package var what: String
+    package var meaning: String
+    var repair: Repair?
+    /// Set by a repair: whether it was done; and if not, why.
+    package var outcome: Outcome?
+
+    package enum Outcome: Sendable, Equatable {
+        case done
+        case failed(String)
+    }
+
+    /// What is safe: no byte is deleted that might be somebody's only copy.
+    enum Repair: Sendable, Equatable {
+        case catalog(CatalogFinding.Repair)
+        /// A placeholder again; what is at the path, if anything, is put aside.
+        case evict(InodeID, String?)
+        case putAside(String)
+        case remove(String)
+        case listAnew(ItemID)
+    }
+
+    /// For people: what `--repair` would do, or did.
+    package var remedy: String {
+        let (would, did) = remedies
+        switch outcome {
+        case nil: return would.isEmpty ? "--repair cannot put it right" : "--repair \(would)"
+        case .done: return "repaired: \(did)"
+        case .failed(let why): return "not repaired: \(why)"
+        }
+    }
+
+    private var remedies: (would: String, did: String) {
+        switch repair {
+        case nil: ("", "")
+        case .catalog(.setLinkCount(_, let count)): ("sets the link count to \(count)", "the link count is \(count)")
+        case .evict(_, nil): ("makes it a placeholder, which is downloaded again", "it is a placeholder")
+        case .evict:
+            ("puts the file aside and makes it a placeholder", "the file is put aside, and it is a placeholder")
+        case .putAside: ("moves it to content/lost+found", "moved to content/lost+found")
+        case .remove: ("removes it", "removed")
+        case .listAnew: ("lists its folder anew at the next mount", "its folder is listed anew at the next mount")
+        }
+    }
+}
+
+extension DoctorProblem {
+    init(_ finding: CatalogFinding) {
+        self.init(
+            place: finding.place, what: finding.what, meaning: finding.rule.meaning,
+            repair: finding.repair.map { .catalog($0) })
+    }
+}

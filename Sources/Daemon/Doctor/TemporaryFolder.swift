@@ -1,0 +1,14 @@
+import Foundation
+
+/// A folder of ours only, removed with this object.
+final class TemporaryFolder {
+    let path: String
+
+    init() throws(DaemonError) {
+        var template = Array((NSTemporaryDirectory() + "/hydrant-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else { throw DaemonError("mkdtemp: \(String(cString: strerror(errno)))") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

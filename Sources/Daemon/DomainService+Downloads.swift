@@ -1,0 +1,107 @@
+import ControlAPI
+import Foundation
+import ItemCatalog
+import SyncEngine
+import Synchronization
+import Volume
+
+/// How far a request is that brings documents here.
+final class Tally: Sendable {
+    private struct State {
+        var found = 0
+        var finished = 0
+        var bytesFound: Int64 = 0
+        var bytesFinished: Int64 = 0
+        /// The document that is being brought, relative to the mount point.
+        var current: (path: String, missing: Int64)?
+    }
+    private let state = Mutex(State())
+
+    func found(_ bytes: Int64) {
+        state.withLock { state in
+            state.found += 1
+            state.bytesFound += bytes
+        }
+    }
+
+    func begin(_ path: String, _ missing: Int64) { state.withLock { $0.current = (path, missing) } }
+
+    func finish() {
+        state.withLock { state in
+            state.finished += 1
+            state.bytesFinished += state.current?.missing ?? 0
+            state.current = nil
+        }
+    }
+
+    /// - Parameter shown: makes of a transfer what a user sees.
+    func progress(_ transfers: [Transfer], _ shown: (Transfer) -> RunningTransfer) -> TransferProgress {
+        let state = state.withLock { $0 }
+        let own = transfers.filter { $0.direction == .download && $0.path == state.current?.path }
+        let underWay = min(state.current?.missing ?? 0, own.reduce(0) { $0 + $1.done })
+        return TransferProgress(
+            done: state.finished, total: state.found, bytes: state.bytesFinished + underWay,
+            bytesTotal: state.bytesFound, running: own.map(shown))
+    }
+}
+
+/// Bringing documents here because somebody asked for them by name.
+extension DomainService {
+    /// Everything that is named is looked for first, so that it is known how much there is to do.
+    func bring(_ paths: [PathBytes], pinning: Bool = false, _ tally: Tally) async -> [PathOutcome] {
+        var plans: [Result<Plan, any Error>] = []
+        for path in paths {
+            do { plans.append(.success(try await plan(path, pinning, tally))) } catch { plans.append(.failure(error)) }
+        }
+        var outcomes: [PathOutcome] = []
+        for (path, plan) in zip(paths, plans) {
+            outcomes.append(await outcome(path) { try await carryOut(try plan.get(), pinning, tally) })
+        }
+        return outcomes
+    }
+
+    private struct Plan {
+        var documents: [(inode: InodeID, missing: Int64)] = []
+        var note: String?
+        /// What kept the rest from being found; what was found comes all the same.
+        var failure: (any Error)?
+
+        mutating func add(_ record: InodeRecord, _ tally: Tally) {
+            guard record.kind == .document, record.extents != nil else { return }
+            let missing = max(0, record.size - record.bytesPresent)
+            documents.append((record.id, missing))
+            tally.found(missing)
+        }
+    }
+
+    private func plan(_ path: PathBytes, _ pinning: Bool, _ tally: Tally) async throws -> Plan {
+        let record = try await resolve(path)
+        var plan = Plan()
+        if pinning {
+            guard let item = try pinnable(record) else { return Plan(note: Self.notPinnable) }
+            try await volume.engine.setPinned(item.id, true)
+        }
+        guard record.isFolder else {
+            plan.add(record, tally)
+            return plan
+        }
+        do { try await walk(record, listing: true) { plan.add($0, tally) } } catch { plan.failure = error }
+        return plan
+    }
+
+    private func carryOut(_ plan: Plan, _ pinning: Bool, _ tally: Tally) async throws -> Done {
+        var brought: Int64 = 0
+        for (inode, missing) in plan.documents {
+            tally.begin(volume.engine.context.path(of: inode), missing)
+            defer { tally.finish() }
+            do { brought += try await volume.engine.download(inode) } catch {
+                // It may have been deleted since it was found.
+                if case .catalog(let failure) = error, failure.code == .notFound, plan.documents.count > 1 { continue }
+                throw error
+            }
+        }
+        if let failure = plan.failure { throw failure }
+        // Of a pin, what is still to come: nothing.
+        return Done(bytes: pinning ? 0 : brought, note: plan.note)
+    }
+}

@@ -1,0 +1,163 @@
+import ControlAPI
+import FileProvider
+import ItemCatalog
+import SyncEngine
+import Volume
+
+/// What a user says about changes that the store does not take.
+extension DomainService {
+    private var catalog: Catalog { volume.engine.context.catalog }
+
+    /// For people; of what was deleted here, where it was.
+    func shownPath(_ item: ItemRecord) -> String {
+        shown((try? catalog.read { try $0.path(of: item) }) ?? [])
+    }
+
+    func shown(_ names: [Filename]) -> String { ([mountPoint] + names.map(\.string)).joined(separator: "/") }
+
+    /// The item that a path means, which may have been deleted here. Asks no store: what has no change of its own here
+    /// is of no interest.
+    private func item(at path: PathBytes) throws -> ItemRecord {
+        let names = names(path)
+        if let item = try catalog.read({ try $0.itemOrTombstone(at: names) }) { return item }
+        let isThere = (try? catalog.read { try $0.resolve(names) }) != nil
+        throw ControlFailure(
+            code: "path",
+            message: "\(shown(names)): "
+                + (isThere
+                    ? "no store can hold it; it lives on this machine only" : "has no local change: it is not here"))
+    }
+
+    func retry(_ paths: [PathBytes], _ timeout: Double) async throws -> [PendingChange] {
+        var items: [ItemID]?
+        if !paths.isEmpty {
+            let roots = try paths.map(item)
+            items = try catalog.read { reader in try roots.flatMap { try reader.pending(within: $0.id) } }
+        }
+        return try await volume.engine.retry(items, timeout: timeout).map(change)
+    }
+
+    // MARK: Discard
+
+    /// All of it is looked at before any of it is done.
+    func discard(_ paths: [PathBytes], agreed: [DiscardedChange]?) async throws -> [DiscardedChange] {
+        var plans: [(path: PathBytes, item: ItemID, discards: [Discard])] = []
+        var covered: Set<[Filename]> = []
+        for path in paths {
+            let item = try item(at: path)
+            let discards: [Discard]
+            do { discards = try await volume.engine.discards(of: item.id) } catch { throw failure(error, path) }
+            let touched = Set(discards.map(\.path))
+            if touched.isSubset(of: covered) { continue }
+            guard touched.isDisjoint(with: covered) else {
+                throw ControlFailure(
+                    code: "refused",
+                    message: "\(shown(names(path))): another path named goes with it; name the folder only")
+            }
+            covered.formUnion(touched)
+            plans.append((path, item.id, discards))
+        }
+        let all = plans.flatMap(\.discards).map(status)
+        guard let agreed else { return all }
+        guard agreed == all else {
+            throw ControlFailure(
+                code: "changed", message: "what would go is something else by now; nothing was discarded, look again")
+        }
+        for plan in plans {
+            do { try await volume.engine.discard(plan.item, agreed: plan.discards) } catch {
+                throw failure(error, plan.path)
+            }
+        }
+        return all
+    }
+
+    private func status(_ discard: Discard) -> DiscardedChange {
+        DiscardedChange(
+            path: shown(discard.path), changes: discard.kinds.map(\.rawValue), bytes: discard.bytes,
+            state: [discard.item?.rawValue ?? 0, discard.inode?.rawValue ?? 0] + discard.revisions)
+    }
+
+    private func failure(_ error: any Error, _ path: PathBytes) -> ControlFailure {
+        ControlFailure(code: "refused", message: "\(shown(names(path))): \(error)")
+    }
+
+    // MARK: Conflicts
+
+    func conflicts() throws -> [ConflictStatus] { try catalog.read { try $0.conflicts() }.map(status) }
+
+    func status(_ held: HeldDeletions) -> HeldDeletionsStatus {
+        HeldDeletionsStatus(
+            items: held.items, incomplete: held.incomplete, since: Double(held.since.nanoseconds) / 1e9)
+    }
+
+    func resolve(_ path: PathBytes, _ keep: KeptVersion) async throws -> ControlResponse {
+        // (Not looked up: a listing may be what the store cannot give.)
+        let item = try catalog.read { try $0.itemOrTombstone(at: names(path)) }
+        if let item, try catalog.read({ try !$0.heldItems(within: item.id).isEmpty }) {
+            return .deletions(try await resolveDeletions(item, path, keep))
+        }
+        return .conflicts(try await resolveConflict(path, keep))
+    }
+
+    private func resolveDeletions(
+        _ item: ItemRecord, _ path: PathBytes, _ keep: KeptVersion
+    ) async throws -> ResolvedDeletions {
+        if keep == .both {
+            throw ControlFailure(
+                code: "refused",
+                message:
+                    "\(shown(names(path))): the store deleted it; keep mine (it is put back there) or theirs (it goes)")
+        }
+        do {
+            let (items, incomplete) = try await volume.engine.resolveDeletions(within: item.id, keeping: .init(keep))
+            return ResolvedDeletions(items: items, incomplete: incomplete)
+        } catch {
+            throw failure(error, path)
+        }
+    }
+
+    private func resolveConflict(_ path: PathBytes, _ keep: KeptVersion) async throws -> [ConflictStatus] {
+        let record = try await resolve(path)
+        let found = try catalog.read { try $0.conflicts(of: record.id) }
+        guard let first = found.first else {
+            throw ControlFailure(
+                code: "refused",
+                message:
+                    "\(shown(names(path))): is in no conflict, and nothing of it is held; hydrant conflicts lists what is"
+            )
+        }
+        let statuses = try found.map(status)
+        if found.count > 1, keep != .both {
+            let copies = statuses.map(\.copy).joined(separator: ", ")
+            throw ControlFailure(
+                code: "refused",
+                message: "\(shown(names(path))): is in several conflicts; name one of the copies: \(copies)")
+        }
+        do {
+            for conflict in keep == .both ? found : [first] {
+                try await volume.engine.resolve(conflict, keeping: .init(keep))
+            }
+        } catch {
+            throw failure(error, path)
+        }
+        return keep == .both ? statuses : [statuses[0]]
+    }
+
+    private func status(_ conflict: ConflictRecord) throws -> ConflictStatus {
+        let original = try catalog.read { try $0.item(conflict.original) }
+        return ConflictStatus(
+            original: original.map(shownPath) ?? mountPoint, copy: shownPath(conflict.copy),
+            moment: Double(conflict.moment.nanoseconds) / 1e9, reason: conflict.reason.rawValue,
+            explanation: conflict.reason.text)
+    }
+}
+
+extension SyncEngine.KeptVersion {
+    fileprivate init(_ keep: ControlAPI.KeptVersion) {
+        switch keep {
+        case .mine: self = .mine
+        case .theirs: self = .theirs
+        case .both: self = .both
+        }
+    }
+}

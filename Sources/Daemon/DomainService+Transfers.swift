@@ -1,0 +1,148 @@
+import ControlAPI
+import FileProvider
+import ItemCatalog
+import SyncEngine
+import Volume
+
+/// Keeping bytes here, and dropping them, because somebody said so.
+extension DomainService {
+    /// What is to be said of a path.
+    struct Done {
+        var bytes: Int64 = 0
+        var note: String?
+    }
+
+    func each(_ paths: [PathBytes], _ body: (InodeRecord) async throws -> Done) async -> [PathOutcome] {
+        var outcomes: [PathOutcome] = []
+        for path in paths { outcomes.append(await outcome(path) { try await body(try await resolve(path)) }) }
+        return outcomes
+    }
+
+    func outcome(_ path: PathBytes, _ body: () async throws -> Done) async -> PathOutcome {
+        do {
+            let done = try await body()
+            return PathOutcome(path: path, bytes: done.bytes, note: done.note)
+        } catch {
+            let message = (error as? ControlFailure)?.message ?? "\(mountPoint)/\(path.string): \(text(error))"
+            return PathOutcome(path: path, error: message)
+        }
+    }
+
+    /// What happened, and what happens next.
+    private func text(_ error: any Error) -> String {
+        guard let error = error as? SyncError else { return "\(error)" }
+        return FailureTable.text(error)
+    }
+
+    // MARK: Evict
+
+    /// A document, or what is in a folder (of what has been looked at).
+    func evict(_ record: InodeRecord) async throws -> Done {
+        guard record.isFolder else { return Done(bytes: try volume.engine.evict(record.id)) }
+        var freed: Int64 = 0
+        var staying: [EvictionRefusal: Int] = [:]
+        try await walk(record, listing: false) { document in
+            do { freed += try volume.engine.evict(document.id) } catch {
+                // What cannot be evicted now, or is gone meanwhile, does not keep the rest from it.
+                if case .catalog(let failure)? = error as? SyncError, failure.code == .notFound { return }
+                guard case .provider(let failure)? = error as? SyncError,
+                    let refusal = failure.cause as? EvictionRefusal
+                else { throw error }
+                if document.bytesPresent > 0 { staying[refusal, default: 0] += 1 }
+            }
+        }
+        return Done(bytes: freed, note: note(staying))
+    }
+
+    private func note(_ staying: [EvictionRefusal: Int]) -> String? {
+        let reasons = EvictionRefusal.allCases.compactMap { refusal in
+            staying[refusal].map { "\($0) \(refusal.inShort)" }
+        }
+        let count = staying.values.reduce(0, +)
+        if count == 0 { return nil }
+        return "\(count == 1 ? "1 document stays" : "\(count) documents stay"): " + reasons.joined(separator: ", ")
+    }
+
+    // MARK: Pins
+
+    /// Recorded when this returns; the bytes that are still to come, come by themselves.
+    func pin(_ record: InodeRecord) async throws -> Done {
+        let catalog = volume.engine.context.catalog
+        guard let item = try pinnable(record) else { return Done(note: Self.notPinnable) }
+        try await volume.engine.setPinned(item.id, true)
+        var note: String?
+        if record.isFolder {
+            do { try await walk(record, listing: true) { _ in } } catch {
+                note = "pinned, but not all that is in it could be listed; that is tried again (\(error))"
+            }
+        }
+        let missing = try catalog.read { try $0.missingPinned(under: item.id) }
+        return Done(bytes: missing.reduce(0) { $0 + $1.bytes }, note: note)
+    }
+
+    static let notPinnable = "has nothing to pin: it is not a document or folder of the store"
+
+    func pinnable(_ record: InodeRecord) throws -> ItemRecord? {
+        guard let item = try volume.engine.context.catalog.read({ try $0.item(of: record.id) }), !item.isExcluded,
+            record.isFolder || record.kind == .document
+        else { return nil }
+        return item
+    }
+
+    func unpin(_ record: InodeRecord) async throws -> Done {
+        let catalog = volume.engine.context.catalog
+        guard let item = try catalog.read({ try $0.item(of: record.id) }),
+            let pinned = try catalog.read({ try $0.pin(of: item) })
+        else { return Done(note: "was not pinned") }
+        guard pinned.id == item.id else {
+            let folder = pinned.inode.map(shownPath) ?? mountPoint
+            throw SyncError.provider(FileProviderError(.busy, "is pinned with \(folder); unpin that"))
+        }
+        try await volume.engine.setPinned(item.id, false)
+        var rest = item
+        rest.isPinned = false
+        guard let above = try catalog.read({ try $0.pin(of: rest) }) else { return Done() }
+        let folder = above.inode.map(shownPath) ?? mountPoint
+        return Done(note: "unpinned, but \(folder), which it is in, is pinned as well")
+    }
+
+    // MARK: Folders
+
+    /// Every document below a folder.
+    func walk(_ folder: InodeRecord, listing: Bool, _ body: (InodeRecord) async throws -> Void) async throws {
+        var waiting = [folder.id]
+        while let next = waiting.popLast() {
+            // Whoever asked may have hung up.
+            try Task.checkCancellation()
+            let catalog = volume.engine.context.catalog
+            if listing, try !catalog.read({ try $0.inode(next).isEnumerated }) {
+                try await volume.engine.enumerate(next)
+            }
+            var cookie: Int64 = 0
+            while true {
+                let entries = try catalog.read { try $0.children(of: next, after: cookie, limit: 500) }
+                guard let last = entries.last else { break }
+                cookie = last.cookie
+                for entry in entries {
+                    if entry.inode.isFolder { waiting.append(entry.inode.id) }
+                    if entry.inode.kind == .document { try await body(entry.inode) }
+                }
+            }
+        }
+    }
+}
+
+extension EvictionRefusal {
+    /// For a count of them.
+    fileprivate var inShort: String {
+        switch self {
+        case .modified: "modified (hydrant sync sends what is)"
+        case .held: "deleted in the store (hydrant resolve)"
+        case .excluded: "of this machine only"
+        case .pinned: "pinned"
+        case .open: "open in a program"
+        case .mapped: "mapped by a program"
+        case .downloading: "being downloaded"
+        }
+    }
+}

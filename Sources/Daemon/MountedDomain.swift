@@ -1,0 +1,149 @@
+package import FileProvider
+package import Foundation
+import ItemCatalog
+import Logging
+import SyncEngine
+package import Volume
+
+/// The domain as its provider sees it: answers from the catalog, writes placeholders into it.
+package struct MountedDomain: FileProviderDomain {
+    private let volume: Volume
+    private let urls: DocumentURL
+    package let providerIdentifier: String
+    package var documentStorageURL: URL { urls.root }
+    /// Seconds that a written placeholder waits for a program to let go of its folder.
+    private static let patience = 5.0
+
+    /// - Parameter mountPoint: canonical.
+    package init(volume: Volume, mountPoint: String) {
+        self.volume = volume
+        urls = DocumentURL(mountPoint: mountPoint)
+        providerIdentifier = volume.engine.context.provider.providerIdentifier
+    }
+
+    private var catalog: Catalog { volume.engine.context.catalog }
+
+    // MARK: URLs
+
+    package func relativePath(of url: URL) throws(FileProviderError) -> [Filename] { try urls.names(of: url) }
+
+    package func url(relativePath path: [Filename]) -> URL { urls.url(of: path) }
+
+    package func placeholderURL(for url: URL) -> URL {
+        (try? urls.names(of: url)).map { urls.url(of: $0) } ?? url
+    }
+
+    // MARK: Identifiers
+
+    package func catalogIdentifierForItem(at url: URL) async throws(FileProviderError) -> ItemIdentifier {
+        let item = try await item(at: url)
+        return try translating { try catalog.read { try $0.persistentIdentifier(of: item.id) } }
+    }
+
+    package func urlForItem(
+        withCatalogIdentifier identifier: ItemIdentifier
+    ) async throws(FileProviderError) -> URL {
+        try place(identifier) { try $0.item(persistently: identifier) }
+    }
+
+    package func itemIdentifier(at url: URL) async throws(FileProviderError) -> ItemIdentifier {
+        guard let identifier = try await item(at: url).identifier else {
+            throw FileProviderError(.noSuchItem, "\(url.absoluteString): is not in the store yet")
+        }
+        return identifier
+    }
+
+    package func url(of identifier: ItemIdentifier) async throws(FileProviderError) -> URL {
+        try place(identifier) { try $0.item(identifiedBy: identifier) }
+    }
+
+    private func place(
+        _ identifier: ItemIdentifier, _ find: (Catalog.Reader) throws -> ItemRecord?
+    ) throws(FileProviderError) -> URL {
+        let names = try translating {
+            try catalog.read { reader in
+                try find(reader).flatMap { $0.local == nil ? nil : $0.inode }.flatMap { try reader.path(of: $0) }
+            }
+        }
+        guard let names else { throw FileProviderError(.noSuchItem, "\(identifier): is not known here (any more)") }
+        return urls.url(of: names)
+    }
+
+    /// Folders on the way that nobody has looked at are listed.
+    private func item(at url: URL) async throws(FileProviderError) -> ItemRecord {
+        let names = try urls.names(of: url)
+        while true {
+            let folder: InodeID
+            do {
+                let item = try catalog.read { try $0.item(of: $0.resolve(names).id) }
+                guard let item else {
+                    throw FileProviderError(
+                        .noSuchItem, "\(url.absoluteString): is no item but a file of this machine's")
+                }
+                return item
+            } catch {
+                guard let failure = error as? CatalogError, case .notEnumerated(let missing) = failure.code else {
+                    throw Self.translate(error)
+                }
+                folder = missing
+            }
+            do { try await volume.engine.enumerate(folder) } catch { throw Self.translate(error) }
+        }
+    }
+
+    // MARK: Placeholders
+
+    package func writePlaceholder(
+        at url: URL, withMetadata item: Item, thumbnail: Thumbnail?
+    ) async throws(FileProviderError) {
+        let names = try urls.names(of: url)
+        guard let name = names.last, name == item.filename else {
+            throw FileProviderError(
+                .invalidName, "\(url.absoluteString): is not the place of an item named “\(item.filename)”")
+        }
+        // Nothing is listed for it: the provider may be about to say more.
+        let folder = try translating {
+            do { return try catalog.read { try $0.resolve(names.dropLast()) } } catch {
+                guard case .notEnumerated? = (error as? CatalogError)?.code else { throw error }
+                throw FileProviderError(.noSuchItem, "\(url.absoluteString): its folder is not known here yet")
+            }
+        }
+        try translating { try volume.engine.writePlaceholder(item, in: folder.id) }
+        if let thumbnail {
+            do { try volume.engine.thumbnails.put(thumbnail, of: item.identifier, item.version.content) } catch {
+                // The placeholder is what counts.
+                volume.engine.context.logger.warning(
+                    "a thumbnail cannot be kept", metadata: ["item": "\(item.filename)", "error": "\(error)"])
+            }
+        }
+        guard await volume.isSeen(in: folder.id, within: Self.patience) else {
+            throw FileProviderError(
+                .busy, "\(url.absoluteString): is written, but shows only when a program lets go of the folder")
+        }
+    }
+
+    // MARK: Errors
+
+    private func translating<T>(_ body: () throws -> T) throws(FileProviderError) -> T {
+        do { return try body() } catch { throw Self.translate(error) }
+    }
+
+    private static func translate(_ error: any Error) -> FileProviderError {
+        switch error {
+        case let error as FileProviderError: return error
+        case SyncError.provider(let error): return error
+        case SyncError.catalog(let error): return translate(error)
+        case let error as CatalogError:
+            let code: FileProviderError.Code =
+                switch error.code {
+                case .notFound, .notFolder: .noSuchItem
+                case .unsupported, .intoItself: .invalidName
+                case .exists: .filenameCollision
+                case .notPermitted: .busy
+                default: .cannotSynchronize
+                }
+            return FileProviderError(code, error.message, cause: error)
+        default: return FileProviderError(.cannotSynchronize, "\(error)", cause: error)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// Bandwidth limits as a user writes them.
+extension DaemonConfiguration {
+    /// `2M`, `500K`, `1.5 MiB/s`: bytes a second, powers of 1024; `none` is nil. Less than 1 KiB a second is refused: to
+    /// stop everything there is `hydrant pause`.
+    ///
+    /// - Parameter option: what it was given with, for the message.
+    package static func rate(_ text: String, of option: String) throws(DaemonError) -> Int64? {
+        if text.lowercased() == "none" { return nil }
+        let size = text.lowercased().hasSuffix("/s") ? String(text.dropLast(2)) : text
+        guard let bytes = bytes(size) else {
+            throw DaemonError("\(option) \(text): not a rate; write 2M, 500K, a number of bytes a second, or none")
+        }
+        guard bytes >= 1_024 else {
+            throw DaemonError("\(option) \(text): less than 1K a second; to stop transfers use hydrant pause")
+        }
+        return bytes
+    }
+}

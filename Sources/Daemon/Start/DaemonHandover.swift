@@ -1,0 +1,66 @@
+import Foundation
+
+/// How a daemon gets its configuration: as JSON over a descriptor that it inherits. Never as arguments, which every
+/// user of the machine may read, nor in the environment, which its own children would get.
+package enum DaemonHandover {
+    /// Names the descriptor to read from. Who has it in its environment was started to be a daemon.
+    private static let variable = "HYDRANT_CONFIGURATION_FD"
+    /// As large as a pipe can be made without being root (pipe(7)).
+    private static let most = 1 << 20
+
+    /// A descriptor from which a daemon that inherits it reads the configuration. The environment names it.
+    package static func offer(_ configuration: DaemonConfiguration) throws(DaemonError) -> Int32 {
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw DaemonError("cannot make a pipe: \(String(cString: strerror(errno)))") }
+        defer { close(ends[1]) }
+        guard let data = try? JSONEncoder().encode(configuration) else {
+            close(ends[0])
+            throw DaemonError("\(StoreLocation.shown(configuration.store)): an option is not UTF-8")
+        }
+        // All of it waits in the pipe: nobody reads yet.
+        let setSize: Int32 = 1_031  // F_SETPIPE_SZ
+        if data.count > 65_536 { _ = fcntl(ends[1], setSize, Int32(min(data.count, most))) }
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        let count = data.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
+        guard count == data.count else {
+            close(ends[0])
+            throw DaemonError("the options are too long: \(data.count) bytes")
+        }
+        setenv(variable, "\(ends[0])", 1)
+        return ends[0]
+    }
+
+    /// Whether this process was started by `hydrant mount`.
+    package static var isOffered: Bool {
+        guard let descriptor else { return false }
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO
+    }
+
+    private static var descriptor: Int32? { getenv(variable).flatMap { Int32(String(cString: $0)) } }
+
+    /// Takes what was offered; once. Our own children are to know nothing of it.
+    static func take() throws(DaemonError) -> DaemonConfiguration {
+        guard let descriptor else { throw DaemonError("nothing was handed over; run hydrant mount") }
+        let data = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).readDataToEndOfFile()
+        unsetenv(variable)
+        return try decode(data)
+    }
+
+    static func decode(_ data: Data) throws(DaemonError) -> DaemonConfiguration {
+        struct Header: Decodable { var version: Int }
+        let decoder = JSONDecoder()
+        guard let header = try? decoder.decode(Header.self, from: data) else {
+            throw DaemonError("what was handed over is no configuration; run hydrant mount")
+        }
+        let own = DaemonConfiguration.currentVersion
+        guard header.version == own else {
+            throw DaemonError(
+                "was built for another release of Hydrant (it starts daemons in version \(own) of the way, the command in "
+                    + "version \(header.version)); build it again with the release of the command")
+        }
+        do { return try decoder.decode(DaemonConfiguration.self, from: data) } catch {
+            throw DaemonError("what was handed over cannot be read: \(error)")
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import FileProvider
+import Foundation
+import Logging
+
+/// The life of a process that is a daemon: it takes what the command hands over, mounts, says how that went, and
+/// serves until it is unmounted.
+package struct DaemonProcess: Sendable {
+    private let makers: [ProviderMaker]
+    /// As people know it.
+    private let program: String
+
+    package init(makers: [ProviderMaker], program: String) {
+        self.makers = makers
+        self.program = program
+    }
+
+    /// - Returns: the exit status.
+    package func run() async -> Int32 {
+        // The command may have gone when we have something to tell it.
+        signal(SIGPIPE, SIG_IGN)
+        let report = ReadyReport()
+        report.say(.hello)
+        do throws(DaemonError) {
+            try await serve(report)
+            return 0
+        } catch {
+            if report.isAwaited {
+                report.say(.error(error.message))
+            } else {
+                FileHandle.standardError.write(Data("hydrant: \(error.message)\n".utf8))
+            }
+            return 1
+        }
+    }
+
+    private func serve(_ report: ReadyReport) async throws(DaemonError) {
+        let configuration: DaemonConfiguration
+        do { configuration = try DaemonHandover.take() } catch { throw DaemonError("\(program): \(error.message)") }
+        // All paths are absolute from here on: nobody's disk stays in use because a daemon was started there.
+        if report.isAwaited { chdir("/") }
+        let (scheme, _) = try StoreLocation.split(configuration.store)
+        guard let maker = makers.first(where: { $0.scheme == scheme }) else {
+            let known = makers.map { "\($0.scheme):" }.joined(separator: ", ")
+            throw DaemonError("\(program): serves \(known), not \(scheme):")
+        }
+        let location = try StoreLocation(
+            configuration.store, kind: maker.kind, workingDirectory: configuration.workingDirectory)
+        DaemonLog.begin(level: configuration.logLevel, secrets: location.secrets, program: program)
+        let made = maker.followed(by: { report.say(.made) })
+        do throws(DaemonError) {
+            let daemon = Daemon(configuration, location: location, maker: made, logger: Logger(label: "hydrant"))
+            try await daemon.run(ready: { report.say(.ready) })
+        } catch {
+            throw DaemonError(location.secrets.scrubbed(error.message))
+        }
+    }
+}

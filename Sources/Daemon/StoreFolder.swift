@@ -1,0 +1,48 @@
+import Foundation
+import ItemCatalog
+
+/// What is to be seen to before a store on this machine is mounted. Of other stores there is nothing to see.
+struct StoreFolder {
+    private let path: String
+
+    /// Nil when the location is no path, or nothing is there.
+    init?(_ location: StoreLocation) {
+        guard location.kind == .path, access(location.path, F_OK) == 0 else { return nil }
+        path = location.path
+    }
+
+    /// An empty directory where documents were at the last mount is a disk that is not mounted, not a store in
+    /// which everything was deleted.
+    func checkIsKnown(to catalog: Catalog) throws(DaemonError) {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }
+        let now = "\(status.st_dev):\(status.st_ino)"
+        do {
+            let before = try catalog.read { try $0.note("root of the store") }
+            let isEmpty = (try? FileManager.default.contentsOfDirectory(atPath: path).isEmpty) ?? false
+            if let before, before != now, isEmpty, try catalog.read({ try $0.hasConfirmedItems() }) {
+                throw DaemonError(
+                    "\(path): is empty, and not the directory of the last mount; is its disk mounted? If the documents "
+                        + "are really gone, mount with another --state-dir")
+            }
+            try catalog.write { try $0.takeNote("root of the store", now) }
+        } catch {
+            throw (error as? DaemonError) ?? DaemonError("\(error)")
+        }
+    }
+
+    /// A mount that contains its own store, or lies in it, would wait for itself.
+    func checkApart(from mountPoint: String) throws(DaemonError) {
+        if Self.contains(path, mountPoint) {
+            throw DaemonError("\(mountPoint): lies inside the store \(path); choose a mount point outside it")
+        }
+        if Self.contains(mountPoint, path) {
+            throw DaemonError(
+                "\(mountPoint): contains the store \(path), which would be hidden; choose another mount point")
+        }
+    }
+
+    private static func contains(_ outer: String, _ inner: String) -> Bool {
+        inner == outer || inner.hasPrefix(outer == "/" ? "/" : outer + "/")
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+
+/// What stands behind the scheme in `hydrant mount SCHEME:REST MOUNTPOINT`.
+public struct StoreLocation: Sendable {
+    /// What a provider's locations are.
+    public enum Kind: Sendable {
+        /// A file or a directory of this machine: `zip:photos.zip`. Relative ones start from where the user is.
+        case path
+        /// A place on a network: `dav://ada@example.org/documents` (RFC 3986).
+        case url
+        /// Something else, taken as it is; it may be empty: `demo:`.
+        case name
+    }
+
+    /// In lower case.
+    public let scheme: String
+    /// All that stands behind the first colon, as the user wrote it. It may hold a password (`//user:password@host`):
+    /// show ``canonical`` to people instead.
+    public let rest: String
+    /// What the provider says that its locations are.
+    public let kind: Kind
+    /// The rest as an absolute path, whatever ``kind`` is: it starts from the user's working directory, has no `.`, no
+    /// `..` and no doubled slashes, and links in it are followed as far as they lead (realpath(3)). Whether something is
+    /// there is not said.
+    public let path: String
+    /// By which the store is known again: `SCHEME:` and the ``path``, the URL, or the name. One store has one, so give
+    /// links, relative paths and capital letters in a host's name no second one; a URL's password, and what in its query
+    /// looks like one, is left out.
+    ///
+    /// It names the folder of the domain's state, and is what people see in `hydrant status`, in the table of mounts and
+    /// in the log.
+    public let canonical: String
+
+    /// What must appear nowhere.
+    let secrets: Secrets
+
+    /// - Parameters:
+    ///   - text: `SCHEME:REST`.
+    ///   - workingDirectory: the user's, absolute.
+    package init(_ text: String, kind: Kind, workingDirectory: String) throws(DaemonError) {
+        let (scheme, rest) = try Self.split(text)
+        let (shown, secrets) = Secrets.hidden(in: rest)
+        switch kind {
+        case .path where rest.isEmpty:
+            throw DaemonError("\(scheme): no file or directory is named; write \(scheme):/PATH")
+        case .url where !rest.hasPrefix("//") || rest.dropFirst(2).first.map { $0 == "/" } ?? true:
+            throw DaemonError("\(scheme):\(shown): no host is named; write \(scheme)://HOST/PATH")
+        default: break
+        }
+        self.scheme = scheme
+        self.rest = rest
+        self.kind = kind
+        self.secrets = secrets
+        path = Self.resolved(rest, workingDirectory)
+        switch kind {
+        case .path: canonical = "\(scheme):\(path)"
+        case .url: canonical = "\(scheme):\(Self.plain(url: shown))"
+        case .name: canonical = "\(scheme):\(shown)"
+        }
+    }
+
+    /// The scheme in lower case, and what stands behind it (RFC 3986, 3.1).
+    package static func split(_ text: String) throws(DaemonError) -> (scheme: String, rest: String) {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), let scheme = scheme(text[..<colon]) else {
+            throw DaemonError("\(text): not a store; write SCHEME:LOCATION, as in dir:/PATH")
+        }
+        return (scheme, String(text[text.index(after: colon)...]))
+    }
+
+    private static func scheme(_ text: Substring) -> String? {
+        let isWord = text.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        guard isWord, text.first?.isLetter == true else { return nil }
+        return text.lowercased()
+    }
+
+    /// `SCHEME:REST` without the secrets in it.
+    package static func shown(_ text: String) -> String {
+        guard let (scheme, rest) = try? split(text) else { return text }
+        return "\(scheme):\(Secrets.hidden(in: rest).shown)"
+    }
+
+    // MARK: Known again
+
+    /// For the domain's folder: readable, and different for different stores.
+    var domainName: String {
+        let rest = canonical.dropFirst(scheme.count + 1)
+        let last = rest.split(separator: "/").last.map(String.init) ?? "root"
+        let readable = String(last.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? $0 : "_" }.prefix(40))
+        return "\(scheme)-\(readable)-\(Self.digest(rest))"
+    }
+
+    /// FNV-1a, 64 bits: the same text has the same one in every version.
+    private static func digest(_ text: some StringProtocol) -> String {
+        let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return String(hash, radix: 16)
+    }
+
+    /// A host has no capital letters, and a folder no slash at its end.
+    private static func plain(url: String) -> String {
+        let start = url.index(url.startIndex, offsetBy: 2)
+        let end = url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex
+        let host = url[start..<end].lastIndex(of: "@").map { url.index(after: $0) } ?? start
+        var path = url[end...]
+        while path.hasSuffix("/") { path.removeLast() }
+        return url[..<host] + url[host..<end].lowercased() + path
+    }
+
+    /// Of what is not there, the folder above is followed all the same.
+    private static func resolved(_ path: String, _ workingDirectory: String) -> String {
+        guard !path.isEmpty else { return workingDirectory }
+        let full = path.hasPrefix("/") ? path : workingDirectory + "/" + path
+        if let there = followed(full) { return there }
+        var parts: [Substring] = []
+        for part in full.split(separator: "/") where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        let above = "/" + parts.dropLast().joined(separator: "/")
+        let folder = followed(above) ?? above
+        return (folder == "/" ? "" : folder) + "/" + (parts.last ?? "")
+    }
+
+    private static func followed(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}

@@ -1,0 +1,67 @@
+/// What the kernel offered in its INIT.
+struct FUSEInitOffer: Equatable, Sendable {
+    static let extended: UInt64 = 1 << 30
+    static let writebackCache: UInt64 = 1 << 16
+    static let killPrivileges: UInt64 = 1 << 28
+    static let passthrough: UInt64 = 1 << 37
+
+    var unique: UInt64
+    var minor: UInt32
+    /// The second word of flags above the first.
+    var flags: UInt64
+
+    init(unique: UInt64, minor: UInt32, flags: UInt64) {
+        self.unique = unique
+        self.minor = minor
+        self.flags = flags
+    }
+
+    /// Nil unless `request` is an INIT: a 40 byte header (opcode at 4, unique at 8), then
+    /// major, minor, max_readahead, flags, flags2.
+    init?(request: UnsafeRawBufferPointer) {
+        guard request.count >= 56, request.loadUnaligned(fromByteOffset: 4, as: UInt32.self) == 26 else { return nil }
+        func word(_ offset: Int) -> UInt32 { request.loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+        unique = request.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+        minor = word(44)
+        flags = UInt64(word(52))
+        if flags & Self.extended != 0, request.count >= 60 { flags |= UInt64(word(56)) << 32 }
+    }
+
+    var offersPassthrough: Bool { minor >= 40 && flags & Self.extended != 0 && flags & Self.passthrough != 0 }
+
+    // libfuse 3.14 knows nothing of these two; its answer to INIT is changed on the way to the kernel. False when
+    // the answer must go as it is.
+    //
+    // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 flags2@48 max_stack_depth@52.
+
+    /// HANDLE_KILLPRIV_V2: see `FUSESession.Options.killPrivileges`.
+    func requestKillPrivileges(in reply: UnsafeMutableRawBufferPointer) -> Bool {
+        guard flags & Self.killPrivileges != 0, isAnswered(by: reply) else { return false }
+        reply.set(UInt32(Self.killPrivileges), at: 28)
+        return true
+    }
+
+    func requestPassthrough(in reply: UnsafeMutableRawBufferPointer) -> Bool {
+        guard offersPassthrough, isAnswered(by: reply), UInt64(reply.word(28)) & Self.writebackCache == 0
+        else { return false }
+        reply.storeBytes(of: max(reply.word(20), 40), toByteOffset: 20, as: UInt32.self)
+        reply.set(UInt32(Self.extended), at: 28)
+        reply.set(UInt32(Self.passthrough >> 32), at: 48)
+        // The files below must not lie on a stacked file system themselves (overlayfs).
+        reply.storeBytes(of: 1, toByteOffset: 52, as: UInt32.self)
+        return true
+    }
+
+    private func isAnswered(by reply: UnsafeMutableRawBufferPointer) -> Bool {
+        reply.count >= 56 && reply.word(4) == 0 && reply.word(16) == 7
+            && reply.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == unique
+    }
+}
+
+extension UnsafeMutableRawBufferPointer {
+    fileprivate func word(_ offset: Int) -> UInt32 { loadUnaligned(fromByteOffset: offset, as: UInt32.self) }
+
+    fileprivate func set(_ flags: UInt32, at offset: Int) {
+        storeBytes(of: word(offset) | flags, toByteOffset: offset, as: UInt32.self)
+    }
+}

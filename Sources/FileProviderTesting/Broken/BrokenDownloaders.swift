@@ -1,0 +1,115 @@
+import FileProvider
+
+extension BrokenProvider {
+    /// Rules 201 to 209.
+    static let downloaders: [BrokenProvider] = [
+        BrokenProvider(201, "The last byte of a transfer of 64 to 128 KiB is wrong.") {
+            $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
+                try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+                guard (64 << 10..<128 << 10).contains(range.count) else { return }
+                let last = try base.bytes(of: identifier)[Int(range.upperBound) - 1]
+                try await sink.write([~last], at: range.upperBound - 1)
+            }
+        },
+        BrokenProvider(202, "The last byte, when it is asked for alone, is never sent.") {
+            $0.download = sendsNoLastByte
+        },
+        BrokenProvider(203, "A byte too many is written.") { $0.download = writesOneByteMore },
+        BrokenProvider(204, "Whatever the store has is sent, whichever version is wanted.") {
+            $0.download = sendsAnyVersion
+        },
+        BrokenProvider(205, "A download of what is gone fails as if it might work later.") {
+            $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
+                do throws(FileProviderError) {
+                    try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+                } catch {
+                    guard error.code == .noSuchItem, identifier.rawValue.hasPrefix("item-") else { throw error }
+                    throw FileProviderError(.cannotSynchronize, "404 Not Found")
+                }
+            }
+        },
+        BrokenProvider(206, "That the sink refuses bytes is kept secret.") { $0.download = swallowsRefusal },
+        BrokenProvider(207, "From 4 MiB on the bytes are wrong.") {
+            $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
+                try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+                guard range.upperBound > 4 << 20 else { return }
+                let last = try base.bytes(of: identifier)[Int(range.upperBound) - 1]
+                try await sink.write([~last], at: range.upperBound - 1)
+            }
+        },
+        BrokenProvider(208, "One download of a document of 200,000 bytes at a time; a second one is refused as busy.") {
+            let (running, refused) = (Memo<Set<ItemIdentifier>>([]), Memo<Set<ItemIdentifier>>([]))
+            $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
+                if try base.now(identifier).size == 200_000 { try await enter(identifier, running, refused) }
+                defer { running { $0 = [] } }
+                try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+            }
+        },
+        BrokenProvider(209, "Ranges of a document that was renamed are refused as those of another version.") {
+            let moved = Memo<Set<ItemIdentifier>>([])
+            $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
+                let item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
+                moved { _ = $0.insert(identifier) }
+                return item
+            }
+            $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
+                let now = try base.now(identifier)
+                if moved({ $0.contains(identifier) }), range != 0..<now.size {
+                    throw FileProviderError(.versionMismatch, "The document was renamed.", item: now)
+                }
+                try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+            }
+        },
+    ]
+
+    typealias Download =
+        @Sendable (
+            InMemoryProvider, ItemIdentifier, ContentVersion, Range<Int64>, any ContentSink
+        ) async throws(FileProviderError) -> Void
+
+    // Faults that documents which are there already find as well: rules 1009 to 1017.
+
+    static let sendsNoLastByte: Download = { base, identifier, version, range, sink async throws(FileProviderError) in
+        if range.count == 1, range.upperBound == (try base.now(identifier)).size { return }
+        try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+    }
+
+    static let writesOneByteMore: Download = {
+        base, identifier, version, range, sink async throws(FileProviderError) in
+        try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+        try? await sink.write([0], at: range.upperBound)
+    }
+
+    static let sendsAnyVersion: Download = { base, identifier, _, range, sink async throws(FileProviderError) in
+        let now = try base.now(identifier).version.content
+        try await base.startProvidingItem(identifier, version: now, range: range, into: sink)
+    }
+
+    static let swallowsRefusal: Download = { base, identifier, version, range, sink async throws(FileProviderError) in
+        do throws(FileProviderError) {
+            try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+        } catch {
+            guard error.code == .cancelled, !Task.isCancelled else { throw error }
+        }
+    }
+
+    static let takesCancellationForFailure: Download = {
+        base, identifier, version, range, sink async throws(FileProviderError) in
+        do throws(FileProviderError) {
+            try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+        } catch {
+            throw Task.isCancelled ? FileProviderError(.serverUnreachable, "The connection was closed.") : error
+        }
+    }
+
+    /// The first one is let in when a second one has been refused as busy.
+    static func enter(
+        _ identifier: ItemIdentifier, _ running: Memo<Set<ItemIdentifier>>, _ refused: Memo<Set<ItemIdentifier>>
+    ) async throws(FileProviderError) {
+        guard running({ $0.insert(identifier).inserted }) else {
+            refused { _ = $0.insert(identifier) }
+            throw FileProviderError(.busy, "Somebody else is at it.")
+        }
+        await until { refused { $0.contains(identifier) } }
+    }
+}

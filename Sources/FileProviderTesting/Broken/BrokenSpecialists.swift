@@ -1,0 +1,256 @@
+import FileProvider
+import Foundation
+
+extension BrokenProvider {
+    /// Rules 1101 to 1108.
+    static let historians: [BrokenProvider] = [
+        BrokenProvider(1101, "Nothing is told of what was renamed.") {
+            let moved = Memo<Set<ItemIdentifier>>([])
+            $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
+                let item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
+                moved { _ = $0.insert(identifier) }
+                return item
+            }
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                var page = try await base.enumerateChanges(from: anchor)
+                let moved = moved { $0 }
+                page.updated.removeAll { moved.contains($0.identifier) }
+                return page
+            }
+        },
+        BrokenProvider(1102, "Nothing is told of what was deleted.") {
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                var page = try await base.enumerateChanges(from: anchor)
+                page.deleted = []
+                return page
+            }
+        },
+        BrokenProvider(1103, "The last page of changes comes with the anchor that was asked from.") {
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                var page = try await base.enumerateChanges(from: anchor)
+                if !page.hasMore { page.anchor = anchor }
+                return page
+            }
+        },
+        BrokenProvider(1104, "It is never said that there are more changes.") {
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                var page = try await base.enumerateChanges(from: anchor)
+                page.hasMore = false
+                return page
+            }
+        },
+        BrokenProvider(1105, "Each change is told once, whoever asks.") {
+            let told = Memo<Set<String>>([])
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                var page = try await base.enumerateChanges(from: anchor)
+                page.updated = page.updated.filter { item in
+                    told { $0.insert("\(item.identifier) \(item.version)").inserted }
+                }
+                return page
+            }
+        },
+        BrokenProvider(1106, "After an anchor that never was, nothing has changed.") {
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                do throws(FileProviderError) {
+                    return try await base.enumerateChanges(from: anchor)
+                } catch {
+                    return ChangePage(anchor: anchor)
+                }
+            }
+        },
+        BrokenProvider(1107, "An anchor has more than 64 KiB.") {
+            let padding = [UInt8](repeating: 0x20, count: 64 << 10)
+            let long: @Sendable (SyncAnchor) -> SyncAnchor = { SyncAnchor(bytes: $0.bytes + padding) }
+            $0.anchor = { base async throws(FileProviderError) in long(try await base.currentSyncAnchor()) }
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                let short = SyncAnchor(bytes: anchor.bytes.dropLast(padding.count))
+                var page = try await base.enumerateChanges(from: short)
+                page.anchor = long(page.anchor)
+                return page
+            }
+        },
+        BrokenProvider(1108, "Only the changes that were made through it are told.") {
+            $0.otherIsHonest = true
+            let own = Memo<Set<ItemVersion>>([])
+            $0.create = { base, template, contents async throws(FileProviderError) in
+                let item = try await base.createItem(template, contents: contents)
+                own { _ = $0.insert(item.version) }
+                return item
+            }
+            $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
+                let item = try await base.itemChanged(
+                    identifier, contents: contents, metadata: metadata, baseVersion: version)
+                own { _ = $0.insert(item.version) }
+                return item
+            }
+            $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
+                let item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
+                own { _ = $0.insert(item.version) }
+                return item
+            }
+            $0.changes = { base, anchor async throws(FileProviderError) in
+                var page = try await base.enumerateChanges(from: anchor)
+                let own = own { $0 }
+                page.updated = page.updated.filter { own.contains($0.version) }
+                return page
+            }
+        },
+    ]
+
+    /// Rule 1201.
+    static let allowers: [BrokenProvider] = [
+        BrokenProvider(1201, "What may not be deleted is deleted nevertheless, from any version.", with: .items) {
+            $0.delete = { base, identifier, version async throws(FileProviderError) in
+                guard try base.now(identifier).capabilities.contains(.deleting) else { return base.uproot(identifier) }
+                try await base.deleteItem(identifier, baseVersion: version)
+            }
+        }
+    ]
+
+    /// Rules 1301 to 1306.
+    static let copiers: [BrokenProvider] = [
+        BrokenProvider(1301, "A copy is made beside the original, wherever it is wanted.") {
+            $0.copy = { base, identifier, version, template async throws(FileProviderError) in
+                var template = template
+                template.parentIdentifier = try base.now(identifier).parentIdentifier
+                return try await base.copyItem(identifier, version: version, as: template)
+            }
+        },
+        BrokenProvider(1302, "The answer to a copy lacks a date.") {
+            $0.copy = { base, identifier, version, template async throws(FileProviderError) in
+                var item = try await base.copyItem(identifier, version: version, as: template)
+                item.creationDate = nil
+                return item
+            }
+        },
+        BrokenProvider(1303, "Whatever the store has is copied, whichever version is wanted.") {
+            $0.copy = { base, identifier, _, template async throws(FileProviderError) in
+                let now = try base.now(identifier).version.content
+                return try await base.copyItem(identifier, version: now, as: template)
+            }
+        },
+        BrokenProvider(1304, "A copy replaces what has the name.") {
+            $0.copy = { base, identifier, version, template async throws(FileProviderError) in
+                if let old = base.find(template.filename, in: template.parentIdentifier) { base.uproot(old.identifier) }
+                return try await base.copyItem(identifier, version: version, as: template)
+            }
+        },
+        BrokenProvider(1305, "Copy and original share what they hold: a change of one changes both.") {
+            let originals = Memo<[ItemIdentifier: ItemIdentifier]>([:])
+            $0.copy = { base, identifier, version, template async throws(FileProviderError) in
+                let item = try await base.copyItem(identifier, version: version, as: template)
+                originals { $0[item.identifier] = identifier }
+                return item
+            }
+            $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
+                let item = try await base.itemChanged(
+                    identifier, contents: contents, metadata: metadata, baseVersion: version)
+                guard let original = originals({ $0[identifier] }) else { return item }
+                _ = try await base.itemChanged(
+                    original, contents: contents, metadata: metadata, baseVersion: try base.now(original).version)
+                return item
+            }
+        },
+        BrokenProvider(1306, "A copy of what is gone fails as if it might work later.") {
+            $0.copy = { base, identifier, version, template async throws(FileProviderError) in
+                guard (try? base.now(identifier)) != nil else {
+                    throw FileProviderError(.cannotSynchronize, "404 Not Found")
+                }
+                return try await base.copyItem(identifier, version: version, as: template)
+            }
+        },
+    ]
+
+    /// Rules 1401 to 1404.
+    static let trashers: [BrokenProvider] = [
+        BrokenProvider(1401, "A folder that is put into the trash leaves a document under its name.") {
+            $0.trash = { base, identifier, version async throws(FileProviderError) in
+                let before = try base.now(identifier)
+                try await base.trashItem(identifier, baseVersion: version)
+                if before.kind.isFolder { base.plant(before.filename, in: before.parentIdentifier) }
+            }
+        },
+        BrokenProvider(1402, "A document is put into the trash whatever the store has by now.") {
+            $0.trash = { base, identifier, _ async throws(FileProviderError) in
+                try await base.trashItem(identifier, baseVersion: try base.now(identifier).version)
+            }
+        },
+        BrokenProvider(1403, "A folder is put into the trash with all that is in it.") {
+            $0.trash = { base, identifier, version async throws(FileProviderError) in
+                for child in base.items(in: identifier) { base.uproot(child.identifier) }
+                try await base.trashItem(identifier, baseVersion: version)
+            }
+        },
+        BrokenProvider(1404, "What is gone is said to have been put into the trash.") {
+            $0.trash = { base, identifier, version async throws(FileProviderError) in
+                guard (try? base.now(identifier)) != nil else { return }
+                try await base.trashItem(identifier, baseVersion: version)
+            }
+        },
+    ]
+
+    /// Rules 1501 to 1504.
+    static let painters: [BrokenProvider] = [
+        BrokenProvider(1501, "A thumbnail is a GIF.") {
+            $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
+                let thumbnail = try await base.thumbnail(of: identifier, version: version, size: size)
+                return thumbnail.map { _ in Thumbnail(bytes: Array("GIF89a".utf8)) }
+            }
+        },
+        BrokenProvider(1502, "A thumbnail is as large as the picture.") {
+            $0.thumbnail = { base, identifier, version, _ async throws(FileProviderError) in
+                try await base.thumbnail(of: identifier, version: version, size: .max)
+            }
+        },
+        BrokenProvider(1503, "The thumbnail is that of the newest contents, whichever version is wanted.") {
+            $0.thumbnail = { base, identifier, _, size async throws(FileProviderError) in
+                let now = try base.now(identifier).version.content
+                return try await base.thumbnail(of: identifier, version: now, size: size)
+            }
+        },
+        BrokenProvider(1504, "What is gone is said to have no thumbnail.") {
+            $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
+                guard (try? base.now(identifier)) != nil else { return nil }
+                return try await base.thumbnail(of: identifier, version: version, size: size)
+            }
+        },
+    ]
+
+    /// Rule 1601.
+    static let accountants: [BrokenProvider] = [
+        BrokenProvider(1601, "A full store has less than nothing left.") {
+            $0.quota = { _ async throws(FileProviderError) in StoreQuota(used: 10, total: -1) }
+        }
+    ]
+
+    /// Rules 1701 to 1703.
+    static let guides: [BrokenProvider] = [
+        BrokenProvider(1701, "The URL of a folder is that of the folder that it is in.") {
+            $0.url = { identifier, domain async throws(FileProviderError) in
+                let url = try await domain.urlForItem(withCatalogIdentifier: identifier)
+                return url.lastPathComponent == "folder" ? url.deletingLastPathComponent() : url
+            }
+        },
+        BrokenProvider(1702, "The persistent identifier is the relative path, as iOS 8 had it.") {
+            $0.persistentIdentifier = { url, domain async throws(FileProviderError) in
+                let path = try domain.relativePath(of: url)
+                return ItemIdentifier(path.map(\.string).joined(separator: "/"))
+            }
+            $0.url = { identifier, domain async throws(FileProviderError) in
+                let path = identifier.rawValue.split(separator: "/").map { Filename(String($0)) }
+                let url = domain.url(relativePath: path)
+                _ = try await domain.itemIdentifier(at: url)
+                return url
+            }
+        },
+        BrokenProvider(1703, "The URL of what is gone is that of all documents.") {
+            $0.url = { identifier, domain async throws(FileProviderError) in
+                do throws(FileProviderError) {
+                    return try await domain.urlForItem(withCatalogIdentifier: identifier)
+                } catch {
+                    return domain.documentStorageURL
+                }
+            }
+        },
+    ]
+}

@@ -1,0 +1,116 @@
+import FileProvider
+import Foundation
+import Synchronization
+
+/// What a ``TamperedProvider`` does otherwise than the store in memory that it stands before; nil is: the same.
+struct Tampering: Sendable {
+    typealias Base = InMemoryProvider
+    typealias Failure = FileProviderError
+
+    /// Whether the other client of the store does none of this.
+    var otherIsHonest = false
+    /// What is said of every item, also of those that errors carry.
+    var item: (@Sendable (Item) -> Item)?
+
+    var placeholder: (@Sendable (Base, ItemIdentifier) async throws(Failure) -> Item)?
+    var enumerate: (@Sendable (Base, ItemIdentifier, Page?) async throws(Failure) -> ItemPage)?
+    var download:
+        (
+            @Sendable (Base, ItemIdentifier, ContentVersion, Range<Int64>, any ContentSink)
+                async throws(Failure) -> Void
+        )?
+    var change:
+        (
+            @Sendable (Base, ItemIdentifier, any ContentSource, ItemMetadata, ItemVersion)
+                async throws(Failure) -> Item
+        )?
+    var stop: (@Sendable (Base, ItemIdentifier) async -> ContentDisposition)?
+    var create: (@Sendable (Base, ItemTemplate, (any ContentSource)?) async throws(Failure) -> Item)?
+    var move: (@Sendable (Base, ItemIdentifier, ItemIdentifier, Filename, ItemVersion) async throws(Failure) -> Item)?
+    var delete: (@Sendable (Base, ItemIdentifier, ItemVersion) async throws(Failure) -> Void)?
+    var update: (@Sendable (Base, ItemIdentifier, ItemMetadata, ItemVersion) async throws(Failure) -> Item)?
+    var signals: (@Sendable (Base) -> AsyncStream<ChangeSignal>)?
+    var anchor: (@Sendable (Base) async throws(Failure) -> SyncAnchor)?
+    var changes: (@Sendable (Base, SyncAnchor) async throws(Failure) -> ChangePage)?
+    var copy: (@Sendable (Base, ItemIdentifier, ContentVersion, ItemTemplate) async throws(Failure) -> Item)?
+    var trash: (@Sendable (Base, ItemIdentifier, ItemVersion) async throws(Failure) -> Void)?
+    var thumbnail: (@Sendable (Base, ItemIdentifier, ContentVersion, Int) async throws(Failure) -> Thumbnail?)?
+    var quota: (@Sendable (Base) async throws(Failure) -> StoreQuota)?
+    var persistentIdentifier: (@Sendable (URL, any FileProviderDomain) async throws(Failure) -> ItemIdentifier)?
+    var url: (@Sendable (ItemIdentifier, any FileProviderDomain) async throws(Failure) -> URL)?
+}
+
+/// What a fault remembers from call to call.
+final class Memo<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    func callAsFunction<Result: Sendable>(_ body: (inout sending Value) -> sending Result) -> Result {
+        value.withLock { body(&$0) }
+    }
+}
+
+// What faults need of the store beneath them.
+extension InMemoryProvider {
+    /// What is there under this name now.
+    func find(_ name: Filename, in folder: ItemIdentifier) -> Item? {
+        try? withStore { store throws(FileProviderError) in store.child(name, in: folder) }
+    }
+
+    /// What is there now, whatever the journal says.
+    func now(_ identifier: ItemIdentifier) throws(FileProviderError) -> Item {
+        try withStore { store throws(FileProviderError) in try store.node(identifier).item }
+    }
+
+    func bytes(of identifier: ItemIdentifier) throws(FileProviderError) -> [UInt8] {
+        try withStore { store throws(FileProviderError) in try store.document(identifier).bytes }
+    }
+
+    func items(in folder: ItemIdentifier) -> [Item] {
+        (try? withStore { store throws(FileProviderError) in try store.items(in: folder) }) ?? []
+    }
+
+    /// Makes a document behind everybody's back.
+    func plant(_ name: Filename, _ bytes: [UInt8] = [], in folder: ItemIdentifier) {
+        let template = ItemTemplate(
+            parentIdentifier: folder, filename: name, kind: .document, contentModificationDate: Self.now)
+        _ = try? withStore { store throws(FileProviderError) in
+            try store.create(template, bytes: bytes, isChecked: false)
+        }
+    }
+
+    /// Deletes an item behind everybody's back, a folder with all that is in it.
+    func uproot(_ identifier: ItemIdentifier) {
+        for child in items(in: identifier) { uproot(child.identifier) }
+        _ = try? withStore { store throws(FileProviderError) in try store.delete(identifier, base: nil) }
+    }
+}
+
+extension ContentSource {
+    /// All that it gives, whatever it has announced, and the error that it ended with.
+    func lenientRead() async -> (bytes: [UInt8], failure: FileProviderError?) {
+        var bytes: [UInt8] = []
+        while true {
+            do throws(FileProviderError) {
+                let piece = try await read(at: Int64(bytes.count), upTo: 1 << 20)
+                if piece.isEmpty { return (bytes, nil) }
+                bytes += piece
+            } catch {
+                return (bytes, error)
+            }
+        }
+    }
+}
+
+/// Lets other calls in between.
+func gap(_ milliseconds: Int) async { try? await Task.sleep(for: .milliseconds(milliseconds)) }
+
+/// Waits, a few seconds at most, for another call to do its part: what breaks only when two calls meet must not depend
+/// on how busy the machine is.
+func until(_ condition: () -> Bool) async {
+    for _ in 0..<3_000 {
+        if condition() { return }
+        await gap(1)
+    }
+}

@@ -1,0 +1,150 @@
+import FileProvider
+
+/// For providers whose items have extended attributes; the others are not asked.
+extension ConformanceSuite {
+    static let attributeRules: [ConformanceRule] = [
+        ConformanceRule(907, "A creation keeps the extended attributes that are given.") { it in
+            _ = try await makePlain(it)
+            for kind in [ItemKind.document, .folder] {
+                var template = it.template(kind.isFolder ? "folder" : "document", kind: kind)
+                template.extendedAttributes = first
+                let item = try await it.provider.createItem(
+                    template, contents: kind.isDocument ? BytesSource("contents") : nil)
+                try requireAttributes(it, item, are: first)
+                try await it.requireIsCurrent(item)
+            }
+        },
+        ConformanceRule(908, "Changed contents bring the extended attributes that are given, and no others.") { it in
+            var item = try await makePlain(it)
+            for attributes in [first, second] {
+                item = try await change(it, item, attributes)
+                try requireAttributes(it, item, are: attributes)
+                try await it.requireIsCurrent(item)
+            }
+        },
+        ConformanceRule(909, "An update of metadata sets the extended attributes that are given, and no others.") {
+            it in
+            let provider = try metadataProvider(it)
+            for plain in [try await makePlain(it), try await it.makeFolder("folder")] {
+                var item = plain
+                for attributes in [first, second] {
+                    item = try await update(provider, item, attributes)
+                    try requireAttributes(it, item, are: attributes)
+                    try await it.requireIsCurrent(item)
+                }
+            }
+        },
+        ConformanceRule(910, "Extended attributes that a change does not mention stay.") { it in
+            _ = try await makePlain(it)
+            var template = it.template("document")
+            template.extendedAttributes = first
+            var item = try await it.provider.createItem(template, contents: BytesSource("contents"))
+            let before = item.extendedAttributes
+            item = try await change(it, item, nil)
+            try it.require(item.extendedAttributes == before, "changed contents took them away")
+            if let provider = it.provider as? any MetadataUpdating {
+                item = try await update(provider, item, nil)
+                try it.require(item.extendedAttributes == before, "an update of metadata took them away")
+            }
+            item = try await it.provider.moveItem(
+                item.identifier, to: it.folder, as: "renamed", baseVersion: item.version)
+            try it.require(item.extendedAttributes == before, "a rename took them away")
+        },
+        ConformanceRule(911, "The metadata version changes with the extended attributes.") { it in
+            let provider = try metadataProvider(it)
+            var item = try await makePlain(it, "metadata")
+            for attributes in [first, second, changedValue] {
+                let next = try await update(provider, item, attributes)
+                try it.require(
+                    next.version.metadata != item.version.metadata
+                        || next.extendedAttributes == item.extendedAttributes,
+                    "it is \(next.version.metadata) before and after")
+                item = next
+            }
+        },
+        ConformanceRule(912, "The content version does not change with the extended attributes.") { it in
+            let provider = try metadataProvider(it)
+            let item = try await makePlain(it, "contents")
+            // The date stays: it may be part of the version.
+            let updated = try await update(provider, item, first)
+            try it.require(
+                updated.version.content == item.version.content,
+                "it was \(item.version.content) and is \(updated.version.content)")
+        },
+        ConformanceRule(913, "Given none, an item has no extended attributes any more.") { it in
+            var item = try await makePlain(it)
+            item = try await change(it, item, first)
+            item = try await change(it, item, [:])
+            try requireAttributes(it, item, are: [:])
+            guard let provider = it.provider as? any MetadataUpdating else { return }
+            item = try await update(provider, item, first)
+            item = try await update(provider, item, [:])
+            try requireAttributes(it, item, are: [:])
+        },
+        ConformanceRule(914, "An enumeration tells the extended attributes that a placeholder tells.") { it in
+            _ = try await makePlain(it)
+            for name: Filename in ["one", "two"] {
+                var template = it.template(name)
+                template.extendedAttributes = first
+                _ = try await it.provider.createItem(template, contents: BytesSource("contents"))
+            }
+            for item in try await it.items() {
+                let placeholder = try await it.placeholder(item)
+                try it.require(
+                    item.extendedAttributes == placeholder.extendedAttributes,
+                    "of \(item.filename) it tells \(describe(item)), the placeholder \(describe(placeholder))")
+            }
+        },
+    ]
+
+    /// Small, so that every store has room for them.
+    private static let first: [String: [UInt8]] = [
+        "user.plain": Array("red".utf8), "user.empty": [], "user.bytes": Array(0...255),
+        "user.größe — 大": Array("beyond ASCII".utf8),
+    ]
+    /// One stays, one changes its value, two go, one is new.
+    private static let second: [String: [UInt8]] = [
+        "user.bytes": Array(0...255), "user.plain": Array("a longer red".utf8), "user.new": [0],
+    ]
+    /// As ``second``, but for one value of the same length.
+    private static let changedValue: [String: [UInt8]] = second.merging(["user.new": [1]]) { $1 }
+
+    /// A document without attributes, or a skip where the store keeps none.
+    private static func makePlain(_ it: ConformanceContext, _ name: Filename = "plain") async throws -> Item {
+        let item = try await it.makeDocument(name)
+        guard item.extendedAttributes != nil else { throw RuleSkip("the store keeps no extended attributes") }
+        return item
+    }
+
+    private static func change(
+        _ it: ConformanceContext, _ item: Item, _ attributes: [String: [UInt8]]?
+    ) async throws -> Item {
+        try await it.provider.itemChanged(
+            item.identifier, contents: BytesSource(ConformanceContext.testBytes(30)),
+            metadata: metadata(of: item, attributes), baseVersion: item.version)
+    }
+
+    private static func update(
+        _ provider: any MetadataUpdating, _ item: Item, _ attributes: [String: [UInt8]]?
+    ) async throws -> Item {
+        try await provider.updateMetadata(
+            item.identifier, to: metadata(of: item, attributes), baseVersion: item.version)
+    }
+
+    private static func metadata(of item: Item, _ attributes: [String: [UInt8]]?) -> ItemMetadata {
+        ItemMetadata(contentModificationDate: item.contentModificationDate, extendedAttributes: attributes)
+    }
+
+    private static func requireAttributes(
+        _ it: ConformanceContext, _ item: Item, are attributes: [String: [UInt8]]
+    ) throws {
+        try it.require(
+            item.extendedAttributes == attributes,
+            "given were \(attributes.keys.sorted()), \(item.filename) has \(describe(item))")
+    }
+
+    private static func describe(_ item: Item) -> String {
+        guard let attributes = item.extendedAttributes else { return "nothing" }
+        return "[" + attributes.sorted { $0.key < $1.key }.map { "\($0): \($1)" }.joined(separator: ", ") + "]"
+    }
+}

@@ -1,0 +1,45 @@
+import FileProvider
+import Foundation
+
+/// Identifiers that bookmarks hold.
+extension ConformanceSuite {
+    static let domainRules: [ConformanceRule] = [
+        ConformanceRule(1701, "A persistent identifier leads back to the URL of its item.") { it in
+            let domain = ScratchDomain(of: it.provider)
+            let folder = try await it.makeFolder("folder")
+            let items = [folder, try await it.makeDocument("document", in: folder.identifier)]
+            for item in items {
+                try await domain.learn(item, from: it.provider)
+                let url = try await domain.url(of: item.identifier)
+                let identifier = try await it.provider.persistentIdentifierForItem(at: url, in: domain)
+                let found = try await it.provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+                try it.require(found.path == url.path, "it was \(url.path) and is \(found.path)")
+            }
+        },
+        ConformanceRule(1702, "A persistent identifier stays when its item is renamed.") { it in
+            let domain = ScratchDomain(of: it.provider)
+            let item = try await it.makeDocument("before")
+            try await domain.learn(item, from: it.provider)
+            let identifier = try await it.provider.persistentIdentifierForItem(
+                at: try await domain.url(of: item.identifier), in: domain)
+            let moved = try await it.provider.moveItem(
+                item.identifier, to: it.folder, as: "after", baseVersion: item.version)
+            try await domain.learn(moved, insteadOf: item, from: it.provider)
+            let url = try await domain.url(of: moved.identifier)
+            let found = try await it.provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+            try it.require(found.path == url.path, "it leads to \(found.path) after a rename to \(url.path)")
+        },
+        ConformanceRule(1703, "The persistent identifier of what is gone leads nowhere.") { it in
+            let domain = ScratchDomain(of: it.provider)
+            let item = try await it.makeDocument()
+            try await domain.learn(item, from: it.provider)
+            let identifier = try await it.provider.persistentIdentifierForItem(
+                at: try await domain.url(of: item.identifier), in: domain)
+            try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
+            domain.forget(item)
+            try await it.requireError(.noSuchItem, from: "the URL of a deleted document") {
+                _ = try await it.provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+            }
+        },
+    ]
+}

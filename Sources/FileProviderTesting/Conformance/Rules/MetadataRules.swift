@@ -1,0 +1,97 @@
+import FileProvider
+
+extension ConformanceSuite {
+    static let metadataRules: [ConformanceRule] = [
+        ConformanceRule(901, "Metadata that is set is there, and the contents stay.") { it in
+            let provider = try metadataProvider(it)
+            let bytes = ConformanceContext.testBytes(100)
+            let item = try await it.makeDocument("document", bytes)
+            let date = FileTime(seconds: 1_600_000_000)
+            let updated = try await provider.updateMetadata(
+                item.identifier, to: ItemMetadata(contentModificationDate: date, posixPermissions: 0o640),
+                baseVersion: item.version)
+            try it.require(
+                updated.contentModificationDate.seconds == date.seconds,
+                "the date is \(updated.contentModificationDate.seconds) s, not \(date.seconds) s")
+            if let permissions = updated.posixPermissions {
+                try it.require(permissions == 0o640, "the permissions are \(String(permissions, radix: 8)), not 640")
+            }
+            try await it.requireContents(updated, are: bytes)
+        },
+        ConformanceRule(902, "An update of metadata returns what a fresh placeholder says.") { it in
+            let provider = try metadataProvider(it)
+            let item = try await it.makeDocument()
+            let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 1_600_000_000))
+            try await it.requireIsCurrent(
+                try await provider.updateMetadata(item.identifier, to: metadata, baseVersion: item.version))
+        },
+        ConformanceRule(903, "Metadata of what is gone is not set.") { it in
+            let provider = try metadataProvider(it)
+            let item = try await it.makeDocument()
+            try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
+            try await it.requireError(.noSuchItem, from: "an update of a deleted document's metadata") {
+                _ = try await provider.updateMetadata(
+                    item.identifier, to: ItemMetadata(contentModificationDate: ConformanceContext.date),
+                    baseVersion: item.version)
+            }
+        },
+        ConformanceRule(904, "What the other client does is signalled.") { it in
+            guard let provider = it.provider as? any ChangeSignaling else {
+                throw RuleSkip("the provider sends no signals")
+            }
+            let other = try it.needOtherClient()
+            guard !(other as AnyObject === it.provider as AnyObject) else {
+                throw RuleSkip("the second client is the first: its changes need not be signalled")
+            }
+            let item = try await it.makeDocument()
+            let signals = provider.changeSignals()
+            let folder = it.folder
+            let listener = Task {
+                for await signal in signals {
+                    if [.everything, .folder(folder), .item(item.identifier)].contains(signal) { return true }
+                }
+                return false
+            }
+            defer { listener.cancel() }
+            _ = try await it.change(item, to: ConformanceContext.testBytes(10), client: other)
+            let late: @Sendable () -> any Error = { RuleFailure("no signal came within \(it.patience)") }
+            let heard = try await withTimeLimit(it.patience, error: late) { await listener.value }
+            try it.require(heard, "the stream of signals has ended by itself")
+        },
+        ConformanceRule(905, "The stream of signals ends when its consumer is cancelled.") { it in
+            guard let provider = it.provider as? any ChangeSignaling else {
+                throw RuleSkip("the provider sends no signals")
+            }
+            let signals = provider.changeSignals()
+            let began = Gate()
+            let listener = Task {
+                began.open()
+                for await _ in signals {}
+            }
+            try await began.pass()
+            // The consumer is to wait for a signal when it is cancelled.
+            try await Task.sleep(for: .milliseconds(20))
+            listener.cancel()
+            let late: @Sendable () -> any Error = {
+                RuleFailure("it had not ended \(it.patience) after the cancellation")
+            }
+            try await withTimeLimit(it.patience, error: late) { await listener.value }
+        },
+        ConformanceRule(906, "Letting go of a document changes nothing, also of one that is gone.") { it in
+            let bytes = ConformanceContext.testBytes(10)
+            let item = try await it.makeDocument("document", bytes)
+            _ = await it.provider.stopProvidingItem(item.identifier)
+            try await it.requireUnchanged(item, bytes, after: "stopProvidingItem")
+            try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
+            _ = await it.provider.stopProvidingItem(item.identifier)
+            try await it.requireGone(item)
+        },
+    ]
+
+    static func metadataProvider(_ it: ConformanceContext) throws -> any MetadataUpdating {
+        guard let provider = it.provider as? any MetadataUpdating else {
+            throw RuleSkip("the provider does not set metadata by themselves")
+        }
+        return provider
+    }
+}

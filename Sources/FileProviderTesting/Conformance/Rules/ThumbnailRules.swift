@@ -1,0 +1,97 @@
+import FileProvider
+import Foundation
+
+/// For providers that are ``FileProvider/ThumbnailProviding``, and make thumbnails of PNG pictures; the others are not
+/// asked.
+extension ConformanceSuite {
+    static let thumbnailRules: [ConformanceRule] = [
+        ConformanceRule(1501, "A thumbnail is a PNG or a JPEG.") { it in
+            let item = try await it.makeDocument("picture.png", smallPicture)
+            let thumbnail = try await needThumbnail(it, item, size: 256)
+            try it.require(
+                PictureSize(of: thumbnail.bytes) != nil,
+                "it begins with \(thumbnail.bytes.prefix(8)), which neither does")
+        },
+        ConformanceRule(1502, "A thumbnail fits into the square that was asked for.") { it in
+            let item = try await it.makeDocument("picture.png", largePicture)
+            _ = try await needThumbnail(it, item, size: 256)
+            guard let small = try await thumbnail(it, item, size: 16), let size = PictureSize(of: small.bytes) else {
+                return
+            }
+            try it.require(
+                size.width <= 16 && size.height <= 16, "asked for 16, it has \(size.width) × \(size.height) pixels")
+        },
+        ConformanceRule(1503, "Of contents that have changed there is no thumbnail.") { it in
+            let old = try await it.makeDocument("picture.png", smallPicture)
+            _ = try await needThumbnail(it, old, size: 256)
+            _ = try await it.change(old, to: largePicture)
+            try await it.requireError(.versionMismatch, from: "the thumbnail of an old version") {
+                _ = try await thumbnail(it, old, size: 256)
+            }
+        },
+        ConformanceRule(1504, "Of what is gone there is no thumbnail.") { it in
+            let item = try await it.makeDocument("picture.png", smallPicture)
+            _ = try await needThumbnail(it, item, size: 256)
+            try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
+            try await it.requireError(.noSuchItem, from: "the thumbnail of a deleted document") {
+                _ = try await thumbnail(it, item, size: 256)
+            }
+        },
+    ]
+
+    private static func thumbnail(_ it: ConformanceContext, _ item: Item, size: Int) async throws -> Thumbnail? {
+        let reason = "the store makes no thumbnails"
+        guard let provider = it.provider as? any ThumbnailProviding else { throw RuleSkip(reason) }
+        return try await unlessUnsupported(reason) {
+            try await provider.thumbnail(of: item.identifier, version: item.version.content, size: size)
+        }
+    }
+
+    private static func needThumbnail(_ it: ConformanceContext, _ item: Item, size: Int) async throws -> Thumbnail {
+        guard let thumbnail = try await thumbnail(it, item, size: size) else {
+            throw RuleSkip("the store makes no thumbnails of PNG pictures")
+        }
+        return thumbnail
+    }
+
+    /// Of 4 × 4 and of 64 × 64 pixels; a line of base64 each, made with Python's zlib.
+    private static let smallPicture = png(
+        "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAEElEQVR42mP438AARwzEcQB+ohfxtaDPigAAAABJRU5ErkJggg==")
+    private static let largePicture = png(
+        """
+        iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAATElEQVR42u3PQQkAAAgEsItucy+Cb2GwAstOXouAgICAgICAgICAgICAgICA\
+        gICAgICAgICAgICAgICAgICAgICAgICAgICAgICAwKX5gfFaZ4bdfwAAAABJRU5ErkJggg==
+        """)
+    private static func png(_ base64: String) -> [UInt8] { Array(Data(base64Encoded: base64) ?? Data()) }
+}
+
+/// How large a picture says that it is, in pixels.
+struct PictureSize: Hashable {
+    var width: Int
+    var height: Int
+
+    /// Nil when it is neither a PNG nor a JPEG.
+    ///
+    /// Source: PNG specification, 5.2 and 11.2.2 (IHDR); ITU-T T.81, B.2.2 (frame header).
+    init?(of bytes: [UInt8]) {
+        func number(_ offset: Int, _ count: Int) -> Int {
+            bytes[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
+        }
+        if bytes.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), bytes.count >= 24 {
+            (width, height) = (number(16, 4), number(20, 4))
+            return
+        }
+        guard bytes.starts(with: [0xff, 0xd8]) else { return nil }
+        // Segments, each with its length, up to the one that begins the frame.
+        var offset = 2
+        while offset + 9 <= bytes.count, bytes[offset] == 0xff {
+            let marker = bytes[offset + 1]
+            if (0xc0...0xcf).contains(marker), ![0xc4, 0xc8, 0xcc].contains(marker) {
+                (height, width) = (number(offset + 5, 2), number(offset + 7, 2))
+                return
+            }
+            offset += 2 + max(2, number(offset + 2, 2))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,114 @@
+import FileProvider
+import Foundation
+import Synchronization
+
+/// The mounted domain that a provider is tried in: there is no mount, only the URLs that items would have.
+///
+/// It knows the items that a rule tells it about.
+final class ScratchDomain: FileProviderDomain {
+    private struct State {
+        /// The path of each known item from the topmost folder on.
+        var paths: [ItemIdentifier: [Filename]] = [.rootContainer: []]
+        /// The catalog's identifier of each.
+        var catalog: [ItemIdentifier: ItemIdentifier] = [.rootContainer: ItemIdentifier("catalog-0")]
+    }
+    private let state = Mutex(State())
+
+    let providerIdentifier: String
+    let documentStorageURL = URL(filePath: "/hydrant-conformance/documents", directoryHint: .isDirectory)
+
+    init(of provider: any FileProviderExtension) { providerIdentifier = provider.providerIdentifier }
+
+    // MARK: What a catalog would know
+
+    /// Makes an item known, and the folders above it.
+    func learn(_ item: Item, from provider: any FileProviderExtension) async throws(FileProviderError) {
+        var path = [item.filename]
+        var parent = item.parentIdentifier
+        while parent != .rootContainer, path.count < 100 {
+            let folder = try await provider.providePlaceholder(for: parent)
+            path.insert(folder.filename, at: 0)
+            parent = folder.parentIdentifier
+        }
+        state.withLock { state in
+            state.paths[item.identifier] = path
+            if state.catalog[item.identifier] == nil {
+                state.catalog[item.identifier] = ItemIdentifier("catalog-\(state.catalog.count)")
+            }
+        }
+    }
+
+    /// An item was moved here; where identifiers are paths it has another one now.
+    func learn(_ item: Item, insteadOf old: Item, from provider: any FileProviderExtension)
+        async throws(FileProviderError)
+    {
+        state.withLock { state in
+            state.catalog[item.identifier] = state.catalog.removeValue(forKey: old.identifier)
+            state.paths[old.identifier] = nil
+        }
+        try await learn(item, from: provider)
+    }
+
+    func forget(_ item: Item) {
+        state.withLock { state in
+            state.catalog[item.identifier] = nil
+            state.paths[item.identifier] = nil
+        }
+    }
+
+    // MARK: Identifiers
+
+    func catalogIdentifierForItem(at url: URL) async throws(FileProviderError) -> ItemIdentifier {
+        let identifier = try known(at: url)
+        guard let found = state.withLock({ $0.catalog[identifier] }) else { throw Self.unknown(url.path) }
+        return found
+    }
+
+    func urlForItem(withCatalogIdentifier identifier: ItemIdentifier) async throws(FileProviderError) -> URL {
+        guard let item = state.withLock({ $0.catalog.first { $0.value == identifier }?.key }) else {
+            throw Self.unknown(identifier.rawValue)
+        }
+        return try await url(of: item)
+    }
+
+    func itemIdentifier(at url: URL) async throws(FileProviderError) -> ItemIdentifier { try known(at: url) }
+
+    func url(of identifier: ItemIdentifier) async throws(FileProviderError) -> URL {
+        guard let path = state.withLock({ $0.paths[identifier] }) else { throw Self.unknown(identifier.rawValue) }
+        return url(relativePath: path)
+    }
+
+    private func known(at url: URL) throws(FileProviderError) -> ItemIdentifier {
+        let path = try relativePath(of: url)
+        guard let identifier = state.withLock({ $0.paths.first { $0.value == path }?.key }) else {
+            throw Self.unknown(url.path)
+        }
+        return identifier
+    }
+
+    private static func unknown(_ what: String) -> FileProviderError {
+        FileProviderError(.noSuchItem, "Nothing is known of “\(what)”.")
+    }
+
+    // MARK: Paths
+
+    func relativePath(of url: URL) throws(FileProviderError) -> [Filename] {
+        let (root, path) = (documentStorageURL.pathComponents, url.pathComponents)
+        guard url.isFileURL, path.starts(with: root) else {
+            throw FileProviderError(.invalidName, "\(url) is not below \(documentStorageURL).")
+        }
+        return path.dropFirst(root.count).map { Filename($0) }
+    }
+
+    func url(relativePath path: [Filename]) -> URL {
+        path.reduce(documentStorageURL) { $0.appending(component: $1.string, directoryHint: .notDirectory) }
+    }
+
+    // MARK: Placeholders: nobody sees them
+
+    func placeholderURL(for url: URL) -> URL { url }
+
+    func writePlaceholder(
+        at url: URL, withMetadata item: Item, thumbnail: Thumbnail?
+    ) async throws(FileProviderError) {}
+}

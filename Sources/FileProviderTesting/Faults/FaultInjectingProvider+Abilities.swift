@@ -1,0 +1,101 @@
+public import FileProvider
+
+public import struct Foundation.URL
+
+// What the wrapped provider can do besides, and what it says of itself.
+extension FaultInjectingProvider {
+    public var providerIdentifier: String { base.providerIdentifier }
+    public var isReadOnly: Bool { base.isReadOnly }
+
+    public func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError) {
+        try await base.beginServing(domain)
+    }
+
+    public func persistentIdentifierForItem(
+        at url: URL, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> ItemIdentifier {
+        try await base.persistentIdentifierForItem(at: url, in: domain)
+    }
+
+    public func urlForItem(
+        withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> URL {
+        try await base.urlForItem(withPersistentIdentifier: identifier, in: domain)
+    }
+}
+
+extension FaultInjectingProvider: ChangeSignaling where Base: ChangeSignaling {
+    public func changeSignals() -> AsyncStream<ChangeSignal> { base.changeSignals() }
+}
+
+extension FaultInjectingProvider: MetadataUpdating where Base: MetadataUpdating {
+    public func updateMetadata(
+        _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        try await call(.updateMetadata) { [base] () async throws(FileProviderError) in
+            try await base.updateMetadata(identifier, to: metadata, baseVersion: baseVersion)
+        }
+    }
+}
+
+extension FaultInjectingProvider: Invalidatable where Base: Invalidatable {
+    public func invalidate() async { await base.invalidate() }
+}
+
+extension FaultInjectingProvider: ChangeEnumerating where Base: ChangeEnumerating {
+    public func currentSyncAnchor() async throws(FileProviderError) -> SyncAnchor {
+        try await call(.currentSyncAnchor) { [base] () async throws(FileProviderError) in
+            try await base.currentSyncAnchor()
+        }
+    }
+
+    public func enumerateChanges(from anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
+        try await call(.enumerateChanges, twice: Self.twice) { [base] () async throws(FileProviderError) in
+            try await base.enumerateChanges(from: anchor)
+        }
+    }
+
+    private static func twice(_ page: ChangePage) -> ChangePage {
+        ChangePage(
+            updated: page.updated + page.updated, deleted: page.deleted + page.deleted, anchor: page.anchor,
+            hasMore: page.hasMore)
+    }
+}
+
+extension FaultInjectingProvider: ServerSideCopying where Base: ServerSideCopying {
+    public func copyItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, as template: ItemTemplate
+    ) async throws(FileProviderError) -> Item {
+        try await call(.copyItem) { [base] () async throws(FileProviderError) in
+            try await base.copyItem(identifier, version: version, as: template)
+        }
+    }
+}
+
+extension FaultInjectingProvider: Trashing where Base: Trashing {
+    public var hasTrash: Bool { base.hasTrash }
+
+    public func trashItem(
+        _ identifier: ItemIdentifier, baseVersion: ItemVersion
+    ) async throws(FileProviderError) {
+        try await call(.trashItem) { [base] () async throws(FileProviderError) in
+            try await base.trashItem(identifier, baseVersion: baseVersion)
+        }
+    }
+}
+
+extension FaultInjectingProvider: ThumbnailProviding where Base: ThumbnailProviding {
+    public func thumbnail(
+        of identifier: ItemIdentifier, version: ContentVersion, size: Int
+    ) async throws(FileProviderError) -> Thumbnail? {
+        try await call(.thumbnail) { [base] () async throws(FileProviderError) in
+            try await base.thumbnail(of: identifier, version: version, size: size)
+        }
+    }
+}
+
+extension FaultInjectingProvider: QuotaReporting where Base: QuotaReporting {
+    public func quota() async throws(FileProviderError) -> StoreQuota {
+        try await call(.quota) { [base] () async throws(FileProviderError) in try await base.quota() }
+    }
+}

@@ -1,0 +1,97 @@
+public import FileProvider
+
+// What the store can do besides, as far as its ``abilities`` go.
+extension InMemoryProvider: ChangeEnumerating {
+    /// The moment of the newest change, whoever made it.
+    public func currentSyncAnchor() async throws(FileProviderError) -> SyncAnchor {
+        note(HookCall(.currentSyncAnchor, .rootContainer))
+        try require(.changes)
+        return try withStore { store throws(FileProviderError) in store.anchor }
+    }
+
+    /// At most ``pageSize`` items at once. After ``forgetChanges()`` older anchors have expired.
+    public func enumerateChanges(from anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
+        note(HookCall(.enumerateChanges, .rootContainer, anchor: anchor))
+        try require(.changes)
+        return try withStore { store throws(FileProviderError) in
+            try store.changes(from: anchor, count: pageSize)
+        }
+    }
+}
+
+extension InMemoryProvider: ServerSideCopying {
+    public func copyItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, as template: ItemTemplate
+    ) async throws(FileProviderError) -> Item {
+        note(
+            HookCall(
+                .copyItem, identifier, filename: template.filename, folder: template.parentIdentifier,
+                contentVersion: version))
+        try require(.copying)
+        try requireWritable()
+        let item = try withStore { store throws(FileProviderError) in
+            try store.copy(identifier, version: version, as: template)
+        }
+        signalOwn([.folder(item.parentIdentifier)])
+        return item
+    }
+}
+
+extension InMemoryProvider: Trashing {
+    /// As its ``abilities`` say.
+    public var hasTrash: Bool { abilities.contains(.trash) }
+
+    /// What is trashed is out of the tree, and known under its identifier no more; see ``trashContents``.
+    public func trashItem(
+        _ identifier: ItemIdentifier, baseVersion: ItemVersion
+    ) async throws(FileProviderError) {
+        note(HookCall(.trashItem, identifier, baseVersion: baseVersion))
+        try require(.trash)
+        try requireWritable()
+        let parent = try withStore { store throws(FileProviderError) in
+            let node = try store.node(identifier)
+            try store.delete(identifier, base: baseVersion)
+            store.trash.append(node)
+            return node.item.parentIdentifier
+        }
+        signalOwn([.folder(parent)])
+    }
+}
+
+extension InMemoryProvider: ThumbnailProviding {
+    /// The picture that a test has given the document with ``setThumbnail(_:at:)``, whatever its size; else a small PNG
+    /// or JPEG is its own thumbnail, and all other documents have none.
+    public func thumbnail(
+        of identifier: ItemIdentifier, version: ContentVersion, size: Int
+    ) async throws(FileProviderError) -> Thumbnail? {
+        note(HookCall(.thumbnail, identifier, contentVersion: version))
+        try require(.thumbnails)
+        let node = try withStore { store throws(FileProviderError) in try store.document(identifier) }
+        guard node.item.version.content == version else {
+            throw FileProviderError(
+                .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
+        }
+        if let given = node.thumbnail { return Thumbnail(bytes: given) }
+        guard let picture = PictureSize(of: node.bytes), max(picture.width, picture.height) <= size else { return nil }
+        return Thumbnail(bytes: node.bytes)
+    }
+}
+
+extension InMemoryProvider: QuotaReporting {
+    /// The bytes of all documents, and the ``capacity``.
+    public func quota() async throws(FileProviderError) -> StoreQuota {
+        note(HookCall(.quota, .rootContainer))
+        try require(.quota)
+        return try withStore { store throws(FileProviderError) in
+            StoreQuota(used: store.used, total: store.capacity)
+        }
+    }
+}
+
+extension InMemoryProvider {
+    private func require(_ ability: Abilities) throws(FileProviderError) {
+        guard abilities.contains(ability) else {
+            throw FileProviderError(.unsupported, "This store cannot do that.")
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import FileProvider
+
+/// Something in the catalog that should not be, and what putting it right takes.
+package struct CatalogFinding: Sendable, Equatable {
+    package enum Rule: String, Sendable, CaseIterable {
+        /// SQLite's own integrity_check and foreign_key_check.
+        case database, reference
+        /// A file's link count is the number of its names.
+        case linkCount
+        /// A folder's is 2 and one for each folder in it.
+        case folderLinkCount
+        /// A folder has one name.
+        case folderNames
+        /// Every name is in a folder that exists, and means an inode that exists.
+        case nameWithoutFolder, nameWithoutInode
+        /// Every name leads up to the root.
+        case unreachable
+        /// An item's local place is one of its inode's names, in a folder that is an item.
+        case itemPlace
+        /// What the store can hold has an item, or it would never be sent.
+        case inodeWithoutItem
+        /// What is said to be here lies within what comes from the store, and that within the document.
+        case extents
+    }
+    package var rule: Rule
+    /// The inode, item or name, for people.
+    package var place: String
+    package var what: String
+    package var repair: Repair?
+
+    package enum Repair: Sendable, Equatable {
+        case setLinkCount(InodeID, Int64)
+    }
+
+    package init(rule: Rule, place: String, what: String, repair: Repair? = nil) {
+        self.rule = rule
+        self.place = place
+        self.what = what
+        self.repair = repair
+    }
+}
+
+extension CatalogFinding.Rule {
+    /// What it means for whoever uses the mount.
+    package var meaning: String {
+        switch self {
+        case .database: "the database file is damaged: any answer from it may be wrong"
+        case .reference: "rows refer to rows that are gone"
+        case .linkCount: "stat shows a wrong link count; at 0 the file would be removed"
+        case .folderLinkCount: "find and others may skip folders, or look for some that are not there"
+        case .folderNames: "a folder is in two places, or in none"
+        case .nameWithoutFolder: "the name can be seen nowhere"
+        case .nameWithoutInode: "the name cannot be opened"
+        case .unreachable: "it can be seen nowhere in the mount"
+        case .itemPlace: "the store may be sent another place for it than it has here"
+        case .inodeWithoutItem: "it is never sent to the store"
+        case .extents: "which of its bytes are here is not certain"
+        }
+    }
+}

@@ -1,0 +1,47 @@
+package import FileProvider
+
+/// A provider is not trusted: what it says of an item may be impossible, or more than a catalog should hold.
+extension Item {
+    /// In bytes: 8 PiB, more than any store's document. Beyond it sums of sizes could overflow.
+    package static let largestSize: Int64 = 1 << 53
+    /// In bytes, of an ``ItemIdentifier``.
+    package static let longestIdentifier = 1_024
+    /// In bytes, of each of both versions.
+    package static let longestVersion = 64 << 10
+    /// In bytes, without the NUL: PATH_MAX, as symlink(2) and the kernel's readlink have it.
+    package static let longestTarget = 4_095
+
+    /// Why it cannot be shown; nil when it can.
+    package var problem: String? { filename.problem ?? factsProblem }
+
+    /// As ``problem``, whatever it is called.
+    package var factsProblem: String? {
+        if kind.isDocument, size < 0 { return "its size is negative" }
+        if kind.isDocument, size > Self.largestSize { return "its size, \(size) bytes, is impossible" }
+        let identifier = identifier.rawValue.utf8
+        if identifier.isEmpty || self.identifier == .rootContainer { return "its identifier is reserved" }
+        if identifier.count > Self.longestIdentifier {
+            return "its identifier has \(identifier.count) bytes, more than \(Self.longestIdentifier)"
+        }
+        if identifier.contains(0) { return "its identifier contains a NUL byte" }
+        if max(version.content.bytes.count, version.metadata.bytes.count) > Self.longestVersion {
+            return "its version has more than \(Self.longestVersion) bytes"
+        }
+        if case .symbolicLink(let target) = kind { return Self.problem(target: target) }
+        return nil
+    }
+
+    private static func problem(target: [UInt8]) -> String? {
+        if target.isEmpty { return "the link's target is empty" }
+        if target.contains(0) { return "the link's target contains a NUL byte" }
+        if target.count > longestTarget {
+            return "the link's target has \(target.count) bytes, more than \(longestTarget)"
+        }
+        return nil
+    }
+
+    /// Its extended attributes without those that no file can have here.
+    var trustedAttributes: [String: [UInt8]]? {
+        extendedAttributes?.filter { ExtendedAttribute.problem(name: $0.key, value: $0.value) == nil }
+    }
+}

@@ -1,0 +1,125 @@
+import FileProvider
+import ItemCatalog
+import Logging
+import Synchronization
+
+/// Evicts what was used longest ago when more is here than the limits allow (``CacheLimits``).
+///
+/// When a document was last used is kept in memory and written to the catalog now and then: a killed daemon
+/// forgets the order of the last half minute, a stopped one nothing.
+package final class CacheKeeper: Sendable {
+    private struct State {
+        /// Not written down yet.
+        var used: [InodeID: FileTime] = [:]
+        var recorded = ContinuousClock.now
+        /// What the provider wants kept; asked again when a program has let go of the document again.
+        var kept: Set<InodeID> = []
+    }
+    private let state = Mutex(State())
+    let context: SyncContext
+    let evictor: Evictor
+    private let turns = Turns()
+    private let wakes: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+
+    init(context: SyncContext, evictor: Evictor) {
+        self.context = context
+        self.evictor = evictor
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        context.room.attach(
+            makeRoom: { [weak self] in await self?.tidy(for: $0) ?? 0 }, grown: { [weak self] in self?.wake() })
+    }
+
+    // MARK: What it is told
+
+    /// A program let go of a document, or it was downloaded on demand.
+    func used(_ inode: InodeID) {
+        state.withLock { state in
+            state.used[inode] = .now
+            state.kept.remove(inode)
+        }
+        context.room.mayHelp()
+        wake()
+    }
+
+    /// There may be more here, or more that can go. Never blocks; from any thread.
+    func wake() { waker.yield() }
+
+    // MARK: Its own work
+
+    /// Looks when something changed, at most once a second, and every half minute (others fill the disk as well).
+    /// Runs until its task is cancelled.
+    func run() async {
+        let ticker = Task { [waker] in
+            while (try? await Task.sleep(for: .seconds(30))) != nil { waker.yield() }
+        }
+        defer { ticker.cancel() }
+        wake()
+        for await _ in wakes {
+            if Task.isCancelled { break }
+            await tidy()
+            if state.withLock({ $0.recorded.duration(to: .now) > .seconds(5) }) { record() }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+
+    /// Evicts until the limits are kept again, or nothing is left that may go. One at a time; whoever comes
+    /// meanwhile waits for a turn of their own.
+    ///
+    /// - Returns: how many bytes were evicted.
+    @discardableResult
+    func tidy(for need: Need = Need()) async -> Int64 {
+        await turns.take(on: context.workers) { [self] in
+            do {
+                let round = EvictionRound(keeper: self, need: need)
+                guard try round.isNeeded() else { return 0 }
+                record()
+                defer { context.reserveRoom() }
+                return try await round.run()
+            } catch {
+                context.logger.error("cannot look for documents to evict", metadata: ["error": "\(error)"])
+                return 0
+            }
+        }
+    }
+
+    /// Writes down when documents were used.
+    package func record() {
+        let used = state.withLock { state in
+            defer { state.used = [:] }
+            state.recorded = .now
+            return state.used
+        }
+        guard !used.isEmpty else { return }
+        do {
+            try context.catalog.write { try $0.recordUse(used) }
+        } catch {
+            // What is newer by now stays.
+            state.withLock { $0.used.merge(used) { newer, _ in newer } }
+            context.logger.error("cannot record when documents were used", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: The provider's answers
+
+    func isKept(_ inode: InodeID) -> Bool { state.withLock { $0.kept.contains(inode) } }
+
+    func keep(_ inode: InodeID) { state.withLock { _ = $0.kept.insert(inode) } }
+
+    func wasEvicted(_ inode: InodeID) { state.withLock { _ = $0.kept.remove(inode) } }
+}
+
+/// Runs one thing after another.
+private actor Turns {
+    private var last: Task<Int64, Never>?
+
+    func take(on workers: Workers, _ body: @escaping @Sendable () async -> Int64) async -> Int64 {
+        let before = last
+        let task = Task(executorPreference: workers) {
+            _ = await before?.value
+            return await body()
+        }
+        last = task
+        return await task.value
+    }
+}

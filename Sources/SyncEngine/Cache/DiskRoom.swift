@@ -1,0 +1,100 @@
+import ContentStore
+import Glibc
+import Synchronization
+
+/// What a download needs, in bytes.
+struct Need: Sendable {
+    /// So many are about to be written.
+    var room: Int64 = 0
+    /// So many are to be evicted at least.
+    var eviction: Int64 = 0
+}
+
+/// The room on the disk that downloads write to, as they ask for it.
+package final class DiskRoom: Sendable {
+    private struct State {
+        /// Evicts until there is room for what is needed; returns how many bytes went.
+        var makeRoom: (@Sendable (Need) async -> Int64)?
+        var grown: (@Sendable () -> Void)?
+        /// When nothing could be evicted the last time: not asked again at every piece of a download.
+        var inVain: ContinuousClock.Instant?
+        /// Bytes that are being written just now, by several downloads.
+        var underWay: Int64 = 0
+    }
+    private let state = Mutex(State())
+    private let store: ContentStore
+    package let limits: CacheLimits
+
+    init(store: ContentStore, limits: CacheLimits) {
+        self.store = store
+        self.limits = limits
+    }
+
+    /// How much of the disk is set aside for the catalog.
+    var reserve: Int64 {
+        guard let statistics = try? store.diskStatistics() else { return 0 }
+        return min(4 << 20, Int64(statistics.f_blocks) * Int64(statistics.f_frsize) / 16)
+    }
+
+    /// Set once, before the first download.
+    func attach(makeRoom: @escaping @Sendable (Need) async -> Int64, grown: @escaping @Sendable () -> Void) {
+        state.withLock { state in
+            state.makeRoom = makeRoom
+            state.grown = grown
+        }
+    }
+
+    /// Free bytes (for this user), and how many of them must stay so; nil when the disk does not say.
+    package func free() -> (free: Int64, minimum: Int64)? {
+        guard let statistics = try? store.diskStatistics() else { return nil }
+        let unit = Int64(statistics.f_frsize)
+        return (
+            Int64(statistics.f_bavail) * unit, limits.minimumFree.bytes(of: Int64(statistics.f_blocks) * unit)
+        )
+    }
+
+    /// How many bytes must be evicted before `count` more can be written; 0 or less: there is room.
+    func lacking(for count: Int64) -> Int64 {
+        free().map { $0.minimum + count - $0.free } ?? 0
+    }
+
+    /// They are written, or not.
+    func end(_ count: Int) { state.withLock { $0.underWay -= Int64(count) } }
+
+    /// Before `count` bytes are written: evicts where the disk would get too full. Where nothing can be evicted the
+    /// bytes may take what is to stay free, but not the last of it: the catalog needs some to evict anything later.
+    /// Unless it throws, ``end(_:)`` is to follow.
+    ///
+    /// - Throws: ``ContentError/Code/diskFull``.
+    func begin(_ count: Int) async throws(ContentError) {
+        let (wanted, mayTry) = state.withLock { state in
+            state.underWay += Int64(count)
+            return (state.underWay, state.inVain.map { $0.duration(to: .now) > .seconds(5) } ?? true)
+        }
+        guard lacking(for: wanted) > 0 else { return }
+        if mayTry { _ = await make(Need(room: wanted)) }
+        guard let (free, minimum) = free(), free - wanted < min(16 << 20, minimum / 2) else { return }
+        end(count)
+        throw ContentError(code: .diskFull, message: "\(store.directory): no room on its disk for what is downloaded")
+    }
+
+    /// The disk did not take `count` bytes, whatever it says of itself (a quota). Returns whether something was evicted.
+    func makeAfterRefusal(of count: Int) async -> Bool {
+        await make(Need(room: Int64(count), eviction: Int64(count)))
+    }
+
+    private func make(_ need: Need) async -> Bool {
+        guard let makeRoom = state.withLock({ $0.makeRoom }) else { return false }
+        let freed = await makeRoom(need)
+        // Whoever had the turn before may have made room enough.
+        let isDone = freed > 0 || need.eviction == 0 && lacking(for: need.room) <= 0
+        state.withLock { $0.inVain = isDone ? nil : .now }
+        return isDone
+    }
+
+    /// Something may go that could not before.
+    func mayHelp() { state.withLock { $0.inVain = nil } }
+
+    /// More bytes are here.
+    func grew() { state.withLock { $0.grown }?() }
+}

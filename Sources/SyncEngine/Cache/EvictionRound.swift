@@ -1,0 +1,149 @@
+import FileProvider
+import ItemCatalog
+import Logging
+import Synchronization
+
+/// One look at what is here, and the evictions that the limits ask for.
+///
+/// The order: first a document that is larger than the limit by itself (it would empty the cache for nothing);
+/// then what was used longest ago; and what the provider wants kept only when nothing else is left. What is
+/// pinned, modified, excluded or in use is passed over, and not waited for: the next round looks again.
+struct EvictionRound {
+    let keeper: CacheKeeper
+    let need: Need
+    private var context: SyncContext { keeper.context }
+    private var limits: CacheLimits { context.room.limits }
+
+    func isNeeded() throws -> Bool {
+        if need.eviction > 0 || context.room.lacking(for: need.room) > 0 { return true }
+        guard let most = limits.most else { return false }
+        return try context.catalog.read { try $0.bytesHere() } > most
+    }
+
+    /// Returns how many bytes were evicted.
+    func run() async throws -> Int64 {
+        let pinned = try context.catalog.read { try $0.hasPins() ? $0.pinnedInodes() : [] }
+        var plan = Plan(pinned: pinned)
+        if let most = limits.most {
+            var here = try context.catalog.read { try $0.bytesHere() }
+            var large = try here > most ? context.catalog.read { try $0.documentsHere(above: most) } : []
+            // What a program has open of that size may be here for as long; nothing else has to go for it.
+            for document in large where isOpen(document.inode) { here -= document.here }
+            large.removeAll { isOpen($0.inode) }
+            if here > most { plan.goal = here - most + CacheLimits.slack(of: most) }
+            for document in large { await consider(document, &plan) }
+            plan.large = Set(large.map(\.inode))
+        }
+        plan.goal = max(plan.goal, need.eviction)
+        if let (free, minimum) = context.room.free(), free - need.room < minimum {
+            plan.goal = max(plan.goal, minimum + need.room - free + CacheLimits.slack(of: minimum))
+        }
+        var last: EvictionCandidate?
+        while plan.freed < plan.goal {
+            let batch = try context.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
+            guard !batch.isEmpty else { break }
+            last = batch.last
+            for document in batch where !plan.large.contains(document.inode) { await consider(document, &plan) }
+        }
+        for document in plan.kept { evict(document, &plan) }
+        if plan.count > 0 {
+            context.logger.info(
+                "evicted what was used longest ago",
+                metadata: ["documents": "\(plan.count)", "bytes": "\(plan.freed)", "wanted": "\(plan.goal)"])
+        }
+        return plan.freed
+    }
+
+    private struct Plan {
+        let pinned: Set<InodeID>
+        /// Larger than the limit: they have had their turn.
+        var large: Set<InodeID> = []
+        /// In bytes.
+        var goal: Int64 = 0
+        var freed: Int64 = 0
+        var count = 0
+        /// What the provider wants kept, used longest ago first.
+        var kept: [EvictionCandidate] = []
+        /// The provider did not answer in time: it is not asked any more, and everything counts as kept.
+        var isSilent = false
+    }
+
+    private func isOpen(_ inode: InodeID) -> Bool { context.volume?.isOpen(inode) == true }
+
+    private func consider(_ document: EvictionCandidate, _ plan: inout Plan) async {
+        guard plan.freed < plan.goal, !plan.pinned.contains(document.inode), !isOpen(document.inode) else { return }
+        if await isKept(document.inode, &plan) {
+            plan.kept.append(document)
+        } else {
+            evict(document, &plan)
+        }
+    }
+
+    private func evict(_ document: EvictionCandidate, _ plan: inout Plan) {
+        guard plan.freed < plan.goal else { return }
+        do {
+            plan.freed += try keeper.evictor.evict(document.inode)
+            plan.count += 1
+            keeper.wasEvicted(document.inode)
+        } catch {
+            context.logger.debug(
+                "not evicted", metadata: ["inode": "\(document.inode)", "error": "\(error)"])
+        }
+    }
+
+    private func isKept(_ inode: InodeID, _ plan: inout Plan) async -> Bool {
+        if plan.isSilent || keeper.isKept(inode) { return true }
+        guard let item = try? context.catalog.read({ try $0.item(of: inode) }), !item.isModified,
+            let identifier = item.identifier
+        else { return true }
+        context.logger.debug("stopProvidingItem", metadata: ["item": "\(context.path(of: item))"])
+        let started = ContinuousClock.now
+        let disposition = await answer(identifier)
+        context.tell(.stopProvidingItem, identifier, at: context.path(of: item), bytes: nil, since: started, nil)
+        switch disposition {
+        case .evict: return false
+        case .keep:
+            keeper.keep(inode)
+            return true
+        case nil:
+            plan.isSilent = true
+            return true
+        }
+    }
+
+    /// What the provider says, if it does within two seconds: the disk may be full, and its store away.
+    private func answer(_ identifier: ItemIdentifier) async -> ContentDisposition? {
+        let provider = context.provider
+        return await FirstAnswer().wait(for: .seconds(2), on: context.workers) {
+            await provider.stopProvidingItem(identifier)
+        }
+    }
+}
+
+/// The first of two to come: an answer, or the end of the time for it.
+private final class FirstAnswer: Sendable {
+    private let waiter = Mutex<CheckedContinuation<ContentDisposition?, Never>?>(nil)
+
+    func wait(
+        for time: Duration, on workers: Workers, _ ask: @escaping @Sendable () async -> ContentDisposition
+    ) async -> ContentDisposition? {
+        await withCheckedContinuation { continuation in
+            waiter.withLock { $0 = continuation }
+            let timer = Task {
+                if (try? await Task.sleep(for: time)) != nil { self.resume(nil) }
+            }
+            Task(executorPreference: workers) {
+                self.resume(await ask())
+                timer.cancel()
+            }
+        }
+    }
+
+    private func resume(_ answer: ContentDisposition?) {
+        let waiting = waiter.withLock { waiter in
+            defer { waiter = nil }
+            return waiter
+        }
+        waiting?.resume(returning: answer)
+    }
+}

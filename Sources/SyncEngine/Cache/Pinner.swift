@@ -1,0 +1,153 @@
+import FileProvider
+import ItemCatalog
+import Logging
+
+/// Brings what is pinned and not here: at once, after every change that may concern it, and again until it works.
+///
+/// There is no list of work to lose: what is missing is asked of the catalog.
+actor Pinner {
+    private let context: SyncContext
+    private let fetcher: FolderFetcher
+    private let hydrator: Hydrator
+    private var waiting: [Work] = []
+    private var running: [InodeID: Task<Void, Never>] = [:]
+    private var failures: [InodeID: (count: Int64, until: ContinuousClock.Instant)] = [:]
+    private var timer: Task<Void, Never>?
+    private let wakes: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+    private static let mostAtOnce = 3
+
+    private enum Work {
+        case list(InodeID)
+        case download(InodeID)
+        var inode: InodeID {
+            switch self {
+            case .list(let inode), .download(let inode): inode
+            }
+        }
+    }
+
+    init(context: SyncContext, fetcher: FolderFetcher, hydrator: Hydrator) {
+        self.context = context
+        self.fetcher = fetcher
+        self.hydrator = hydrator
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Something pinned may be missing. Never blocks; from any thread.
+    nonisolated func wake() { waker.yield() }
+
+    /// Somebody asked just now: what failed is tried again at once.
+    func hurry() {
+        failures = [:]
+        wake()
+    }
+
+    /// `hydrant pause`: what is under way is broken off, unless somebody else waits for it.
+    func pause() {
+        for task in running.values { task.cancel() }
+    }
+
+    /// Runs until its task is cancelled.
+    ///
+    /// - Parameter poll: told every folder that pinned items are in, at times, where the store signals nothing.
+    func run(poll: @escaping @Sendable (InodeID) async -> Void) async {
+        let isPolled = !(context.provider is any ChangeSignaling)
+        let seconds = context.times.poll
+        let ticker = Task { [waker] in
+            while (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }
+        }
+        wake()
+        for await _ in wakes {
+            if Task.isCancelled { break }
+            let started = ContinuousClock.now
+            look()
+            if isPolled {
+                for folder in (try? context.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
+            }
+            // Where much is pinned and much changes, looking is not all that is done.
+            try? await Task.sleep(for: max(.milliseconds(100), started.duration(to: .now) * 3))
+        }
+        ticker.cancel()
+        timer?.cancel()
+        for task in running.values { task.cancel() }
+    }
+
+    /// Finds out what is missing.
+    private func look() {
+        do {
+            guard try context.catalog.read({ try $0.hasPins() }) else {
+                waiting = []
+                return
+            }
+            let (folders, documents) = try context.catalog.read {
+                (try $0.unlistedPinnedFolders(), try $0.missingPinned())
+            }
+            waiting = folders.map { .list($0) } + documents.map { .download($0.inode) }
+            // Taken from the end.
+            waiting.reverse()
+            let wanted = Set(waiting.map(\.inode))
+            failures = failures.filter { wanted.contains($0.key) }
+            startWork()
+        } catch {
+            context.logger.error("cannot look for what is pinned", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func startWork() {
+        if context.pause.isOn { return }
+        let moment = ContinuousClock.now
+        while running.count < Self.mostAtOnce, let next = waiting.popLast() {
+            if running[next.inode] != nil { continue }
+            if let failure = failures[next.inode], failure.until > moment { continue }
+            running[next.inode] = Task(executorPreference: context.workers) { [self] in
+                await ended(next, await failure(of: next))
+            }
+        }
+        wakeLater(after: moment)
+    }
+
+    /// Why it did not work; nil when it did.
+    private nonisolated func failure(of work: Work) async -> SyncError? {
+        do {
+            switch work {
+            case .list(let folder): try await fetcher.fetch(folder, joining: true)
+            case .download(let document): _ = try await hydrator.bringWhole(document)
+            }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func ended(_ work: Work, _ failure: SyncError?) {
+        running[work.inode] = nil
+        if Task.isCancelled { return }
+        switch failure {
+        // Should it be missing all the same (the catalog could not be told, say), then not again at once.
+        case nil: failures[work.inode] = (0, .now + .seconds(context.times.firstRetry))
+        case .some(let failure):
+            var code: FileProviderError.Code?
+            if case .provider(let error) = failure { code = error.code }
+            let count = failures[work.inode]?.count ?? 0
+            let seconds = RetryDelay.seconds(after: count, code, context.times)
+            failures[work.inode] = (count + 1, .now + .seconds(seconds))
+            let next = FailureTable.next(sending: code?.description, inSeconds: seconds)
+            context.logger.warning(
+                "what is pinned could not be brought here",
+                metadata: ["item": "\(context.path(of: work.inode))", "error": "\(failure)", "next": "\(next)"])
+        }
+        // New folders have new documents in them; and of the last one, whether more came meanwhile.
+        if case .list = work { wake() } else if waiting.isEmpty && running.isEmpty { wake() }
+        startWork()
+    }
+
+    /// Failed work is tried again without anybody saying so.
+    private func wakeLater(after moment: ContinuousClock.Instant) {
+        timer?.cancel()
+        guard let next = failures.values.map(\.until).filter({ $0 > moment }).min() else { return }
+        timer = Task { [waker] in
+            if (try? await Task.sleep(until: next + .milliseconds(1), clock: .continuous)) != nil { waker.yield() }
+        }
+    }
+}

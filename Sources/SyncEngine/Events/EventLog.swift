@@ -1,0 +1,103 @@
+import Synchronization
+
+/// The last things that happened, and who listens to what happens next.
+///
+/// There is one ring for all: a listener is a place in it, so a slow one costs nothing and holds up nobody. What was
+/// overwritten before it came there is lost to it, and counted.
+package final class EventLog: Sendable {
+    /// So many are remembered.
+    package static let capacity = 1_000
+
+    private struct State {
+        /// Event number `n` is at `n % capacity`.
+        var ring: [SyncEvent] = []
+        var next: UInt64 = 0
+        var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
+        var nextListener: UInt64 = 0
+    }
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Never blocks for longer than a copy takes; from any thread, under any lock.
+    func add(_ event: SyncEvent) {
+        state.withLock { state in
+            if state.ring.count < Self.capacity {
+                state.ring.append(event)
+            } else {
+                state.ring[Int(state.next % UInt64(Self.capacity))] = event
+            }
+            state.next += 1
+            // Only sets a flag: a stream that keeps one element wakes nobody who is awake.
+            for listener in state.listeners.values { listener.yield() }
+        }
+    }
+
+    /// What a listener has not seen yet.
+    package struct Batch: Sendable {
+        package var events: [SyncEvent]
+        /// So many before these are gone.
+        package var lost: Int
+    }
+
+    /// From the last so many events on.
+    package func listen(last: Int) -> Listener {
+        let (wakes, waker) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        return state.withLock { state in
+            let id = state.nextListener
+            state.nextListener += 1
+            state.listeners[id] = waker
+            let count = UInt64(min(max(0, last), state.ring.count))
+            return Listener(log: self, id: id, position: state.next - count, wakes: wakes)
+        }
+    }
+
+    fileprivate func batch(from position: inout UInt64, most: Int) -> Batch {
+        state.withLock { state in
+            let oldest = state.next - UInt64(state.ring.count)
+            let lost = position < oldest ? Int(oldest - position) : 0
+            let first = max(position, oldest)
+            let end = min(state.next, first + UInt64(most))
+            position = end
+            return Batch(
+                events: (first..<end).map { state.ring[Int($0 % UInt64(Self.capacity))] }, lost: lost)
+        }
+    }
+
+    fileprivate func remove(_ id: UInt64) {
+        // Finished outside the lock: the stream may have something to run.
+        state.withLock { $0.listeners.removeValue(forKey: id) }?.finish()
+    }
+
+    var listenerCount: Int { state.withLock { $0.listeners.count } }
+
+    /// One reader's place; for one task. It stops listening when it is let go.
+    package final class Listener {
+        private let log: EventLog
+        private let id: UInt64
+        private var position: UInt64
+        private var wakes: AsyncStream<Void>.Iterator
+
+        fileprivate init(log: EventLog, id: UInt64, position: UInt64, wakes: AsyncStream<Void>) {
+            self.log = log
+            self.id = id
+            self.position = position
+            self.wakes = wakes.makeAsyncIterator()
+        }
+
+        deinit { log.remove(id) }
+
+        /// What is there already, at most so many; empty when there is nothing new.
+        package func now(most: Int) -> Batch { log.batch(from: &position, most: most) }
+
+        /// Waits for something new; nil when the task was cancelled.
+        package func next(most: Int) async -> Batch? {
+            while !Task.isCancelled {
+                let batch = now(most: most)
+                if !batch.events.isEmpty { return batch }
+                if await wakes.next() == nil { return nil }
+            }
+            return nil
+        }
+    }
+}

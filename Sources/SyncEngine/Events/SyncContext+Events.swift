@@ -1,0 +1,156 @@
+import FileProvider
+import ItemCatalog
+import Logging
+import Synchronization
+
+/// Telling the event log what the provider is asked, and what it says.
+extension SyncContext {
+    /// Calls a hook, and tells how it went.
+    ///
+    /// - Parameter path: asked for when it is over.
+    func told<Answer>(
+        _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: @autoclosure () -> String?, bytes: Int64? = nil,
+        _ call: () async throws(FileProviderError) -> Answer
+    ) async throws(FileProviderError) -> Answer {
+        let started = ContinuousClock.now
+        do {
+            let answer = try await call()
+            tell(hook, identifier, at: path(), bytes: bytes, since: started, nil)
+            return answer
+        } catch {
+            tell(hook, identifier, at: path(), bytes: nil, since: started, error)
+            throw error
+        }
+    }
+
+    /// A hook was called and has answered.
+    func tell(
+        _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: String?, bytes: Int64?,
+        since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
+    ) {
+        if let error {
+            if error.code == .serverUnreachable { storeIsAway(error.message) }
+        } else if hook != .stopProvidingItem {
+            storeAnswered()
+        }
+        events.add(
+            SyncEvent(
+                hook, path: path, identifier: identifier, bytes: bytes, duration: started.duration(to: .now),
+                process: process, code: error?.code.description, message: error?.message))
+    }
+
+    private func storeIsAway(_ message: String) {
+        guard !isOffline.exchange(true, ordering: .relaxed) else { return }
+        events.add(SyncEvent(.offline, code: FileProviderError.Code.serverUnreachable.description, message: message))
+    }
+
+    private func storeAnswered() {
+        guard isOffline.load(ordering: .relaxed), isOffline.exchange(false, ordering: .relaxed) else { return }
+        events.add(SyncEvent(.online))
+        storeAnswers()
+    }
+
+    /// Something failed for good, or for now: the line says the file, the cause and what happens next.
+    func tellFailure(
+        _ error: SyncError, at path: String, _ identifier: ItemIdentifier?, next: String, process: CausingProcess? = nil
+    ) {
+        events.add(
+            SyncEvent(
+                .error, path: path, identifier: identifier, process: process, code: FailureTable.code(of: error),
+                message: FailureTable.line(path, error.description, next)))
+    }
+
+    /// Both sides changed a document.
+    func tellConflict(_ inode: InodeID?, at path: String, _ message: String) {
+        let item = inode.flatMap { inode in try? catalog.read { try $0.item(of: inode) } }
+        events.add(SyncEvent(.conflict, path: path, identifier: item?.identifier, message: message))
+    }
+
+    /// The path of an item by what the provider calls it, for an event.
+    func path(of identifier: ItemIdentifier) -> String? {
+        let item = try? catalog.read { try $0.item(identifiedBy: identifier) }
+        return item.flatMap { $0 }.map { path(of: $0) }
+    }
+
+    // MARK: What others changed
+
+    /// Of one look at the store; more than that is said in a sum.
+    private static let mostRemoteChanges = 100
+
+    /// Runs a transaction that takes what the store says, and tells what it changed here.
+    @discardableResult
+    func takeRemoteChange<T>(
+        isFirstLook: Bool = false, _ body: (Catalog.Writer) throws -> T
+    ) throws(CatalogError) -> T {
+        var changes: [CatalogChange] = []
+        var (held, returned) = (0, 0)
+        var folders: [ItemIdentifier] = []
+        let result = try change { writer in
+            let result = try body(writer)
+            changes = writer.changes
+            (held, returned) = (writer.held, writer.returned)
+            folders = writer.returnedFolders
+            return result
+        }
+        if !isFirstLook { tellRemote(changes) }
+        tellHeld(held, returned)
+        // What is held in them may be there again as well.
+        for folder in folders { doubt(.folder(folder)) }
+        return result
+    }
+
+    private func tellHeld(_ held: Int, _ returned: Int) {
+        if held > 0 {
+            let what =
+                "the store deleted \(held) items, too many to take them away without a question: they stay here until "
+                + "hydrant resolve --keep mine|theirs"
+            logger.warning("deletions are held", metadata: ["items": "\(held)"])
+            events.add(SyncEvent(.deletionsHeld, message: what))
+        }
+        if returned > 0 {
+            logger.info("what was deleted in the store is there again", metadata: ["items": "\(returned)"])
+            events.add(
+                SyncEvent(.deletionsReleased, message: "the store has \(returned) items again that it had deleted"))
+        }
+    }
+
+    private func tellRemote(_ changes: [CatalogChange]) {
+        var told: Set<String> = []
+        var more = 0
+        for change in changes {
+            // (No look-ups for what is only counted.)
+            guard told.count < Self.mostRemoteChanges else {
+                switch change {
+                case .entry, .contents: more += 1
+                default: break
+                }
+                continue
+            }
+            guard let (path, identifier) = place(of: change), told.insert(path).inserted else { continue }
+            events.add(SyncEvent(.remoteChange, path: path, identifier: identifier))
+        }
+        if more > 0 { events.add(SyncEvent(.remoteChange, message: "and \(more) more")) }
+    }
+
+    /// Where something shows that was not so before; nil for what follows from it (the date of a folder).
+    private func place(of change: CatalogChange) -> (String, ItemIdentifier?)? {
+        let found = try? catalog.read { reader -> (String, ItemIdentifier?)? in
+            switch change {
+            case .entry(let folder, let name, _):
+                guard let names = try reader.path(of: folder) else { return nil }
+                let inode = try reader.child(of: folder, named: name)
+                return (
+                    (names + [name]).map(\.string).joined(separator: "/"),
+                    try inode.flatMap { try reader.item(of: $0.id)?.identifier }
+                )
+            case .contents(let inode), .attributes(let inode):
+                guard let record = try reader.inodeIfPresent(inode), !record.isFolder,
+                    let names = try reader.path(of: inode)
+                else { return nil }
+                return (names.map(\.string).joined(separator: "/"), try reader.item(of: inode)?.identifier)
+            case .removed, .split, .conflict: return nil
+            }
+        }
+        return found ?? nil
+    }
+}

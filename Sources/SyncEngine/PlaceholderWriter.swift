@@ -1,0 +1,28 @@
+package import FileProvider
+package import ItemCatalog
+
+extension SyncEngine {
+    /// Shows an item of the provider's in a folder, listed or not. In the catalog when this returns.
+    ///
+    /// - Throws: what ``Catalog/Writer/writePlaceholder(_:in:defaults:)`` does;
+    ///   ``FileProviderError/Code/busy`` while a change of the item is on its way to the provider.
+    package func writePlaceholder(_ item: Item, in folder: InodeID) throws(SyncError) {
+        let moment = context.ownChanges.ask()
+        defer { context.ownChanges.answered() }
+        do {
+            try context.change { writer in
+                if context.ownChanges.since(moment).contains(item.identifier) {
+                    throw CatalogError(.notPermitted, "\(item.filename) is just being changed from here")
+                }
+                try writer.writePlaceholder(item, in: folder, defaults: context.defaults)
+            }
+        } catch {
+            throw SyncError(error)
+        }
+    }
+
+    /// A program copied a document to a new one: the store may do so as well.
+    package func copied(_ source: InodeID, to copy: InodeID) {
+        if context.provider is any ServerSideCopying { context.copies.note(copy, from: source) }
+    }
+}

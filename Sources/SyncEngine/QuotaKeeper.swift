@@ -1,0 +1,55 @@
+package import FileProvider
+import Logging
+import Synchronization
+
+/// How full the store is, as the provider said last: asked in the background, so that nobody waits for it.
+package final class QuotaKeeper: Sendable {
+    private let context: SyncContext
+    private let wakes: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+
+    init(context: SyncContext) {
+        self.context = context
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Nil: the provider does not tell, or has not yet.
+    package var last: StoreQuota? { context.storeUse.withLock { $0 } }
+
+    /// Something was sent, or changed there. Never blocks; from any thread.
+    func wake() { waker.yield() }
+
+    /// Runs until its task is cancelled.
+    func run() async {
+        guard let provider = context.provider as? any QuotaReporting else { return }
+        await ask(provider)
+        while !Task.isCancelled {
+            let timer = Task { [waker, seconds = context.times.quota] in
+                if (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }
+            }
+            var iterator = wakes.makeAsyncIterator()
+            _ = await iterator.next()
+            timer.cancel()
+            // Many uploads are one question.
+            guard (try? await Task.sleep(for: .seconds(context.times.quotaAfterChange))) != nil else { return }
+            await ask(provider)
+        }
+    }
+
+    private func ask(_ provider: any QuotaReporting) async {
+        do {
+            let quota = try await provider.quota()
+            // A provider is not trusted.
+            guard quota.used >= 0, quota.total ?? 0 >= 0 else {
+                context.logger.warning(
+                    "the provider's quota is not possible",
+                    metadata: ["used": "\(quota.used)", "total": "\(quota.total.map { "\($0)" } ?? "none")"])
+                return
+            }
+            context.storeUse.withLock { $0 = quota }
+        } catch {
+            // What it said before is better than nothing.
+            context.logger.debug("quota", metadata: ["error": "\(error)"])
+        }
+    }
+}

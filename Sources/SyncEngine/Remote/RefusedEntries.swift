@@ -1,0 +1,50 @@
+package import FileProvider
+package import ItemCatalog
+import Synchronization
+
+/// What the provider listed and cannot be shown, by folder, as of the last listing since the mount: for people.
+///
+/// Bounded, whatever a provider says: the first few of each folder, and so many folders.
+package final class RefusedEntries: Sendable {
+    package struct Entry: Sendable, Hashable {
+        package var name: Filename
+        package var reason: String
+    }
+    private struct Folder {
+        var count = 0
+        var first: [Entry] = []
+    }
+    private static let mostFolders = 1_000
+    private static let mostEntries = 20
+    private let folders = Mutex<[InodeID: Folder]>([:])
+
+    /// Takes what a listing left out. Returns what was not known before, to be told.
+    func record(_ refused: [(name: Filename, reason: String)], of folder: InodeID) -> [Entry] {
+        let first = refused.prefix(Self.mostEntries).map { Entry(name: $0.name.shortened, reason: $0.reason) }
+        return folders.withLock { folders in
+            let before = Set(folders[folder]?.first ?? [])
+            if refused.isEmpty {
+                folders[folder] = nil
+            } else if folders[folder] != nil || folders.count < Self.mostFolders {
+                folders[folder] = Folder(count: refused.count, first: first)
+            }
+            return first.filter { !before.contains($0) }
+        }
+    }
+
+    /// For people; nil when everything in the folder can be shown.
+    package func summary(of folder: InodeID) -> String? {
+        guard let refused = folders.withLock({ $0[folder] }) else { return nil }
+        let shown = refused.first.prefix(3).map { "“\($0.name)” (\($0.reason))" }
+        let rest = refused.count > shown.count ? ", and \(refused.count - shown.count) more" : ""
+        let number = refused.count == 1 ? "1 entry of the store" : "\(refused.count) entries of the store"
+        return "\(number) cannot be shown: \(shown.joined(separator: ", "))\(rest)"
+    }
+}
+
+extension Filename {
+    /// Of a name that is none: for people, and bounded.
+    fileprivate var shortened: Filename {
+        bytes.count > 300 ? Filename(bytes: bytes.prefix(300) + Array("…".utf8)) : self
+    }
+}

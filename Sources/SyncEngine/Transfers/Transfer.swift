@@ -1,0 +1,76 @@
+package import FileProvider
+import ItemCatalog
+import Synchronization
+
+/// Bytes that are on their way: one download or one upload of one document.
+package final class Transfer: Sendable {
+    package enum Direction: String, Sendable { case download, upload }
+
+    let id: UInt64
+    package let direction: Direction
+    /// For people, relative to the mount point.
+    package let path: String
+    package let identifier: ItemIdentifier?
+    /// How many bytes it is to move.
+    package let total: Int64
+    package let started: FileTime
+    private let moved = Atomic<Int64>(0)
+
+    fileprivate init(
+        id: UInt64, _ direction: Direction, path: String, identifier: ItemIdentifier?, total: Int64
+    ) {
+        self.id = id
+        self.direction = direction
+        self.path = path
+        self.identifier = identifier
+        self.total = total
+        self.started = .now
+    }
+
+    /// How many bytes have been moved.
+    package var done: Int64 { min(total, moved.load(ordering: .relaxed)) }
+
+    func move(_ count: Int64) { moved.wrappingAdd(count, ordering: .relaxed) }
+
+    /// So far it has come: a provider may read what it sends more than once.
+    func reach(_ position: Int64) {
+        var seen = moved.load(ordering: .relaxed)
+        while seen < position {
+            let (isDone, now) = moved.compareExchange(expected: seen, desired: position, ordering: .relaxed)
+            if isDone { return }
+            seen = now
+        }
+    }
+}
+
+/// The transfers that run now, and how fast all of them together may be.
+package final class Transfers: Sendable {
+    private let running = Mutex((next: UInt64(0), all: [UInt64: Transfer]()))
+    package let downloadLimit: BandwidthLimit
+    package let uploadLimit: BandwidthLimit
+
+    init(ticker: any Ticking) {
+        downloadLimit = BandwidthLimit(ticker: ticker)
+        uploadLimit = BandwidthLimit(ticker: ticker)
+    }
+
+    /// In the order in which they began.
+    package func now() -> [Transfer] {
+        running.withLock { running in running.all.values.sorted { $0.id < $1.id } }
+    }
+
+    /// To be followed by ``end(_:)``.
+    func begin(
+        _ direction: Transfer.Direction, path: String, identifier: ItemIdentifier?, total: Int64
+    ) -> Transfer {
+        running.withLock { running in
+            running.next += 1
+            let transfer = Transfer(
+                id: running.next, direction, path: path, identifier: identifier, total: total)
+            running.all[transfer.id] = transfer
+            return transfer
+        }
+    }
+
+    func end(_ transfer: Transfer) { running.withLock { _ = $0.all.removeValue(forKey: transfer.id) } }
+}

@@ -1,0 +1,27 @@
+package import FileProvider
+package import ItemCatalog
+
+/// A change that the store refuses, and will refuse again until somebody does something about it.
+package enum Refusal: String, Sendable, CaseIterable {
+    case permissionDenied, invalidName, unsupported, readOnly, notAuthenticated, insufficientQuota
+
+    /// Nil: what may pass by itself, and is only tried again.
+    package init?(_ code: FileProviderError.Code) { self.init(rawValue: code.description) }
+
+    package init?(_ failure: ItemFailure?) {
+        guard let failure else { return nil }
+        self.init(rawValue: failure.code)
+    }
+
+    /// For people: what makes the store take it. To give the change up, or to save it elsewhere, is always possible.
+    package var remedy: String {
+        switch self {
+        case .permissionDenied: "get the right to change it there, then hydrant retry"
+        case .invalidName: "give it another name"
+        case .unsupported: "the store cannot hold such a thing"
+        case .readOnly: "the store takes no changes; when it does again, hydrant retry"
+        case .notAuthenticated: "sign in again, then hydrant retry"
+        case .insufficientQuota: "make room in the store, then hydrant retry"
+        }
+    }
+}

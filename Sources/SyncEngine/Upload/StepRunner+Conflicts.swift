@@ -1,0 +1,173 @@
+import FileProvider
+import ItemCatalog
+import Logging
+
+/// Carries out what ``ConflictTable`` says.
+extension StepRunner {
+    /// A refusal that needs no comparing of contents.
+    func settle(
+        _ step: ConflictTable.Kind, _ item: ItemRecord, _ error: FileProviderError, parent: ItemIdentifier? = nil
+    ) async throws -> Outcome {
+        switch ConflictTable.resolution(of: step, error.code, .unknown) {
+        case .confirm: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+        case .keepLocal:
+            try context.catalog.write {
+                try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision)
+            }
+        case .makeAnew: try context.catalog.write { try $0.becomesUnconfirmed(item.id) }
+        case .giveWay:
+            try context.change { try $0.giveWay(item.id, to: error.trustedItem, defaults: context.defaults) }
+            context.relabel(item.inode)
+            if let inode = item.inode {
+                let what = "another has the name in the store; this one gave way"
+                context.tellConflict(inode, at: context.path(of: inode), what)
+            }
+        case .takeBackDeletion: try await takeBackDeletion(item, error)
+        case .refreshFirst:
+            guard let identifier = item.identifier else { throw error }
+            // (Of a move: it may be our own, whose reply was lost.)
+            await RemoteRefresh(context: context, fetcher: nil).refresh(identifier, known: error.item, isOwn: true)
+            let row = try context.catalog.read { try $0.item(item.id) }
+            if let row, step != .move || row.local != row.base { throw error }
+        case .refreshFolder:
+            if let parent { await RemoteRefresh(context: context, fetcher: nil).refresh(parent) }
+            // Not there although its folder is: tried again after a pause.
+            let folder = try parent.flatMap { parent in
+                try context.catalog.read { try $0.item(identifiedBy: parent) }
+            }
+            if folder != nil { throw error }
+        case .listFolder:
+            let folder = try item.local.flatMap { place in try context.catalog.read { try $0.item(place.parent)?.inode }
+            }
+            if let folder { try await fetcher.fetch(folder, joining: false) }
+            throw error
+        case .keepBoth, nil: throw error
+        }
+        return .done
+    }
+
+    /// A part of a placeholder was changed here, and the store has replaced the version that the rest of it was to come
+    /// from. The store's is shown under its name; what was written here is kept beside it, as far as it is here.
+    func partIncomplete(_ item: ItemRecord) async throws -> Outcome {
+        guard let identifier = item.identifier else { throw SyncError.superseded }
+        let current: Item
+        do { current = try await self.current(nil, identifier) } catch {
+            return try await settle(.uploadContents, item, error)
+        }
+        if current.version.content == item.baseVersion?.content { throw SyncError.superseded }
+        try keepBoth(item, current)
+        return .done
+    }
+
+    private func takeBackDeletion(_ item: ItemRecord, _ error: FileProviderError) async throws {
+        guard let identifier = item.identifier else { return }
+        let current = try await current(error, identifier)
+        try context.change { try $0.takeBackDeletion(item.id, current: current, defaults: context.defaults) }
+        if item.kind.isFolder, let inode = try context.catalog.read({ try $0.item(item.id)?.inode }) {
+            try await fetcher.fetch(inode, joining: false)
+        }
+    }
+
+    /// What the store deleted and is held here was changed here: it is somebody's work, and made anew with the folders
+    /// that it is in. Returns whether that was so.
+    func putBackHeld(_ item: ItemRecord) throws -> Bool {
+        guard item.local != nil, try context.catalog.read({ try $0.isHeld(item) }) else { return false }
+        if try context.change({ try $0.putBack(item.id) }) { return true }
+        throw FileProviderError(
+            .noSuchItem,
+            "the store deleted it, and not all of its bytes are here; hydrant resolve --keep theirs lets it go")
+    }
+
+    /// The store replaced a document while a program had it open, and what the program wrote was put aside. If that is
+    /// just what the store has (a program that closes its document is known to have closed it only a moment later), there
+    /// is no conflict: the copy goes, and true is returned.
+    func isTheStoresByNow(_ item: ItemRecord, _ prepared: Prepared) async throws -> Bool {
+        guard let copy = item.inode,
+            let conflict = try context.catalog.read({ try $0.conflicts(of: copy) }).first(where: {
+                $0.copy == copy && $0.reason == .replacedWhileWritten
+            }),
+            let original = try context.catalog.read({ try $0.item(conflict.original) }),
+            let identifier = original.identifier, original.remoteFacts.size == prepared.source.size,
+            // (What was changed here since goes over the store's.)
+            original.contentRevision == 0, context.volume?.isOpen(copy) != true
+        else { return false }
+        do {
+            let there = try await placeholder(identifier, original)
+            guard try await compare(there, item, prepared) == .same else { return false }
+            try context.change { try $0.removeCopy(conflict) }
+            context.logger.info(
+                "no conflict: both sides wrote the same", metadata: ["item": "\(context.path(of: original))"])
+            return true
+        } catch is CatalogError {
+            // It is written again, or somebody has resolved it.
+            return false
+        } catch let error as FileProviderError {
+            if error.code == .noSuchItem { return false }
+            throw error
+        }
+    }
+
+    func placeholder(_ identifier: ItemIdentifier, _ item: ItemRecord?) async throws(FileProviderError) -> Item {
+        try await context.told(
+            .providePlaceholder, identifier, at: item.map { context.path(of: $0) } ?? context.path(of: identifier)
+        ) { () async throws(FileProviderError) in
+            try await context.provider.providePlaceholder(for: identifier)
+        }
+    }
+
+    /// Whether what the provider has is what we meant to put there.
+    func compare(_ there: Item, _ item: ItemRecord, _ prepared: Prepared?) async throws -> ConflictTable.Found {
+        switch (item.kind, there.kind) {
+        case (.folder, .folder): return .same
+        case (.symbolicLink(let mine), .symbolicLink(let theirs)): return mine == theirs ? .same : .different
+        case (.document, .document):
+            guard let prepared else { return .different }
+            let sent = try prepared.source.digest()
+            return try await RemoteComparison(context: context).matches(there, sent) ? .same : .different
+        default: return .different
+        }
+    }
+
+    /// Whether the provider has what an earlier attempt sent, which seemed to have failed.
+    func isOfAnEarlierAttempt(_ there: Item, _ item: ItemRecord) async throws -> Bool {
+        // (Contents that are not to be sent any more would never go over it.)
+        guard there.kind.isDocument, item.contentRevision != 0 else { return false }
+        let sent = try context.catalog.read { try $0.item(item.id)?.sent } ?? []
+        return try await RemoteComparison(context: context).matches(there, anyOf: sent)
+    }
+
+    /// Whether what the store has of a document that was deleted here is what was sent without a reply (a killed daemon):
+    /// nobody else has changed it.
+    func isLostUpload(_ there: Item, _ item: ItemRecord) async throws -> Bool {
+        guard item.kind.isDocument, there.parentIdentifier == (try parentIdentifier(item)),
+            there.filename == item.remote?.name
+        else { return false }
+        return try await RemoteComparison(context: context).matches(there, anyOf: item.sent)
+    }
+
+    /// A mismatch, and the store has just what the change started from: it could not tell for a moment (a weak ETag, RFC
+    /// 9110, 8.8.1), and is asked again after a pause. Nobody has changed anything.
+    func refuseBaseless(_ current: Item, _ item: ItemRecord, _ base: ItemVersion) throws(FileProviderError) {
+        guard current.version == base else { return }
+        throw FileProviderError(
+            .busy,
+            "\(context.path(of: item)): the store took it for changed there, and has just what was changed here; it is "
+                + "asked again")
+    }
+
+    private func parentIdentifier(_ item: ItemRecord) throws -> ItemIdentifier? {
+        guard let parent = item.remote?.parent else { return nil }
+        return try context.catalog.read { try $0.item(parent)?.identifier }
+    }
+
+    func keepBoth(_ item: ItemRecord, _ current: Item) throws {
+        let path = context.path(of: item)
+        let copy = try context.change { try $0.keepBoth(item.id, current: current, defaults: context.defaults) }
+        guard let copy else { return }
+        context.relabel(item.inode)
+        let what = "changed here and in the store; the store's is kept as \(path)"
+        context.tellConflict(item.inode, at: item.inode.map { context.path(of: $0) } ?? path, what)
+        context.logger.warning(
+            "conflict: both versions are kept", metadata: ["item": "\(path)", "local version": "\(copy)"])
+    }
+}

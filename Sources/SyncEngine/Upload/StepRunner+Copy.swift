@@ -1,0 +1,98 @@
+import ContentStore
+import Crypto
+import FileProvider
+import ItemCatalog
+import Logging
+
+/// Documents that were copied here from others that the store has: the store makes the copy by itself.
+extension StepRunner {
+    /// Makes an item at the provider: by copying where it can, else by sending what is in it.
+    func make(_ item: ItemRecord, _ template: ItemTemplate, _ prepared: Prepared?) async throws -> Item {
+        if let copy = try await copy(item, template, prepared) { return copy }
+        return try await create(item, template, prepared?.source)
+    }
+
+    /// Nil when it is to be uploaded.
+    private func copy(_ item: ItemRecord, _ template: ItemTemplate, _ prepared: Prepared?) async throws -> Item? {
+        guard let provider = context.provider as? any ServerSideCopying, let inode = item.inode, let prepared,
+            let source = context.copies.source(of: inode)
+        else { return nil }
+        guard let original = try original(source, prepared) else {
+            // Copy or original have been changed since.
+            context.copies.forget(inode)
+            return nil
+        }
+        context.logger.debug(
+            "copyItem", metadata: ["item": "\(context.path(of: item))", "from": "\(original.identifier)"])
+        let copy: Item
+        do {
+            copy = try await context.told(
+                .copyItem, original.identifier, at: context.path(of: item), bytes: prepared.source.size
+            ) { () async throws(FileProviderError) in
+                try await provider.copyItem(original.identifier, version: original.version, as: template)
+            }
+        } catch {
+            // Of a name that is taken: perhaps by our own copy, whose reply was lost.
+            let otherwise: Set<FileProviderError.Code> = [
+                .filenameCollision, .serverUnreachable, .cancelled, .notAuthenticated, .insufficientQuota, .readOnly,
+            ]
+            if otherwise.contains(error.code) { throw error }
+            context.logger.info(
+                "the store does not copy a document by itself: it is uploaded",
+                metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
+            context.copies.forget(inode)
+            return nil
+        }
+        context.copies.forget(inode)
+        // The next attempt finds it under the name, and compares.
+        guard copy.kind.isDocument, copy.size == prepared.source.size else {
+            throw SyncError.untrusted(
+                "the store's copy has \(copy.size) bytes instead of \(prepared.source.size); report it to the "
+                    + "provider's author")
+        }
+        return copy
+    }
+
+    /// The document that a copy was made from, if it still has, here and as the store confirmed it, the bytes that are
+    /// to be sent.
+    private func original(_ source: InodeID, _ prepared: Prepared) throws -> Original? {
+        guard let before = try confirmed(source), before.inode.size == prepared.source.size else { return nil }
+        let content: ContentFile
+        do { content = try context.openCurrent(source).content } catch { return nil }
+        guard content.isComplete, try digest(content, size: before.inode.size) == prepared.digest.hash else {
+            return nil
+        }
+        // A writer may have come meanwhile.
+        guard let after = try confirmed(source), after.inode.generation == before.inode.generation,
+            after.original == before.original
+        else { return nil }
+        return after.original
+    }
+
+    private struct Original: Equatable {
+        var identifier: ItemIdentifier
+        var version: ContentVersion
+    }
+
+    private func confirmed(_ id: InodeID) throws -> (inode: InodeRecord, original: Original)? {
+        let (inode, item) = try context.catalog.read { (try $0.inodeIfPresent(id), try $0.item(of: id)) }
+        guard let inode, inode.kind == .document, inode.writing == nil, let item, item.contentRevision == 0,
+            let identifier = item.identifier, let version = item.baseVersion
+        else { return nil }
+        return (inode, Original(identifier: identifier, version: version.content))
+    }
+
+    private func digest(_ content: ContentFile, size: Int64) throws -> [UInt8] {
+        var hasher = SHA256()
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < size {
+            let count = try content.read(into: buffer, at: offset)
+            if count == 0 { break }
+            hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+        return Array(hasher.finalize())
+    }
+}

@@ -1,0 +1,146 @@
+import ContentStore
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+
+/// What an upload sends: a snapshot of whole contents that nobody is writing.
+extension StepRunner {
+    /// What an upload sends, and which local state it stands for.
+    struct Prepared {
+        var source: SnapshotSource
+        var digest: SentContent
+        var metadata: ItemMetadata
+        var contentRevision: Int64
+        var metadataRevision: Int64
+
+        /// The store has these contents already, from others, with another mode or other attributes: those of here stay
+        /// pending if they were changed here, and else give way.
+        private(set) var hasOtherMetadata = false
+
+        func found(as item: Item) -> Prepared {
+            let hasMode = item.posixPermissions.map { $0 & 0o7777 == metadata.posixPermissions } ?? true
+            let hasAttributes =
+                item.extendedAttributes == nil || metadata.extendedAttributes == nil
+                || item.extendedAttributes == metadata.extendedAttributes
+            if hasMode && hasAttributes { return self }
+            var found = self
+            (found.metadataRevision, found.hasOtherMetadata) = (-1, true)
+            return found
+        }
+    }
+
+    /// Nil when a writer is at work.
+    func prepare(_ item: ItemRecord) async throws -> Prepared? {
+        guard let inodeID = item.inode, context.volume?.isBeingWritten(inodeID) != true else { return nil }
+        let (opened, content) = try context.openCurrent(inodeID)
+        let (row, inode) = try context.catalog.read { (try $0.item(item.id), try $0.inode(inodeID)) }
+        guard let row, row.inode == inodeID, row.local == item.local, inode.generation == opened.generation else {
+            return nil
+        }
+        if let journal = try journal(of: row, content) {
+            try context.catalog.write {
+                try $0.recordHeld(
+                    item.id, message: "\(journal) holds a part of it; it is sent when its programs have closed it",
+                    retryAt: FileTime.now.adding(seconds: context.times.firstRetry))
+            }
+            return nil
+        }
+        if !content.isComplete {
+            guard let identifier = row.identifier, let version = row.baseVersion else {
+                if try wasOnlyOpened(row, inode, content) { return nil }
+                try freeName(row)
+                throw FileProviderError(
+                    .noSuchItem,
+                    "\(context.path(of: row)): the store replaced the version that this was made from, and parts of it were "
+                        + "never downloaded; what was written here is kept (unmounted, hydrant rescue brings it out)")
+            }
+            // A program changed a part of a placeholder: the rest must come first.
+            let target = DownloadTarget(
+                inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
+            try await hydrator.provide(0..<content.baseSize, of: content, for: target)
+        }
+        let snapshot: Snapshot
+        do { snapshot = try context.store.snapshot(of: content) } catch {
+            if error.code == .changed { return nil }
+            throw error
+        }
+        // Its bytes have been synced for the snapshot; a note of that spares them doubts after a power loss.
+        let durable = (try? context.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
+        let source = SnapshotSource(snapshot: snapshot)
+        let digest = try source.digest()
+        let unchanged = try context.catalog.write { writer in
+            guard let now = try writer.item(item.id), now.contentRevision == row.contentRevision,
+                now.identifier != nil || now.local == item.local
+            else { return false }
+            try writer.recordSending(item.id, digest)
+            if let durable { try writer.noteSynced(inodeID, durable) }
+            return true
+        }
+        guard unchanged, context.volume?.isBeingWritten(inodeID) != true else { return nil }
+        // When this is in the store, the version is gone that a part of it came from. That all of it is here must survive
+        // a power loss then: nobody could bring the part again.
+        if row.identifier != nil { try context.makeDurable(.now) }
+        return Prepared(
+            source: source, digest: digest, metadata: try metadata(of: inode, row),
+            contentRevision: row.contentRevision,
+            metadataRevision: row.metadataRevision)
+    }
+
+    /// What cannot be sent does not keep a name from what the store has under it.
+    private func freeName(_ row: ItemRecord) throws {
+        guard let place = row.local,
+            try context.catalog.read({ try $0.remoteOccupant(of: place, otherThan: row.id) }) != nil
+        else { return }
+        try context.change { try $0.giveWay(row.id, to: nil, defaults: context.defaults) }
+        context.relabel(row.inode)
+        guard let inode = row.inode else { return }
+        let what = "another has the name in the store; this one gave way"
+        context.tellConflict(inode, at: context.path(of: inode), what)
+    }
+
+    /// A program had a placeholder open for writing when it went from the store, and wrote nothing: there is nothing to
+    /// send, and the name, which may be another document's there by now, goes here as well.
+    private func wasOnlyOpened(_ row: ItemRecord, _ inode: InodeRecord, _ content: ContentFile) throws -> Bool {
+        guard row.identifier == nil, content.bytesPresent == 0, inode.size == inode.baseSize, inode.size > 0,
+            inode.writing == nil, context.volume?.isOpen(inode.id) != true
+        else { return false }
+        context.logger.info(
+            "a document that the store deleted was open and never written: it goes here too",
+            metadata: ["item": "\(context.path(of: row))"])
+        try context.change { writer in
+            guard try writer.item(row.id)?.contentRevision == row.contentRevision else { return }
+            for place in try writer.places(of: inode.id) {
+                _ = try writer.unlink(place.name, in: place.folder, settle: 0)
+                writer.changes.append(.entry(folder: place.folder, name: place.name))
+            }
+            writer.changes.append(.removed(inode.id))
+        }
+        return true
+    }
+
+    /// The file that holds what a database has not taken in yet: without it the database would be a torn one.
+    private func journal(of row: ItemRecord, _ content: ContentFile) throws -> Filename? {
+        guard DatabaseFiles.isDatabase(content), let local = row.local else { return nil }
+        for name in DatabaseFiles.pending(for: local.name) {
+            let found = try context.catalog.read { reader in
+                try reader.item(local.parent)?.inode.flatMap { try reader.child(of: $0, named: name) }
+            }
+            guard let found, found.kind == .document else { continue }
+            let id = GenerationID(inode: found.id.rawValue, number: found.generation)
+            // Of a file that is being written the catalog does not know the size yet.
+            guard let status = context.store.status(id), status.size > 0 else { continue }
+            let isJournal = name.bytes.suffix(8).elementsEqual("-journal".utf8)
+            if try !isJournal || DatabaseFiles.isHot(journal: context.openCurrent(found.id).content) { return name }
+        }
+        return nil
+    }
+
+    /// The attributes go along unless it is not known which the store has: then they stay as they are there.
+    func metadata(of inode: InodeRecord, _ item: ItemRecord) throws(CatalogError) -> ItemMetadata {
+        let isKnown = item.identifier == nil || item.remoteFacts.extendedAttributes != nil
+        return ItemMetadata(
+            contentModificationDate: inode.modified, posixPermissions: UInt16(truncatingIfNeeded: inode.mode),
+            extendedAttributes: isKnown ? try context.catalog.read { try $0.userAttributes(of: inode.id) } : nil)
+    }
+}

@@ -1,0 +1,42 @@
+import FileProvider
+import ItemCatalog
+
+/// Uploads, counted and no faster than the limit.
+extension StepRunner {
+    func create(
+        _ item: ItemRecord, _ template: ItemTemplate, _ source: SnapshotSource?
+    ) async throws(FileProviderError) -> Item {
+        guard let source else { return try await called(item, template, nil) }
+        return try await sending(item, source) { source async throws(FileProviderError) in
+            try await called(item, template, source)
+        }
+    }
+
+    private func called(
+        _ item: ItemRecord, _ template: ItemTemplate, _ source: (any ContentSource)?
+    ) async throws(FileProviderError) -> Item {
+        // (It has its identifier when it is made.)
+        let started = ContinuousClock.now
+        let path = context.path(of: item)
+        do {
+            let made = try await context.provider.createItem(template, contents: source)
+            context.tell(.createItem, made.identifier, at: path, bytes: source?.size, since: started, nil)
+            return made
+        } catch {
+            context.tell(.createItem, nil, at: path, bytes: nil, since: started, error)
+            throw error
+        }
+    }
+
+    /// Shows the upload among the running transfers while `call` makes it.
+    func sending(
+        _ item: ItemRecord, _ source: SnapshotSource,
+        _ call: (any ContentSource) async throws(FileProviderError) -> Item
+    ) async throws(FileProviderError) -> Item {
+        let transfers = context.transfers
+        let transfer = transfers.begin(
+            .upload, path: context.path(of: item), identifier: item.identifier, total: source.size)
+        defer { transfers.end(transfer) }
+        return try await call(MeteredSource(base: source, transfer: transfer, limit: transfers.uploadLimit))
+    }
+}

@@ -1,0 +1,220 @@
+import ContentStore
+import FileProvider
+import Glibc
+import ItemCatalog
+import Logging
+import SyncEngine
+import Synchronization
+
+/// Flush, fsync, close: what writers did goes into the catalog.
+extension Volume {
+    /// Runs a change under the node's lock. When the document gets a new generation just then, and the writer's
+    /// bytes an inode of their own, the change is made again, on that. What it made stale is told afterwards,
+    /// outside the lock.
+    func changing<T>(
+        _ node: Node, _ body: (inout Node.State, inout [CatalogChange]) throws -> T
+    ) throws(VolumeError) -> T {
+        var attempts = 0
+        while true {
+            var changes: [CatalogChange] = []
+            do {
+                let result = try node.state.withLock { state in try body(&state, &changes) }
+                if !changes.isEmpty { catalogChanged(changes) }
+                return result
+            } catch {
+                guard let failure = error as? CatalogError, failure.code == .replaced, attempts < 10_000,
+                    node.state.withLock({ $0.frozen == nil && $0.writers > 0 })
+                else { throw VolumeError(error) }
+                attempts += 1
+                usleep(1_000)
+            }
+        }
+    }
+
+    /// FLUSH, before close(2) returns: what was written is pending, durably. It is sent when the last
+    /// writer has let go, which only RELEASE tells.
+    package func flush(_ id: HandleID) throws(VolumeError) {
+        guard let handle = handles[id], handle.isWritable else { return }
+        try record(handle.node)
+    }
+
+    /// fsync(2): the bytes first, then the catalog.
+    package func synchronize(_ id: HandleID) throws(VolumeError) {
+        guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
+        let node = handle.node
+        do {
+            // First, for it may give the file another date. It is durable when the catalog is, below.
+            if handle.isWritable { try record(node) }
+            if let content = node.state.withLock({ $0.content }) {
+                let file = try context.store.synchronize(content.id, content)
+                if try catalog.read({ try $0.hasUnsentContents(node.inode) }),
+                    let synced = SyncedContents(content.id, file)
+                {
+                    try catalog.write { try $0.noteSynced(node.inode, synced) }
+                }
+            }
+            if handle.isWritable {
+                try catalog.write { try $0.becomeReady(node.inode, settle: times.settleAfterSync) }
+                engine.changed()
+            }
+            try synchronizeCatalogNow()
+        } catch {
+            throw VolumeError(error)
+        }
+    }
+
+    /// Everything that has returned so far survives power loss (fsync of a folder).
+    package func synchronizeCatalog() throws(VolumeError) {
+        do { try synchronizeCatalogNow() } catch { throw VolumeError(error) }
+    }
+
+    private func record(_ node: Node) throws(VolumeError) {
+        if try changing(node, { try record(node, &$0, &$1) }) { engine.changed() }
+    }
+
+    /// Writes into the catalog what writers did since the last time. Returns whether they did anything. It is not
+    /// ready to be sent before the last of them is done.
+    private func record(_ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange]) throws -> Bool {
+        guard let content = state.content, state.frozen == nil, state.stamp != nil else { return false }
+        if let unrecorded = state.unrecorded, case .cached = state.mode {
+            // As the catalog has it: by that it is known again after a power loss.
+            try content.setModified(unrecorded.modified.nanoseconds)
+        }
+        let now = BackingStamp(try content.status()) ?? BackingStamp.none
+        let size: Int64
+        let modified: FileTime
+        var killsPrivileges = false
+        if case .passthrough = state.mode {
+            guard now != state.stamp else { return false }
+            (size, modified) = (now.size, now.modified)
+            // Who wrote past us is not known; it is safer gone.
+            killsPrivileges = state.isPrivileged
+        } else {
+            guard let unrecorded = state.unrecorded else { return false }
+            (size, modified) = (unrecorded.size, unrecorded.modified)
+        }
+        let written = Written(
+            inode: node.inode, generation: state.generation, size: size, modified: modified, stamp: now,
+            isMarkedModified: state.isMarkedModified, killsPrivileges: killsPrivileges)
+        let (isRecorded, extents) = (content.isRecorded, content.present)
+        state.stamp = try catalog.write { writer in
+            // (What was downloaded is written down a while later, and for this generation only: not for a copy that was
+            // split off it.)
+            if try !isRecorded || writer.inodeIfPresent(written.inode)?.extents != nil {
+                try writer.recordExtents(written.inode, generation: written.generation, extents: extents)
+            }
+            let stamp = try record(written, content, state.mode, writer)
+            changes += writer.changes
+            return stamp
+        }
+        content.noteRecorded(extents)
+        if killsPrivileges { (state.isSetID, state.hasCapabilities) = (false, false) }
+        state.unrecorded = nil
+        return true
+    }
+
+    /// RELEASE: the last descriptor of an open file was closed.
+    package func close(_ id: HandleID) {
+        guard let handle = handles.remove(id), !handle.isFolder else { return }
+        let node = handle.node
+        var end = End()
+        do {
+            try changing(node) { state, changes in
+                let recorded = try record(node, &state, &changes)
+                end = leave(node, &state, &changes, handle, recorded: recorded)
+            }
+        } catch {
+            context.logger.error(
+                "a change could not be recorded; it is found again at the next mount",
+                metadata: ["inode": "\(node.inode)", "error": "\(error)"])
+            var changes: [CatalogChange] = []
+            end = node.state.withLock { leave(node, &$0, &changes, handle, recorded: false) }
+            catalogChanged(changes)
+        }
+        end.rescue?.cancel()
+        // Attributes given out while it was written were not for keeping.
+        if end.isWriterDone { kernel.invalidateAttributes(of: node.id) }
+        let inode = node.inode
+        if end.isMapped, let released = end.released { watchMapping(of: inode, generation: released.number) }
+        if let gone = table.closed(node) { reclaim(gone) }
+        if let released = end.released {
+            engine.released(inode, released, wrote: handle.isWritable || end.isWriterDone)
+        } else if handle.isWritable || end.isWriterDone {
+            engine.changed()
+        }
+    }
+
+    /// What is to be done once a handle is gone, outside of the node's lock.
+    private struct End {
+        /// The last handle's: nobody has it open now.
+        var released: GenerationID?
+        var rescue: Task<Void, Never>?
+        var isWriterDone = false
+        var isMapped = false
+    }
+
+    private func leave(
+        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange], _ handle: HandleTable.Handle,
+        recorded: Bool
+    ) -> End {
+        var end = End()
+        state.handles -= 1
+        if handle.isWritable { state.writers -= 1 }
+        var wasPassthrough = false
+        switch state.mode {
+        case .none: break
+        case .cached(let count): state.mode = count == 1 ? .none : .cached(handles: count - 1)
+        case .passthrough(let backingID, let count):
+            wasPassthrough = true
+            if count == 1 { backing.unregister(backingID) }
+            state.mode = count == 1 ? .none : .passthrough(backing: backingID, handles: count - 1)
+        }
+        if state.handles == 0 {
+            end.released = state.content?.id
+            end.rescue = state.rescue
+            state.content = nil
+            state.rescue = nil
+        }
+        guard let stamp = state.stamp, state.writers == 0, state.frozen == nil else { return end }
+        if let released = end.released {
+            // A mapping that outlives the last close holds the file below, not ours (passthrough).
+            end.isMapped = wasPassthrough && context.store.isWritable(released)
+            _ = endWriting(node.inode, mapped: end.isMapped ? stamp : nil, isReady: !end.isMapped, &changes)
+            state.stamp = nil
+        } else if !wasPassthrough {
+            _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
+            state.stamp = nil
+        } else if handle.isWritable || recorded {
+            // Others have it open: whether the writer left a mapping is seen when they are gone. It may be sent.
+            state.stamp = endWriting(node.inode, mapped: stamp, isReady: true, &changes) ?? stamp
+        } else {
+            return end
+        }
+        state.isMarkedModified = false
+        end.isWriterDone = true
+        return end
+    }
+
+    /// Returns another stamp for a file that stays marked, where its label gave it one.
+    private func endWriting(
+        _ inode: InodeID, mapped: BackingStamp?, isReady: Bool, _ changes: inout [CatalogChange]
+    ) -> BackingStamp? {
+        do {
+            let (stamp, told) = try catalog.write { writer in
+                try writer.endWriting(
+                    inode, settle: isReady ? times.settle : nil, defaults: context.defaults, mapped: mapped)
+                // It may have been confirmed while the writer still had it open.
+                let record = try writer.inodeIfPresent(inode)
+                let stamp = try record.flatMap { try context.labels.updateMarked($0, in: writer) }
+                return (stamp, writer.changes)
+            }
+            changes += told
+            return stamp
+        } catch {
+            context.logger.error(
+                "cannot take a dirty mark away; the document is looked at again at the next mount",
+                metadata: ["inode": "\(inode)", "error": "\(error)"])
+            return nil
+        }
+    }
+}

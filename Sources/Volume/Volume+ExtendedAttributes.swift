@@ -1,0 +1,95 @@
+import Glibc
+package import ItemCatalog
+import SyncEngine
+import Synchronization
+
+/// Extended attributes, xattr(7).
+extension Volume {
+    package func extendedAttribute(_ name: [UInt8], of id: NodeID) throws(VolumeError) -> [UInt8] {
+        let node = try node(id)
+        if let own = OwnAttribute(name) { return try value(of: own, node) }
+        try check(attribute: name)
+        let value: [UInt8]?
+        do { value = try attribute(name, of: node.inode) } catch { throw VolumeError(error) }
+        guard let value else { throw VolumeError(ENODATA, "no such attribute") }
+        return value
+    }
+
+    /// As listxattr(2) gives them: each with a NUL behind it.
+    func attribute(_ name: [UInt8], of inode: InodeID) throws -> [UInt8]? {
+        if !name.starts(with: Array("user.".utf8)), try !mayHavePrivateAttributes(inode) { return nil }
+        return try catalog.read { try $0.extendedAttribute(name, of: inode) }
+    }
+
+    private func mayHavePrivateAttributes(_ inode: InodeID) throws -> Bool {
+        if let known = privateAttributes.withLock({ $0.map { $0.contains(inode) } }) { return known }
+        let all = try catalog.read { try $0.inodesWithPrivateAttributes() }
+        // Added to, not replaced: another may have added to it meanwhile.
+        return privateAttributes.withLock { known in
+            known = all.union(known ?? [])
+            return all.contains(inode)
+        }
+    }
+
+    /// Before the catalog has them, so that nobody is told that there are none.
+    func willHavePrivateAttributes(_ inode: InodeID) throws {
+        _ = try mayHavePrivateAttributes(inode)
+        privateAttributes.withLock { _ = $0?.insert(inode) }
+    }
+
+    /// Those in `trusted.` are for the superuser's eyes only.
+    package func extendedAttributeNames(of id: NodeID, isSuperuser: Bool) throws(VolumeError) -> [UInt8] {
+        let node = try node(id)
+        do {
+            return try catalog.read { try $0.extendedAttributeNames(of: node.inode) }
+                .filter { OwnAttribute($0) == nil }.filter { isSuperuser || !$0.starts(with: Array("trusted.".utf8)) }
+                .flatMap { $0 + [0] }
+        } catch {
+            throw VolumeError(error)
+        }
+    }
+
+    package func setExtendedAttribute(
+        _ name: [UInt8], to value: [UInt8], of id: NodeID, presence: Catalog.Writer.Presence
+    ) throws(VolumeError) {
+        let node = try node(id)
+        try OwnAttribute.refuse(name)
+        try check(attribute: name)
+        do {
+            let isPrivate = !name.starts(with: Array("user.".utf8))
+            if isPrivate { try willHavePrivateAttributes(node.inode) }
+            try catalog.write {
+                if !isPrivate { try $0.requireMayWrite(node.inode) }
+                try $0.setExtendedAttribute(
+                    name, to: value, of: node.inode, presence: presence, settle: times.settle)
+            }
+        } catch {
+            throw VolumeError(error)
+        }
+        if name == Array("security.capability".utf8) { node.state.withLock { $0.hasCapabilities = true } }
+        engine.changed()
+    }
+
+    package func removeExtendedAttribute(_ name: [UInt8], of id: NodeID) throws(VolumeError) {
+        let node = try node(id)
+        try OwnAttribute.refuse(name)
+        try check(attribute: name)
+        do {
+            try catalog.write {
+                if name.starts(with: Array("user.".utf8)) { try $0.requireMayWrite(node.inode) }
+                try $0.removeExtendedAttribute(name, of: node.inode, settle: times.settle)
+            }
+        } catch {
+            throw VolumeError(error)
+        }
+        engine.changed()
+    }
+
+    /// What the kernel keeps for itself (`system.`, access lists above all) is not offered.
+    private func check(attribute name: [UInt8]) throws(VolumeError) {
+        guard let prefix = ["user.", "trusted.", "security."].first(where: { name.starts(with: Array($0.utf8)) }) else {
+            throw VolumeError(EOPNOTSUPP, "attributes of this kind are not kept")
+        }
+        if name.count == prefix.utf8.count { throw VolumeError(EINVAL, "an attribute without a name") }
+    }
+}

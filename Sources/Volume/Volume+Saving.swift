@@ -1,0 +1,37 @@
+import ItemCatalog
+import Logging
+import SyncEngine
+import Synchronization
+
+/// Saves that keep the old version as a backup: the document goes on with new bytes, and the old ones become a file of
+/// their own. What of those is not here must come while the store still has it.
+extension Volume {
+    /// A transaction that may part a document from its bytes.
+    func saving<T>(_ body: (Catalog.Writer) throws -> T) throws -> T {
+        let result = try catalog.write { writer in
+            writer.bringsBytes = { [self] inode in !unobtainable.withLock { $0.contains(inode) } }
+            return try body(writer)
+        }
+        unobtainable.withLock { if !$0.isEmpty { $0 = [] } }
+        return result
+    }
+
+    /// Waits for the missing bytes. Until then nothing of the document's change is sent. If they cannot be had, it
+    /// is a move and a new document instead of a save; nothing is lost by that.
+    func bringing<T>(_ inode: InodeID) -> Outcome<T> {
+        let postpone: @Sendable (Double) -> Void = { [catalog] seconds in
+            _ = try? catalog.write { try $0.postpone(inode, seconds: seconds) }
+        }
+        postpone(600)
+        return .wait(
+            Wait { [self] in
+                do { _ = try await engine.download(inode) } catch {
+                    unobtainable.withLock { _ = $0.insert(inode) }
+                    postpone(times.settle)
+                    context.logger.info(
+                        "the version before a save cannot be downloaded: it is taken for another document",
+                        metadata: ["inode": "\(inode)", "error": "\(error)"])
+                }
+            })
+    }
+}

@@ -1,0 +1,197 @@
+import ArgumentParser
+import Daemon
+import Foundation
+
+/// Starts the daemon of a mount: in this process's place, or as one of its own session, and then waits until it says
+/// how it went. (A running Swift process must not fork: its threads would be gone.)
+struct DaemonLaunch {
+    let program: ProviderProgram
+    let configuration: DaemonConfiguration
+    /// Seconds until a daemon must have said that it is one, and until it must have made its provider.
+    private let patience: (hello: Double, made: Double)
+
+    init(_ program: ProviderProgram, _ configuration: DaemonConfiguration) {
+        self.program = program
+        self.configuration = configuration
+        let given = ProcessInfo.processInfo.environment["HYDRANT_START_TIMEOUT"].flatMap(Double.init)
+        patience = (given ?? 20, given ?? 120)
+    }
+
+    private var name: String { program.path }
+
+    // MARK: In the foreground
+
+    /// Returns only when that cannot be done.
+    func replaceThisProcess() throws(ExitCode) -> Never {
+        _ = try offer()
+        unblockSignals()
+        var arguments = words(program.arguments)
+        execv(program.path, &arguments)
+        throw fail("\(name): cannot be started: \(String(cString: strerror(errno)))")
+    }
+
+    /// This may be one of Dispatch's threads, which block them; a program keeps that from whoever starts it.
+    private func unblockSignals() {
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+    }
+
+    private func offer() throws(ExitCode) -> Int32 {
+        do { return try DaemonHandover.offer(configuration) } catch { throw fail(error.message) }
+    }
+
+    private func words(_ words: [String]) -> [UnsafeMutablePointer<CChar>?] { words.map { strdup($0) } + [nil] }
+
+    // MARK: In the background
+
+    /// Returns when the mount answers.
+    @discardableResult
+    func inBackground() throws(ExitCode) -> pid_t {
+        guard let ends = ReadyReport.pipe() else {
+            throw fail("cannot make a pipe: \(String(cString: strerror(errno)))")
+        }
+        let log = logPath()
+        let pid = try spawn(log)
+        close(ends.daemon)
+        let end = Listening(to: ends.own).wait(patience)
+        close(ends.own)
+        switch end {
+        case .ready:
+            // From here, not from the daemon: a process must not touch the mount that it serves.
+            var status = stat()
+            guard stat(configuration.mountPoint, &status) == 0 else {
+                throw fail(
+                    "\(configuration.mountPoint): mounted, but does not answer: \(String(cString: strerror(errno)))")
+            }
+            return pid
+        case .error(let message): throw fail(message)
+        case .silent(let heard):
+            // It leads a session of its own, and so a group.
+            kill(-pid, SIGKILL)
+            let how = "said nothing more for \(Int(heard ? patience.made : patience.hello)) s and was ended"
+            throw fail(
+                heard
+                    ? "\(name): \(how); its provider takes too long to begin (log: \(log))"
+                    : "\(name): \(how); it is no provider for this release of Hydrant")
+        case .hungUp(let heard):
+            let how = Self.describe(waitForEnd(of: pid))
+            throw fail(
+                heard
+                    ? "\(name): \(how) before the mount was up; its log is \(log)"
+                    : "\(name): \(how) without a word; it is no provider for this release of Hydrant (what it printed: \(log))"
+            )
+        }
+    }
+
+    private func spawn(_ log: String) throws(ExitCode) -> pid_t {
+        let offered = try offer()
+        defer { close(offered) }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID
+        posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        var arguments = words(program.arguments)
+        defer { for argument in arguments { free(argument) } }
+        var pid = pid_t()
+        let result = posix_spawn(&pid, program.path, &actions, &attributes, &arguments, environ)
+        guard result == 0 else { throw fail("\(name): cannot be started: \(String(cString: strerror(result)))") }
+        return pid
+    }
+
+    private func waitForEnd(of pid: pid_t) -> Int32 {
+        var status: Int32 = 0
+        // What hung up may go on all the same.
+        for _ in 0..<100 {
+            if waitpid(pid, &status, WNOHANG) == pid { return status }
+            usleep(20_000)
+        }
+        kill(-pid, SIGKILL)
+        waitpid(pid, &status, 0)
+        return status
+    }
+
+    private static func describe(_ status: Int32) -> String {
+        let signal = status & 0x7f
+        return signal == 0
+            ? "ended with status \((status >> 8) & 0xff)"
+            : "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+    }
+
+    /// Where a daemon in the background writes its log.
+    private func logPath() -> String {
+        let environment = ProcessInfo.processInfo.environment
+        let base = environment["XDG_STATE_HOME"] ?? environment["HOME"].map { $0 + "/.local/state" } ?? "/tmp"
+        let folder = base + "/hydrant"
+        do {
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            return "/dev/null"
+        }
+        return folder + "/hydrant.log"
+    }
+}
+
+/// What a daemon says while it starts.
+private struct Listening {
+    enum End {
+        case ready
+        case error(String)
+        /// It closed the pipe: it has ended, or is about to. `heard`: it had said that it is a daemon.
+        case hungUp(heard: Bool)
+        case silent(heard: Bool)
+    }
+
+    private let descriptor: Int32
+    init(to descriptor: Int32) { self.descriptor = descriptor }
+
+    func wait(_ patience: (hello: Double, made: Double)) -> End {
+        var said: [UInt8] = []
+        var heard = false
+        // What comes after the provider (a large catalog brought up to date) may take as long as it takes.
+        var deadline: ContinuousClock.Instant? = .now + .seconds(patience.hello)
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while true {
+            guard isReadable(by: deadline) else { return .silent(heard: heard) }
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 { return .hungUp(heard: heard) }
+            said += buffer[..<count]
+            while let newline = said.firstIndex(of: UInt8(ascii: "\n")) {
+                let word = ReadyReport.Word(String(decoding: said[..<newline], as: UTF8.self))
+                said.removeSubrange(...newline)
+                switch word {
+                case .hello:
+                    heard = true
+                    deadline = .now + .seconds(patience.made)
+                case .made: deadline = nil
+                case .ready: return .ready
+                case .error(let message): return .error(message)
+                case nil: break
+                }
+            }
+        }
+    }
+
+    private func isReadable(by deadline: ContinuousClock.Instant?) -> Bool {
+        while true {
+            let left = deadline.map { max(.zero, $0 - .now) / .milliseconds(1) }
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let count = poll(&entry, 1, left.map { Int32(min($0.rounded(.up), 1e9)) } ?? -1)
+            if count > 0 { return true }
+            if count == 0 { return false }
+            if errno != EINTR { return true }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import ArgumentParser
+import ControlAPI
+import Daemon
+import Foundation
+import Logging
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor", abstract: "Check whether catalog, local content and store agree.",
+        discussion: """
+            Says a line for each problem: where, what, what it means, and what --repair would do. Looking changes \
+            nothing, and can be done while the domain is mounted; --repair needs it unmounted. No byte is deleted \
+            by a repair that is not a copy: files that the catalog does not know go to content/lost+found in the \
+            state directory.
+
+            Examples:
+              hydrant doctor ~/Documents
+              hydrant doctor --repair ~/.local/share/hydrant/domains/dir-documents-1f2e3d
+
+            Exit status: 0 nothing is wrong; 1 something is, or was (--repair); 64 wrong usage.
+            """)
+
+    @Argument(help: "A state directory, or a mount point.", completion: .directory)
+    var place: String
+
+    @Flag(help: "Put right what is safe to.")
+    var repair = false
+
+    @Flag(help: "Ask the store about every document as well.")
+    var store = false
+
+    @Flag(
+        help: """
+            Print an object: stateDirectory, mounted, and problems, an array of objects with place, what, meaning, \
+            remedy and loss.
+            """)
+    var json = false
+
+    private struct Findings: Encodable {
+        struct Problem: Encodable {
+            var place: String
+            var what: String
+            var meaning: String
+            var remedy: String
+            var loss: Bool
+        }
+        var stateDirectory: String
+        var mounted: Bool
+        var problems: [Problem]
+    }
+
+    func run() async throws {
+        let state = try await stateDirectory()
+        var logger = Logger(label: "hydrant") { StreamLogHandler.standardError(label: $0) }
+        logger.logLevel = .error
+        let report: Doctor.Report
+        do {
+            let doctor = try Doctor(stateDirectory: state, repairs: repair)
+            report =
+                repair
+                ? try await doctor.repair(asksStore: store, logger: logger)
+                : try await doctor.examine(asksStore: store, logger: logger)
+        } catch {
+            throw fail("\(error)")
+        }
+        if json {
+            let problems = report.problems.map {
+                Findings.Problem(
+                    place: $0.place, what: $0.what, meaning: $0.meaning, remedy: $0.remedy, loss: $0.isLoss)
+            }
+            print(Output.json(Findings(stateDirectory: state, mounted: report.wasInUse, problems: problems)))
+            if problems.isEmpty { return }
+            throw ExitCode(CommandExit.failed)
+        }
+        for problem in report.problems {
+            let loss = problem.isLoss ? "DATA LOSS: " : ""
+            print("\(loss)\(problem.place): \(problem.what); \(problem.meaning); \(problem.remedy)")
+        }
+        let meanwhile = report.wasInUse ? " (looked at while mounted)" : ""
+        guard !report.problems.isEmpty else { return print("\(state): nothing is wrong\(meanwhile)") }
+        let count = report.problems.count
+        print("\(state): \(count == 1 ? "1 problem" : "\(count) problems")\(meanwhile)")
+        throw ExitCode(CommandExit.failed)
+    }
+
+    /// Of a mount point, its daemon is asked.
+    private func stateDirectory() async throws -> String {
+        let absolute = place.hasPrefix("/") ? place : FileManager.default.currentDirectoryPath + "/" + place
+        let plain = absolute.count > 1 && absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute
+        guard MountTable.hydrantMount(containing: plain) != nil else { return plain }
+        let mountPoint = try MountedPath.mountPoint(place)
+        if repair { throw fail("\(mountPoint): mounted; unmount it first, then name its state directory") }
+        guard case .domain(let domain, _) = try await ask(mountPoint, .status(paths: []), timeout: 30),
+            let state = domain.stateDirectory
+        else { throw fail("\(mountPoint): its daemon does not say where its state is; name the state directory") }
+        return state
+    }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import Foundation
+
+extension Hydrant {
+    /// As ArgumentParser's own, but that whatever goes wrong is one line on standard error.
+    static func main() async {
+        do {
+            var command = try await asyncParseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let code = exitCode(for: error)
+            // Its line has been printed; or it is none (help, completions).
+            if error is ExitCode || code.isSuccess { exit(withError: error) }
+            let line = message(for: error).split(whereSeparator: \.isNewline).joined(separator: " ")
+            let isUsage = code == .validationFailure
+            _ = fail(isUsage ? "\(line); \(help) says how it is used" : line)
+            Foundation.exit(isUsage ? CommandExit.usage : CommandExit.failed)
+        }
+    }
+
+    /// The help that is nearest to what was wanted.
+    private static var help: String {
+        let names = configuration.subcommands.map { $0.configuration.commandName ?? "" }
+        let named = CommandLine.arguments.dropFirst().first { names.contains($0) }
+        return named.map { "hydrant help \($0)" } ?? "hydrant help"
+    }
+}

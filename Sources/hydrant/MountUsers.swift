@@ -1,0 +1,187 @@
+import ControlAPI
+import Foundation
+
+/// Which processes use a mount, as fuser(1) has it: told by proc(5), without looking into the mount, which may hang.
+struct MountUsers: Encodable {
+    struct Use: Encodable, Equatable {
+        enum Kind: String, Encodable { case open, directory, root, program, mapped }
+        var kind: Kind
+        /// As proc(5) shows it.
+        var path: String
+    }
+    struct Process: Encodable {
+        var pid: Int32
+        /// What it is called (`comm`).
+        var command: String
+        var user: String
+        /// It has ended, and its files are being closed.
+        var isEnding: Bool
+        var uses: [Use]
+    }
+    var processes: [Process] = []
+    /// Processes, of other users mostly, that we may not look into.
+    var unseen = 0
+
+    static func look(at mountPoint: String) -> MountUsers {
+        var found = MountUsers()
+        guard let mount = MountTable.identity(of: mountPoint) else { return found }
+        let inspection = Inspection(mountPoint: mountPoint, mount: mount)
+        for name in Inspection.names(in: "/proc") ?? [] {
+            guard let pid = Int32(name), pid != getpid() else { continue }
+            switch inspection.uses(of: pid) {
+            case nil: found.unseen += 1
+            case .some(let uses) where uses.isEmpty: break
+            case .some(let uses):
+                found.processes.append(
+                    Process(
+                        pid: pid, command: Inspection.command(of: pid), user: Inspection.user(of: pid),
+                        isEnding: Inspection.isEnding(pid), uses: uses))
+            }
+        }
+        found.processes.sort { $0.pid < $1.pid }
+        return found
+    }
+}
+
+extension MountUsers {
+    /// For people: a line for each process.
+    var lines: [String] {
+        processes.map { process in
+            let uses = process.uses.prefix(5).map { use in
+                switch use.kind {
+                case .open: use.path
+                case .directory: "\(use.path) (working directory)"
+                case .root: "\(use.path) (root directory)"
+                case .program: "\(use.path) (running)"
+                case .mapped: "\(use.path) (mapped)"
+                }
+            }
+            let more = process.uses.count > 5 ? ", and \(process.uses.count - 5) more" : ""
+            return "\(process.command) (pid \(process.pid), \(process.user)): \(uses.joined(separator: ", "))\(more)"
+        }
+    }
+}
+
+/// Looks into one process after the other.
+private struct Inspection {
+    let mountPoint: String
+    let mount: MountTable.Identity
+
+    /// Nil: we may not see all of it. A process that ended meanwhile uses nothing.
+    func uses(of pid: Int32) -> [MountUsers.Use]? {
+        if Self.isKernelThread(pid) { return [] }
+        guard let descriptors = Self.names(in: "/proc/\(pid)/fd") else {
+            return errno == EACCES || errno == EPERM ? nil : []
+        }
+        var uses: [MountUsers.Use] = []
+        func add(_ kind: MountUsers.Use.Kind, _ path: String) {
+            let use = MountUsers.Use(kind: kind, path: path)
+            if !uses.contains(use) { uses.append(use) }
+        }
+        for descriptor in descriptors {
+            let text = Self.text("/proc/\(pid)/fdinfo/\(descriptor)")
+            if Self.mountID(in: text) == mount.id, let path = Self.link("/proc/\(pid)/fd/\(descriptor)") {
+                add(.open, path)
+            }
+        }
+        for (name, kind) in [("cwd", MountUsers.Use.Kind.directory), ("root", .root), ("exe", .program)] {
+            if let path = linkInMount("/proc/\(pid)/\(name)") { add(kind, path) }
+        }
+        for path in mapped(by: pid) where !uses.contains(where: { $0.path == path }) { add(.mapped, path) }
+        return uses
+    }
+
+    /// O_PATH: only whose mount it is in is asked, not the file system. (By its name alone a directory that the mount
+    /// hides would be taken for it.)
+    private func linkInMount(_ path: String) -> String? {
+        let descriptor = open(path, Inspection.pathOnly | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        guard Self.mountID(in: Self.text("/proc/self/fdinfo/\(descriptor)")) == mount.id else { return nil }
+        return Self.link(path)
+    }
+
+    /// O_PATH of open(2), which Glibc's module leaves out.
+    private static let pathOnly: Int32 = 0o10000000
+
+    /// What is mapped past us (passthrough) is a file of another device, but goes by its name in the mount.
+    private func mapped(by pid: Int32) -> Set<String> {
+        var paths: Set<String> = []
+        for line in Self.text("/proc/\(pid)/maps").split(separator: "\n") {
+            // address perms offset dev inode path
+            let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
+            guard fields.count == 6 else { continue }
+            let path = fields[5].drop { $0 == " " }
+            if fields[3] == mount.device || path.hasPrefix(mountPoint + "/") { paths.insert(String(path)) }
+        }
+        return paths
+    }
+
+    // MARK: proc(5)
+
+    /// Nil, with errno, when the directory cannot be read.
+    static func names(in directory: String) -> [String]? {
+        guard let stream = opendir(directory) else { return nil }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names
+    }
+
+    /// To its end: what proc(5) gives comes in pieces, of a size that nobody knows before.
+    static func text(_ path: String) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        var text: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count <= 0 { return String(decoding: text, as: UTF8.self) }
+            text += buffer[..<count]
+        }
+    }
+
+    static func link(_ path: String) -> String? {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            readlink(path, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+        return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
+    }
+
+    static func mountID(in information: String) -> String? {
+        for line in information.split(separator: "\n") where line.hasPrefix("mnt_id:") {
+            return line.dropFirst(7).trimmingCharacters(in: .whitespaces)
+        }
+        return nil
+    }
+
+    static func command(of pid: Int32) -> String {
+        text("/proc/\(pid)/comm").trimmingCharacters(in: .newlines)
+    }
+
+    static func user(of pid: Int32) -> String {
+        var status = stat()
+        guard stat("/proc/\(pid)", &status) == 0 else { return "?" }
+        guard let entry = getpwuid(status.st_uid) else { return "user \(status.st_uid)" }
+        return String(cString: entry.pointee.pw_name)
+    }
+
+    /// PF_KTHREAD: they have no files, and nobody may look.
+    private static func isKernelThread(_ pid: Int32) -> Bool { flags(of: pid) & 0x0020_0000 != 0 }
+
+    /// PF_EXITING.
+    static func isEnding(_ pid: Int32) -> Bool { flags(of: pid) & 0x0000_0004 != 0 }
+
+    /// `flags` in /proc/PID/stat, as the kernel's sched.h has them.
+    private static func flags(of pid: Int32) -> UInt64 {
+        guard let fields = ProcessStatus.fields(of: pid), fields.count > 6 else { return 0 }
+        return UInt64(fields[6]) ?? 0
+    }
+}

@@ -1,0 +1,43 @@
+import Daemon
+import Foundation
+
+/// The program that serves a scheme: `hydrant` itself, or a `hydrant-provider-SCHEME` in `PATH`.
+struct ProviderProgram {
+    let path: String
+    /// `argv` of the daemon, for people who look at processes: nothing in it is a secret, and the daemon reads nothing
+    /// there but the subcommand.
+    let arguments: [String]
+
+    init(store: String, mountPoint: String) throws(DaemonError) {
+        let (scheme, _) = try StoreLocation.split(store)
+        let shown = StoreLocation.shown(store)
+        if ProviderMaker.builtIn(scheme) != nil {
+            // By its own name, so that ps shows it.
+            path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "/proc/self/exe"
+            arguments = ["hydrant", ServeCommand.name, shown, mountPoint]
+        } else {
+            let name = "hydrant-provider-\(scheme)"
+            path = try Self.find(name, scheme)
+            arguments = [name, shown, mountPoint]
+        }
+    }
+
+    /// As execvp(3) looks, but never where the user happens to be.
+    private static func find(_ name: String, _ scheme: String) throws(DaemonError) -> String {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin")
+            .split(separator: ":").filter { $0.hasPrefix("/") }
+        var refused: String?
+        for folder in folders {
+            let path = "\(folder)/\(name)"
+            var status = stat()
+            guard stat(path, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 { return path }
+            refused = refused ?? path
+        }
+        if let refused { throw DaemonError("\(refused): is there, but is no program that you may run (chmod +x?)") }
+        let builtIn = ProviderMaker.builtIn.map { "\($0.scheme):" }.joined(separator: ", ")
+        throw DaemonError(
+            "the scheme \(scheme) is not known: it is not built in (\(builtIn) is), and there is no \(name) in PATH "
+                + "(\(folders.joined(separator: ":")))")
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Daemon
+import Foundation
+
+struct RescueCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rescue", abstract: "Bring modified documents out of a state directory whose catalog is lost.",
+        discussion: """
+            Needs neither the catalog nor the store, and changes nothing in the state directory. Every document with \
+            changes that the store has not confirmed is copied to its path below TARGET, where rescue.json tells \
+            what came from where. Of a document that was only partly here there are NAME.partial and \
+            NAME.partial.ranges, which says which bytes are real. If a folder was renamed after the change, its \
+            old name may be used.
+
+            Example: hydrant rescue ~/.local/share/hydrant/domains/dir-documents-1f2e3d ~/rescued
+
+            Exit status: 0 everything is in TARGET, or there was nothing; 1 something could not be rescued.
+            """)
+
+    @Argument(help: "Where the domain keeps its state; no daemon may be using it.", completion: .directory)
+    var stateDir: String
+
+    @Argument(help: "An empty directory, or one that does not exist.", completion: .directory)
+    var target: String
+
+    @Flag(help: "Take all other files that are whole as well, as lost+found/INODE.GENERATION.")
+    var all = false
+
+    @Flag(help: "Only say what would be rescued.")
+    var dryRun = false
+
+    @Flag(help: "Print an array of objects, as rescue.json has them: path, size, source, isPartial, failure, …")
+    var json = false
+
+    func run() throws {
+        let report: Rescue.Report
+        do {
+            report = try Rescue(stateDirectory: stateDir, target: target, takesAll: all).run(dryRun: dryRun)
+        } catch {
+            throw fail("\(error)")
+        }
+        if json {
+            print(Output.json(report.files))
+            if !report.failed.isEmpty { throw ExitCode(CommandExit.failed) }
+            return
+        }
+        if let problem = report.catalogProblem {
+            print("the catalog cannot be used (\(problem)); going by the labels of the files")
+        }
+        for file in report.files {
+            if let failure = file.failure {
+                _ = fail("\(file.path): not rescued: \(failure); its bytes are in \(file.source)")
+            } else {
+                print(
+                    "\(Output.bytes(file.size).padding(toLength: 14, withPad: " ", startingAt: 0))\(file.path)"
+                        + (file.isPartial ? "  [partial]" : ""))
+            }
+        }
+        summarize(report)
+        if !report.failed.isEmpty { throw ExitCode(CommandExit.failed) }
+    }
+
+    private func summarize(_ report: Rescue.Report) {
+        let count = report.rescued.count
+        guard count > 0 else {
+            if report.failed.isEmpty {
+                print(
+                    "nothing to rescue: no file in \(stateDir) is marked as modified"
+                        + (all ? "" : "; --all takes every file that is whole"))
+            }
+            return
+        }
+        let documents = count == 1 ? "1 document" : "\(count) documents"
+        if dryRun {
+            print("\(documents), \(Output.bytes(report.bytes)), would be copied to \(target)")
+        } else {
+            print("\(documents), \(Output.bytes(report.bytes)), rescued to \(target); see \(target)/\(Rescue.manifest)")
+            print(
+                "next: look them over, move \(stateDir) aside, mount the store again, and copy into it what you want to keep"
+            )
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import ArgumentParser
+import ControlAPI
+import Foundation
+
+struct SaveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "save", abstract: "Copy a document with its local changes out of the mount.",
+        discussion: """
+            For changes that the store refuses, before they are discarded. What is not here is downloaded. Never \
+            overwrites anything; TO is there only when all of it is.
+
+            Examples:
+              hydrant save ~/Documents/report.odt ~/report-mine.odt
+              hydrant save ~/Documents/report.odt /tmp
+
+            Exit status: 0 saved; 1 not, and nothing is at TO.
+            """)
+
+    @Argument(help: "A document in a mount.", completion: .file())
+    var path: String
+
+    @Argument(help: "A file that does not exist, or a directory, outside any mount.", completion: .file())
+    var to: String
+
+    @Flag(help: "Print an object: path, to, bytes.")
+    var json = false
+
+    private struct Report: Encodable {
+        var path: String
+        var to: String
+        var bytes: Int64
+    }
+
+    func run() throws {
+        _ = try MountedPath(path)
+        let source = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+        guard source >= 0 else {
+            throw fail("\(path): \(errno == ELOOP ? "is a link; name the document itself" : reason())")
+        }
+        defer { close(source) }
+        var status = stat()
+        guard fstat(source, &status) == 0 else { throw fail("\(path): \(reason())") }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw fail("\(path): is no document; name the documents that are to be saved")
+        }
+        let target = try SaveTarget(to, named: (path as NSString).lastPathComponent)
+        let bytes = try target.fill { descriptor in try copy(source, status, to: descriptor, target.path) }
+        if json { return print(Output.json(Report(path: path, to: target.path, bytes: bytes))) }
+        print("\(path): \(Output.bytes(bytes)) saved to \(target.path)")
+    }
+
+    private func copy(_ source: Int32, _ status: stat, to target: Int32, _ name: String) throws -> Int64 {
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var total: Int64 = 0
+        while true {
+            let count = read(source, &buffer, buffer.count)
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw fail(
+                    "\(path): \(reason()) after \(Output.bytes(total)): the rest is not here and cannot be downloaded; "
+                        + "hydrant status \(path) says more, and unmounted hydrant rescue brings out what is here")
+            }
+            if count == 0 { break }
+            var done = 0
+            while done < count {
+                let written = buffer.withUnsafeBytes { write(target, $0.baseAddress! + done, count - done) }
+                if written < 0 {
+                    if errno == EINTR { continue }
+                    throw fail("\(name): \(reason())")
+                }
+                done += written
+            }
+            total += Int64(count)
+        }
+        guard fchmod(target, status.st_mode & 0o777) == 0 else { throw fail("\(name): \(reason())") }
+        var times = [status.st_atim, status.st_mtim]
+        guard futimens(target, &times) == 0, fsync(target) == 0 else { throw fail("\(name): \(reason())") }
+        return total
+    }
+}
+
+private func reason() -> String { String(cString: strerror(errno)) }
+
+/// A file that does not exist yet, and appears whole or not at all.
+private struct SaveTarget {
+    let path: String
+    private let folder: String
+
+    init(_ named: String, named name: String) throws {
+        var status = stat()
+        let isFolder = stat(named, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        let wanted = isFolder ? (named as NSString).appendingPathComponent(name) : named
+        let above = (wanted as NSString).deletingLastPathComponent
+        guard let resolved = realpath(above.isEmpty ? "." : above, nil) else { throw fail("\(above): \(reason())") }
+        defer { free(resolved) }
+        folder = String(cString: resolved)
+        path = (folder as NSString).appendingPathComponent((wanted as NSString).lastPathComponent)
+        if let mount = MountTable.hydrantMount(containing: path) {
+            throw fail("\(named): lies in the mount \(mount.mountPoint); save it outside")
+        }
+        if lstat(path, &status) == 0 { throw fail("\(path): exists already; nothing is overwritten") }
+    }
+
+    func fill(_ body: (Int32) throws -> Int64) throws -> Int64 {
+        let draft = folder + "/.hydrant-save-\(getpid())"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw fail("\(folder): \(reason())") }
+        defer {
+            close(descriptor)
+            unlink(draft)
+        }
+        let count = try body(descriptor)
+        // link(2) does not overwrite; where there are no hard links nothing better than a look is to be had.
+        if link(draft, path) != 0 {
+            var status = stat()
+            guard errno != EEXIST, lstat(path, &status) != 0 else {
+                throw fail("\(path): exists already; nothing is overwritten")
+            }
+            guard rename(draft, path) == 0 else { throw fail("\(path): \(reason())") }
+        }
+        return count
+    }
+}

@@ -1,0 +1,105 @@
+import ContentStore
+import Foundation
+import Testing
+
+/// Labels of modified content, as files carry them.
+@Suite struct LabelTests {
+    private let test: TestStore
+    private let id = GenerationID(inode: 5, number: 1)
+    private var inventory: ContentInventory { ContentInventory(directory: test.directory) }
+
+    init() throws { test = try TestStore() }
+
+    private let full = ContentLabel(
+        path: [0x66, 0xff, 0x2f, 0x62], identifier: "id/ä", base: [0, 1, 0xfe], modified: -5, mode: 0o4751,
+        extents: LabelledExtents(baseSize: 100, ranges: [0..<10, 50..<60]))
+
+    @Test func whatIsWrittenIsRead() throws {
+        _ = try test.open(size: 100)
+        #expect(test.store.label(of: id) == nil)
+        #expect(try test.store.setLabel(full, of: id))
+        #expect(test.store.label(of: id) == full)
+        #expect(inventory.label(of: test.path()) == full)
+        let plain = ContentLabel(path: Array("a".utf8), mode: 0o600)
+        #expect(try test.store.setLabel(plain, of: id))
+        #expect(test.store.label(of: id) == plain)
+        #expect(try test.store.setLabel(nil, of: id))
+        #expect(test.store.label(of: id) == nil)
+    }
+
+    @Test func onlyADifferenceIsWritten() throws {
+        let file = try test.open(size: 100)
+        try test.store.setLabel(full, of: id)
+        let before = try file.status()
+        usleep(20_000)
+        #expect(try !test.store.setLabel(full, of: id))
+        #expect(try !test.store.setLabel(full, of: id, replacing: full))
+        #expect(try file.status() == before)
+        var moved = full
+        moved.path = Array("elsewhere".utf8)
+        #expect(try test.store.setLabel(moved, of: id, replacing: full))
+        #expect(try file.status().changed > before.changed)
+        #expect(try file.status().modified == before.modified)
+    }
+
+    @Test func aFileThatIsNotThereHasNone() throws {
+        #expect(try !test.store.setLabel(full, of: id))
+        #expect(test.store.label(of: id) == nil)
+    }
+
+    @Test func aLongPathKeepsItsEndAndManyRangesTheLongest() throws {
+        _ = try test.open(size: 100)
+        var label = full
+        label.path = Array(
+            (Array(repeating: "folder-with-a-long-name", count: 160) + ["document.txt"]).joined(separator: "/").utf8)
+        label.extents = LabelledExtents(
+            baseSize: 10_000_000, ranges: (0..<5_000).map { $0 * 2_000..<$0 * 2_000 + ($0 % 100 == 0 ? 1_000 : 1) })
+        try test.store.setLabel(label, of: id)
+        let read = try #require(test.store.label(of: id))
+        #expect(String(decoding: read.path, as: UTF8.self).hasSuffix("/document.txt"))
+        #expect(read.path.count < 1_300)
+        // Too little may be said to be here, never too much.
+        let extents = try #require(read.extents)
+        #expect(!extents.ranges.isEmpty && extents.baseSize == 10_000_000)
+        for range in extents.ranges { #expect(label.extents?.ranges.contains(range) == true && range.count == 1_000) }
+    }
+
+    @Test func rangesAreRealBelowTheBaseAndEverythingIsAboveIt() {
+        let extents = LabelledExtents(baseSize: 100, ranges: [0..<10, 90..<120])
+        #expect(extents.real(size: 200) == [0..<10, 90..<100, 100..<200])
+        #expect(extents.real(size: 95) == [0..<10, 90..<95])
+        #expect(LabelledExtents(baseSize: 0, ranges: []).real(size: 5) == [0..<5])
+    }
+
+    @Test func aSnapshotInheritsNone() throws {
+        let file = try test.open(size: 100)
+        try file.write([1, 2, 3], at: 0)
+        try test.store.setLabel(full, of: id)
+        let snapshot = try test.store.snapshot(of: file)
+        let paths = inventory.snapshots()
+        #expect(paths.count == 1)
+        for path in paths {
+            #expect(inventory.status(of: path)?.size == snapshot.size)
+            #expect(inventory.label(of: path) == nil)
+        }
+    }
+
+    @Test func whatIsLabelledIsPutAsideAndNeverRemoved() throws {
+        for (inode, generation): (Int64, Int64) in [(3, 1), (4, 1)] { _ = try test.open(inode, generation, size: 7) }
+        try test.store.setLabel(full, of: GenerationID(inode: 3, number: 1))
+        let aside = test.directory + "/lost+found/3.1"
+        #expect(test.store.cleanUp(current: [:], highest: 9) == [aside])
+        #expect(inventory.label(of: aside) == full)
+        #expect(inventory.status(of: aside)?.size == 7)
+        #expect(inventory.entries().map(\.path) == [aside])
+        // Nor is what is there already replaced.
+        _ = try test.open(3, 1, size: 8)
+        let other = try inventory.putAside(test.path(3, 1))
+        #expect(other == aside + ".2")
+        #expect(inventory.status(of: aside)?.size == 7 && inventory.status(of: other)?.size == 8)
+        #expect(
+            inventory.entries().map(\.id) == [GenerationID(inode: 3, number: 1), GenerationID(inode: 3, number: 1)])
+    }
+
+    @Test func theStoreSaysWhetherItCan() { #expect(test.store.keepsLabels) }
+}

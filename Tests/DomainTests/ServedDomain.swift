@@ -1,0 +1,151 @@
+import ContentStore
+import FUSE
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+import MountFrontend
+import MountHarness
+import SyncEngine
+import Volume
+
+@testable import ControlAPI
+@testable import Daemon
+
+/// A provider in this process, served at a real mount with a control socket. What looks at the mount are children: this
+/// process would wait for itself.
+final class ServedDomain: Sendable {
+    let sandbox: Sandbox
+    let catalog: Catalog
+    let volume: Volume
+    let domain: MountedDomain
+    private let session: FUSESession
+    private let server: ControlServer
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    var engine: SyncEngine { volume.engine }
+
+    /// Mounts in the sandbox; a second one after the first has ended finds what that left.
+    init(
+        _ provider: any FileProviderExtension, _ sandbox: Sandbox, passthrough: Bool = true, settle: Double? = nil
+    ) throws {
+        self.sandbox = sandbox
+        try FileManager.default.createDirectory(atPath: sandbox.state, withIntermediateDirectories: true)
+        catalog = try Catalog(
+            path: sandbox.state + "/catalog.sqlite", domain: "test:", owner: (geteuid(), getegid()))
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var times = SyncTimes.quick
+        times.quotaAfterChange = 0.05
+        if let settle { times.settle = settle }
+        let context = SyncContext(
+            provider: provider, catalog: catalog, store: try ContentStore(directory: sandbox.state + "/content"),
+            times: times, defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
+        let link = SessionLink()
+        let volume = Volume(engine: SyncEngine(context: context), kernel: link, backing: link)
+        self.volume = volume
+        try volume.recover()
+        let domain = MountedDomain(volume: volume, mountPoint: sandbox.mountPoint)
+        self.domain = domain
+        try blocking { try await provider.beginServing(domain) }
+
+        var options = FUSESession.Options()
+        options.mountOptions = ["default_permissions", "subtype=hydrant", "fsname=test:"]
+        options.passthrough = passthrough
+        let session = try FUSESession(
+            mountPoint: sandbox.mountPoint, options: options,
+            fileSystem: MountFrontend(volume: volume, workers: context.workers))
+        try session.mount()
+        link.attach(session)
+        self.session = session
+        let folder = try SocketDirectory.path(
+            runtimeDirectory: sandbox.runtime, systemDirectory: "", fallbackParent: "/tmp")
+        let service = DomainService(
+            volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
+            stateDirectory: sandbox.state, hasPassthrough: { session.passthroughAvailable })
+        let server = ControlServer(
+            socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,
+            logger: logger)
+        self.server = server
+        try blocking { try await server.start() }
+        let thread = Thread { [hasEnded] in
+            _ = session.run()
+            hasEnded.signal()
+        }
+        thread.start()
+        volume.engine.start()
+    }
+
+    func end() {
+        session.exit()
+        hasEnded.wait()
+        try? blocking { [volume, catalog, server] in
+            await server.stop()
+            if await volume.engine.stop() { catalog.close() }
+        }
+    }
+
+    // MARK: Programs
+
+    /// Runs a script in the mount; returns what it printed, without the last newline.
+    @discardableResult
+    func run(_ script: String) throws -> String {
+        let result = try sandbox.run(["bash", "-c", "set -e; cd \"$MOUNT\"\n" + script], limit: 20)
+        guard result.succeeded else { throw HarnessError("“\(script)”: \(result)") }
+        return result.stdout.trimmingCharacters(in: .newlines)
+    }
+
+    func hydrant(_ arguments: String..., environment: [String: String] = [:]) throws -> ChildResult {
+        try sandbox.run([Sandbox.executable] + arguments, environment: environment, limit: 20)
+    }
+
+    func sync() throws {
+        let left = try blocking { [engine] in try await engine.sync(timeout: 60) }
+        guard left.isEmpty else { throw HarnessError("still pending: \(left)") }
+    }
+
+    // MARK: The domain, from a thread
+
+    func url(_ path: String) -> URL {
+        domain.url(relativePath: path.split(separator: "/").map { Filename(String($0)) })
+    }
+
+    func catalogIdentifier(_ path: String) throws -> ItemIdentifier {
+        let url = url(path)
+        return try blocking { [domain] in try await domain.catalogIdentifierForItem(at: url) }
+    }
+
+    func path(_ identifier: ItemIdentifier) throws -> String {
+        let url = try blocking { [domain] in try await domain.urlForItem(withCatalogIdentifier: identifier) }
+        return try domain.relativePath(of: url).map(\.string).joined(separator: "/")
+    }
+
+    func write(_ item: Item, at path: String, thumbnail: Thumbnail? = nil) throws {
+        let url = url(path)
+        try blocking { [domain] in
+            try await domain.writePlaceholder(at: url, withMetadata: item, thumbnail: thumbnail)
+        }
+    }
+}
+
+/// Runs a scenario on a thread of its own, with a sandbox for it, and leaves nothing behind.
+func withServing(_ body: @escaping @Sendable (Sandbox) throws -> Void) async throws {
+    try await withSandbox { try body($0.sandbox) }
+}
+
+/// The same with a provider that is mounted.
+func withServed(
+    _ provider: any FileProviderExtension, passthrough: Bool = true, settle: Double? = nil,
+    _ body: @escaping @Sendable (ServedDomain) throws -> Void
+) async throws {
+    try await withServing { sandbox in
+        let served = try ServedDomain(provider, sandbox, passthrough: passthrough, settle: settle)
+        defer { served.end() }
+        try body(served)
+    }
+}
+
+/// The code that a call to the domain is refused with; nil when it is not.
+func refusal(_ body: () throws -> Void) -> FileProviderError.Code? {
+    do { try body() } catch { return (error as? FileProviderError)?.code }
+    return nil
+}

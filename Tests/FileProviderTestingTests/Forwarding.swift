@@ -1,0 +1,43 @@
+import FileProvider
+import FileProviderTesting
+
+/// For test providers that differ from the store in memory in one or two hooks.
+protocol Forwarding: FileProviderExtension {
+    var base: InMemoryProvider { get }
+}
+
+extension Forwarding {
+    func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
+        try await base.providePlaceholder(for: identifier)
+    }
+
+    func enumerateItems(in folder: ItemIdentifier, startingAt page: Page?) async throws(FileProviderError) -> ItemPage {
+        try await base.enumerateItems(in: folder, startingAt: page)
+    }
+
+    func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+    }
+
+    func itemChanged(
+        _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        try await base.itemChanged(identifier, contents: contents, metadata: metadata, baseVersion: baseVersion)
+    }
+
+    func createItem(_ template: ItemTemplate, contents: (any ContentSource)?) async throws(FileProviderError) -> Item {
+        try await base.createItem(template, contents: contents)
+    }
+
+    func moveItem(
+        _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        try await base.moveItem(identifier, to: folder, as: filename, baseVersion: baseVersion)
+    }
+
+    func deleteItem(_ identifier: ItemIdentifier, baseVersion: ItemVersion) async throws(FileProviderError) {
+        try await base.deleteItem(identifier, baseVersion: baseVersion)
+    }
+}

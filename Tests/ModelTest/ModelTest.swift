@@ -1,0 +1,204 @@
+import CModelTest
+import Glibc
+
+/// `hydrant-model-test`: plays random sequences against the model, one process for some of them; `scripts/model-test`
+/// starts it.
+@main
+struct ModelTest {
+    static func main() {
+        let arguments = CommandLine.arguments
+        // Sets and dictionaries in the same order each time.
+        if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
+            var words = arguments.map { strdup($0) } + [nil]
+            cmodeltest_restart("SWIFT_DETERMINISTIC_HASHING", "1", &words)
+            fatalError("cannot start anew: \(String(cString: strerror(errno)))")
+        }
+        do { try exit(Command(Array(arguments.dropFirst())).run()) } catch {
+            say("hydrant-model-test: \(error)")
+            exit(2)
+        }
+    }
+}
+
+struct Command {
+    struct Misuse: Error, CustomStringConvertible { var description: String }
+
+    private var first: UInt64?
+    private var count = 1
+    private var length: Int?
+    private var replay: [String] = []
+    private var shrinks = false
+    private var isVerbose = false
+    private var isTwice = false
+    private var prints = false
+    private var isMounted = false
+    private var output: String?
+    private let directory: String
+
+    static let usage = """
+        usage: hydrant-model-test --seed S [--count N] [--operations N] [--shrink FILE] [--twice] [--verbose]
+               hydrant-model-test --replay FILE... [--shrink FILE] [--verbose]
+
+        --seed S        the first sequence's seed; the next sequences have the next seeds
+        --count N       how many sequences (default 1)
+        --operations N  how many operations each has (default: 40 to 200, as the seed says)
+        --replay FILE   plays the sequence in a file
+        --shrink FILE   makes a sequence that fails as short as it can, and leaves it in FILE
+        --twice         plays each sequence twice, which must do the same
+        --mount         plays at a real mount, with the hydrant beside this program (or $HYDRANT_EXECUTABLE)
+        --print         says which operations a sequence has, and plays nothing
+        --verbose       tells what happens
+        """
+
+    init(_ arguments: [String]) throws(Misuse) {
+        var left = arguments[...]
+        func value(_ name: String) throws(Misuse) -> String {
+            guard let value = left.popFirst() else { throw Misuse(description: "\(name) needs a value") }
+            return value
+        }
+        func number<T: FixedWidthInteger>(_ name: String) throws(Misuse) -> T {
+            let text = try value(name)
+            guard let number = T(text) else { throw Misuse(description: "\(name): “\(text)” is no number") }
+            return number
+        }
+        while let word = left.popFirst() {
+            switch word {
+            case "--seed", "-s": first = try number(word)
+            case "--count", "-n": count = try number(word)
+            case "--operations", "-o": length = try number(word)
+            case "--replay", "-r": replay.append(try value(word))
+            case "--shrink":
+                shrinks = true
+                output = try value(word)
+            case "--verbose", "-v": isVerbose = true
+            case "--twice": isTwice = true
+            case "--print": prints = true
+            case "--mount": isMounted = true
+            case "--help", "-h":
+                say(Self.usage)
+                exit(0)
+            default: throw Misuse(description: "unknown argument \(word)\n\(Self.usage)")
+            }
+        }
+        if (first == nil) == replay.isEmpty { throw Misuse(description: "either --seed or --replay\n\(Self.usage)") }
+        let place = !isMounted && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+        directory = "\(place)/hydrant-model-\(getpid())"
+    }
+
+    /// 0: all is well; 1: a sequence failed.
+    func run() throws -> Int32 {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(7), &limit)
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(__rlimit_resource_t(7), &limit)
+        if !isMounted { RuntimeHooks.install() }
+        sweep()
+        mkdir(directory, 0o700)
+        defer { Files.removeTree(directory) }
+        var sequences: [(name: String, sequence: OperationList)] = []
+        for file in replay {
+            guard let bytes = Files.read(file) else { throw Misuse(description: "\(file): cannot be read") }
+            do throws(BadSequence) {
+                sequences.append((file, try OperationList(text: String(decoding: bytes, as: UTF8.self))))
+            } catch {
+                throw Misuse(description: "\(file): “\(error.line)” is no operation")
+            }
+        }
+        if let first {
+            for seed in first..<(first + UInt64(count)) {
+                sequences.append(("seed \(seed)", Generator.sequence(seed, length: length)))
+            }
+        }
+        var operations = 0
+        if prints {
+            for (_, sequence) in sequences { say(sequence.text) }
+            return 0
+        }
+        for (name, sequence) in sequences {
+            // Said before, so that whoever reads this knows at which it ended.
+            say("begin \(name) \(sequence.operations.count)")
+            let result = play(sequence)
+            operations += sequence.operations.count
+            if isVerbose { say(result.story.joined(separator: "\n")) }
+            if isTwice, play(sequence).trace != result.trace {
+                say("differs \(name): played twice, it did not do the same")
+                return 1
+            }
+            guard let violation = result.violation else { continue }
+            say("failed \(name): \(violation)")
+            if shrinks, let output { try shrink(sequence, violation, to: output) }
+            return 1
+        }
+        say(
+            "done \(sequences.count) sequences, \(operations) operations, trace \(String(Schedule.shared.trace, radix: 36))"
+        )
+        return 0
+    }
+
+    /// What others left that were killed.
+    private func sweep() {
+        let (folder, own) = Model.split(directory)
+        for name in Files.names("/" + folder) where name.hasPrefix("hydrant-model-") && name != own {
+            guard let pid = pid_t(name.dropFirst(14)), kill(pid, 0) != 0, errno == ESRCH else { continue }
+            umount2("/\(folder)/\(name)/mounted/mnt", 2)
+            Files.removeTree("/\(folder)/\(name)")
+        }
+    }
+
+    private func play(_ sequence: OperationList) -> (violation: String?, story: [String], trace: UInt64) {
+        if isMounted { return playMounted(sequence) }
+        let world: World
+        do { world = try World(sequence, directory: directory + "/world") } catch {
+            return ("cannot begin: \(error)", [], 0)
+        }
+        world.keepsStory = isVerbose
+        var player = Player(world: world)
+        let violation = player.play()
+        let trace = Schedule.shared.trace
+        world.end()
+        return (violation, world.story, trace)
+    }
+
+    /// What stays the same while a sequence is made shorter.
+    private static func kind(_ violation: String) -> String {
+        let kinds = ["lost", "came back", "half-written", "both sides do not become the same", "cannot start again"]
+        return kinds.first { violation.hasPrefix($0) } ?? (violation.contains("never") ? "hangs" : "shows")
+    }
+
+    private func playMounted(_ sequence: OperationList) -> (violation: String?, story: [String], trace: UInt64) {
+        do {
+            let world = try MountedWorld(directory: directory + "/mounted", hydrant: Self.hydrant)
+            defer { world.end() }
+            let player = MountedPlayer(sequence, world)
+            let violation = player.play()
+            return (violation, player.story, 0)
+        } catch {
+            return ("\(error)", [], 0)
+        }
+    }
+
+    private static var hydrant: String {
+        if let named = getenv("HYDRANT_EXECUTABLE") { return String(cString: named) }
+        var own = [CChar](repeating: 0, count: 4_096)
+        readlink("/proc/self/exe", &own, own.count - 1)
+        let path = String(decoding: own.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return "/" + Model.split(path).folder + "/hydrant"
+    }
+
+    private func shrink(_ sequence: OperationList, _ violation: String, to output: String) throws {
+        let kind = Self.kind(violation)
+        // At a mount each try takes seconds.
+        var shrinker = Shrinker(fails: { play($0).violation.map(Self.kind) == kind }, attempts: isMounted ? 60 : 1_500)
+        let short = shrinker.shrink(sequence)
+        let result = play(short)
+        let text = "# \(result.violation ?? violation)\n\(short.text)"
+        try Files.write(Array(text.utf8), to: output)
+        say("shrunk to \(short.operations.count) operations, in \(output):\n\(text)")
+    }
+}
+
+/// A line of output, at once: whoever reads it knows how far this came when it is killed.
+private func say(_ line: String) {
+    let bytes = Array((line + "\n").utf8)
+    write(1, bytes, bytes.count)
+}

@@ -1,0 +1,193 @@
+import Glibc
+
+/// Plays a sequence at a real mount. What is not under the test's control there (time, the order of hooks, faults of
+/// the store) is left out or happens as it happens.
+final class MountedPlayer {
+    private let world: MountedWorld
+    private let sequence: OperationList
+    private let programs: SystemCalls
+    private let other: SystemCalls
+    private let model = Model()
+    private var ledger = Ledger()
+    private var isRacing = false
+    private var violation: String?
+    private(set) var story: [String] = []
+
+    init(_ sequence: OperationList, _ world: MountedWorld) {
+        (self.sequence, self.world) = (sequence, world)
+        (programs, other) = (SystemCalls(world.mount), SystemCalls(world.store))
+    }
+
+    func play() -> String? {
+        do {
+            for operation in sequence.operations {
+                story.append("* \(operation)")
+                try perform(operation)
+                if violation != nil { break }
+            }
+            if violation == nil { try settle() }
+        } catch {
+            violation = violation ?? "\(error)"
+        }
+        programs.closeAll()
+        return violation
+    }
+
+    private func fail(_ what: String) {
+        violation = violation ?? what
+        story.append("FAILED: \(what)")
+    }
+
+    private func perform(_ operation: Operation) throws {
+        switch operation.verb {
+        case .offline, .online, .fault, .forgetChanges: break
+        case .run: usleep(UInt32(operation.numbers[0]) * 10)
+        case .wait: usleep(UInt32(min(operation.numbers[0], 150)) * 1_000)
+        case .kill: try kill()
+        case .settle: try settle()
+        case .remotePut, .remoteMove, .remoteDelete, .remoteFolder, .remoteAttribute: try remotely(operation)
+        case .evict, .download, .pin, .unpin:
+            _ = world.run([operation.verb.rawValue, world.mount + "/" + operation.paths[0]])
+        case .pause, .resume: _ = world.run([operation.verb.rawValue, world.mount])
+        case .hurry: _ = world.run(["sync", world.mount, "--timeout", "1"])
+        default: try locally(operation)
+        }
+    }
+
+    private func contents() -> (all: Set<[UInt8]>, saved: Set<[UInt8]>) {
+        let documents = model.root.walk().map(\.file).filter { $0.kind == .document }
+        return (Set(documents.map(\.bytes)), Set(documents.filter { !$0.isUnsaved }.map(\.bytes)))
+    }
+
+    private func locally(_ operation: Operation) throws {
+        if isRacing {
+            try adopt()
+            // What the store has there by now may arrive between this look and the call.
+            for path in operation.paths {
+                if let bytes = Files.read(world.store + "/" + path) { ledger.forgive(bytes) }
+            }
+        }
+        let answer = programs.perform(operation)
+        story.append("  \(answer)")
+        if isRacing, case .failed = answer { return try adopt() }
+        let before = contents()
+        let slot = [.sync, .close].contains(operation.verb) ? model.slots[operation.numbers[0]] : nil
+        let expected = model.perform(operation)
+        let after = contents()
+        ledger.changedHere(before.all, after.all, saved: after.saved, "\(operation)")
+        if let slot, slot.hasWritten, !slot.file.isUnlinked { ledger.saved([slot.file.bytes], "\(operation)") }
+        if answer != expected && !isRacing { fail("\(operation): \(answer), expected \(expected)") }
+    }
+
+    /// Names mean what they are seen to mean: the other side may have changed it.
+    private func adopt() throws {
+        let seen = Observation(root: try world.tree(world.mount))
+        for (_, file) in seen.root.walk() { if let size = file.unreadable { ledger.forgive(size: size) } }
+        model.adopt(seen.tree(keeping: model))
+    }
+
+    private func look(_ when: String) throws {
+        let seen = Observation(root: try world.tree(world.mount))
+        if let difference = seen.difference(from: model.root), !isRacing { return fail("\(when): \(difference)") }
+        model.adopt(seen.tree(keeping: model))
+    }
+
+    private func kill() throws {
+        programs.closeAll()
+        // What no close or fsync has returned for may be as it was.
+        let isWritten = model.root.walk().contains { $0.file.isUnsaved }
+        for slot in model.slots.values { slot.file.isUnsaved = false }
+        model.slots = [:]
+        try world.kill()
+        if isWritten { try adopt() } else { try look("after the kill") }
+    }
+
+    private func remotely(_ operation: Operation) throws {
+        let before = try world.tree(world.store)
+        isRacing = true
+        var answer = Answer.done
+        switch operation.verb {
+        case .remotePut:
+            // As a program that saves safely; what nobody has seen half of.
+            let draft = world.directory + "/draft"
+            try Files.write(Contents.bytes(operation.numbers[0], operation.numbers[1]), to: draft)
+            if rename(draft, world.store + "/" + operation.paths[0]) != 0 { answer = .failed(errno) }
+        case .remoteMove: answer = other.perform(Operation(.renameNew, operation.paths))
+        case .remoteDelete:
+            let path = world.store + "/" + operation.paths[0]
+            if unlink(path) != 0 { answer = rmdir(path) == 0 ? .done : .failed(errno) }
+        case .remoteFolder: answer = other.perform(Operation(.mkdir, operation.paths))
+        default: answer = other.perform(Operation(.setAttribute, operation.paths, operation.numbers))
+        }
+        story.append("  \(answer)")
+        let after = try world.tree(world.store)
+        func all(_ tree: ModelFile) -> Set<[UInt8]> {
+            Set(tree.walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
+        }
+        func below(_ tree: ModelFile) -> Set<[UInt8]> {
+            Set(
+                tree.walk().filter { path, file in
+                    file.kind == .document
+                        && operation.paths.contains { path == $0 || path.hasPrefix($0 + "/") }
+                }.map(\.file.bytes))
+        }
+        ledger.changedThere(all(before), all(after), touched: below(before).union(below(after)), "\(operation)")
+    }
+
+    private func settle() throws {
+        for slot in model.slots.keys.sorted() { try locally(Operation(.close, [], [slot])) }
+        _ = world.run(["resume", world.mount])
+        if violation != nil { return }
+        var problem: String? = ""
+        let what = "both sides become the same"
+        do {
+            try world.wait(what, seconds: 60) {
+                let (status, output) = world.run(["sync", world.mount, "--timeout", "20"])
+                problem = try difference()
+                // What can never be whole again is not sent.
+                if problem == nil, status != 0, try !hasUnreadable() { problem = "sync: \(output)" }
+                return problem == nil
+            }
+        } catch is MountedWorld.Failure {
+            return fail("\(what): \(problem ?? "")")
+        }
+        try look("at the end, both sides being the same")
+        if violation != nil { return }
+        let local = Set(model.root.walk().filter { Agreement.isExcluded($0.path) }.map(\.file.bytes))
+        let stored = Set(try world.tree(world.store).walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
+        let mounted = contents().all
+        for (_, file) in model.root.walk() { if let size = file.unreadable { ledger.forgive(size: size) } }
+        for (content, who) in ledger.owed.sorted(by: { $0.value < $1.value }) {
+            if !stored.contains(content) && !local.contains(content) || !mounted.contains(content) {
+                return fail("lost: \(Contents.show(content)) of “\(who)”")
+            }
+        }
+        ledger.agreed()
+        isRacing = model.root.walk().contains { $0.file.unreadable != nil }
+    }
+
+    private func hasUnreadable() throws -> Bool {
+        try world.tree(world.mount).walk().contains { $0.file.unreadable != nil }
+    }
+
+    private func difference() throws -> String? {
+        let here = Observation.paths(try world.tree(world.mount))
+        let there = Observation.paths(try world.tree(world.store))
+        for (path, file) in there.sorted(by: { $0.key < $1.key }) {
+            guard let seen = here[path] else { return "/\(path) is in the store, not here" }
+            if seen.kind != file.kind || seen.bytes != file.bytes {
+                return "/\(path) is \(Agreement.show(Agreement.entry(file))) in the store, here "
+                    + Agreement.show(Agreement.entry(seen))
+            }
+        }
+        var named: Set<Int64> = []
+        for path in there.keys { if let inode = here[path]?.inode { named.insert(inode) } }
+        for (path, file) in here.sorted(by: { $0.key < $1.key }) where there[path] == nil {
+            if Agreement.isExcluded(path) || file.unreadable != nil { continue }
+            if file.names > 1, let inode = file.inode, named.contains(inode) { continue }
+            if file.names > 1, Agreement.hasExcludedName(file, in: here) { continue }
+            return "/\(path) is here, not in the store"
+        }
+        return nil
+    }
+}

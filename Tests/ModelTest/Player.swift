@@ -1,0 +1,359 @@
+import FileProvider
+import FileProviderTesting
+import Glibc
+import ItemCatalog
+import SyncEngine
+import Volume
+
+/// Plays a sequence: each operation in the world and in the model, and compares.
+struct Player {
+    let world: World
+    private var model: Model { world.model }
+    private(set) var done = 0
+    /// Since both sides were the same: what the other client left, and whether programs here changed anything.
+    private var leftThere: [String: StoredEntry]?
+    private var hasChangedHere = false
+
+    init(world: World) { self.world = world }
+
+    /// Plays all of it and lets both sides agree. Returns what went wrong.
+    mutating func play() -> String? {
+        for operation in world.sequence.operations {
+            world.random = Random(world.sequence.seed, operation.description)
+            world.tell("* \(operation)")
+            perform(operation)
+            done += 1
+            if world.violation != nil { return world.violation }
+        }
+        world.random = Random(world.sequence.seed, "end")
+        world.tell("* end")
+        settle(isEnd: true)
+        return world.violation
+    }
+
+    private mutating func perform(_ operation: Operation) {
+        let numbers = operation.numbers
+        switch operation.verb {
+        case .offline: (world.isOffline, world.hasTrouble) = (true, true)
+        case .online: world.isOffline = false
+        case .fault:
+            world.hasTrouble = true
+            let fault = GatedStore.Fault(rawValue: numbers[1] % GatedStore.Fault.allCases.count)!
+            // As if somebody else had changed it.
+            if fault == .mismatch { world.isRacing = true }
+            world.inject(World.hooks[numbers[0] % World.hooks.count], fault)
+        case .forgetChanges: world.base.forgetChanges()
+        case .run: world.run(steps: numbers[0])
+        case .wait: world.run(milliseconds: numbers[0])
+        case .kill: kill()
+        case .settle: settle(isEnd: false)
+        case .remotePut, .remoteMove, .remoteDelete, .remoteFolder, .remoteAttribute: remotely(operation)
+        case .evict, .download, .pin, .unpin, .pause, .resume, .hurry:
+            let answer = world.machine.perform(operation)
+            world.tell("  \(answer)")
+            if answer == .failed(Machine.hangs) { world.fail("\(operation) never comes to an end") }
+        default: locally(operation)
+        }
+    }
+
+    // MARK: Programs
+
+    /// The documents' contents in the tree; those that are saved.
+    private func contents() -> (all: Set<[UInt8]>, saved: Set<[UInt8]>) {
+        let documents = model.root.walk().map(\.file).filter { $0.kind == .document }
+        return (Set(documents.map(\.bytes)), Set(documents.filter { !$0.isUnsaved }.map(\.bytes)))
+    }
+
+    private mutating func locally(_ operation: Operation) {
+        let isListed = operation.paths.allSatisfy { list(above: $0, operation) }
+        look("before \(operation)")
+        if world.violation != nil { return }
+        let answer = world.machine.perform(operation)
+        world.tell("  \(answer)")
+        if ![.read, .readAll, .list].contains(operation.verb) { hasChangedHere = true }
+        if world.isRacing && world.machine.hasWaited {
+            // What the other client has put there came while this waited, and was seen before it was written over.
+            for path in operation.paths.flatMap({ [$0, storePath($0)] }) {
+                for stored in inStore(path) where stored.path == path { world.ledger.forgive(stored.bytes) }
+            }
+        }
+        if case .failed(let number) = answer, mayFail(number, isListed) {
+            // It did nothing, or not all of it.
+            world.hasTrouble = true
+            let target = operation.verb == .copy ? model.slots[operation.numbers[1]]?.file.bytes : nil
+            adopt()
+            // A copy that ends in the middle has written over as much.
+            if let target, target != model.slots[operation.numbers[1]]?.file.bytes { world.ledger.forgive(target) }
+            return
+        }
+        let before = contents()
+        // What somebody writes over in a file that the other client has replaced, he had seen.
+        let written: [Operation.Verb] = [.write, .truncateOpen, .punch, .allocate, .copy]
+        if world.isRacing, written.contains(operation.verb) {
+            let target = operation.numbers[operation.verb == .copy ? 1 : 0]
+            if let file = model.slots[target]?.file { world.ledger.forgive(file.bytes) }
+        }
+        // Of a placeholder nobody had read it is the newest version that was copied.
+        if operation.verb == .copy, world.isRacing, world.machine.hasWaited,
+            case .bytes(let copied) = world.machine.perform(Operation(.read, [], [operation.numbers[0]]))
+        {
+            model.slots[operation.numbers[0]]?.file.bytes = copied
+        }
+        let slot = [.sync, .close].contains(operation.verb) ? model.slots[operation.numbers[0]] : nil
+        let expected = model.perform(operation)
+        // The other client has replaced one of them, unseen: they are not one file any more.
+        if operation.verb == .copy, world.isRacing, expected == .failed(EINVAL) { return adopt() }
+        // What is in a folder that could not be listed then, the model did not know: it is as the programs see it now.
+        let left = contents()
+        if !isListed && world.isRacing && world.machine.hasWaited { adopt() }
+        let after = contents()
+        // What is only seen was owed by whoever wrote it, if it is owed still.
+        world.ledger.changedHere(
+            before.all, after.all, saved: after.saved.intersection(left.all), "\(operation)")
+        if let slot, slot.hasWritten, !slot.file.isUnlinked { world.ledger.saved([slot.file.bytes], "\(operation)") }
+        if answer != expected, !(world.isRacing && world.machine.hasWaited) {
+            return world.fail("\(operation): \(answer), expected \(expected)")
+        }
+        look("after \(operation)")
+    }
+
+    /// As the kernel does on the way to a file. False: it cannot be listed now.
+    private func list(above path: String, _ operation: Operation) -> Bool {
+        var (folder, isListed) = ("", true)
+        for name in [""] + path.split(separator: "/").dropLast().map(String.init) {
+            folder += folder.isEmpty ? name : "/" + name
+            let answer = world.machine.perform(Operation(.list, [folder]))
+            switch answer {
+            case .failed(ENOENT), .failed(ENOTDIR), .names: break
+            default: isListed = false
+            }
+        }
+        if operation.verb == .list { isListed = isListed && !world.isOffline }
+        return isListed
+    }
+
+    /// A call that needs the store may fail while something is wrong with it.
+    private func mayFail(_ number: Int32, _ isListed: Bool) -> Bool {
+        if number == Machine.hangs { return false }
+        if world.isRacing && (number == ESTALE || world.machine.hasWaited) { return true }
+        let fromStore: Set<Int32> = [
+            EIO, ETIMEDOUT, ENETUNREACH, EHOSTUNREACH, ENETDOWN, ESTALE, EBUSY, EAGAIN, EINTR, ECONNREFUSED, EREMOTEIO,
+            ENOTCONN, EHOSTDOWN,
+        ]
+        return (world.machine.hasWaited || !isListed) && (world.hasTrouble || world.isRacing)
+            && fromStore.contains(number)
+    }
+
+    /// Nothing changes under a program unless the other side did something.
+    private func look(_ when: String) {
+        do {
+            let seen = try world.observe()
+            if let difference = seen.difference(from: model.root) {
+                world.tell("  seen: \(difference)")
+                if !world.isRacing { return world.fail("\(when): \(difference)") }
+            }
+            take(seen)
+        } catch {
+            world.fail("\(when): the catalog cannot be read: \(error)")
+        }
+    }
+
+    private func take(_ seen: Observation) {
+        for (_, bytes) in seen.torn { world.ledger.forgive(bytes) }
+        model.adopt(seen.tree(keeping: model) { [machine = world.machine] in machine.file(in: $0) })
+    }
+
+    private func adopt() {
+        do { take(try world.observe()) } catch {
+            world.fail("the catalog cannot be read: \(error)")
+        }
+    }
+
+    // MARK: Death
+
+    private mutating func kill() {
+        look("before the kill")
+        do { try world.kill() } catch { return world.fail("cannot start again: \(error)") }
+        for slot in model.slots.values {
+            slot.file.isUnsaved = false
+            world.ledger.whole(slot.file.bytes)
+        }
+        model.slots = [:]
+        let saved = contents().saved
+        for content in saved { world.ledger.whole(content) }
+        look("after the kill")
+    }
+
+    // MARK: The other client
+
+    private func inStore(_ prefix: String) -> [(path: String, bytes: [UInt8])] {
+        world.base.snapshot().compactMap { path, entry in
+            guard case .document(let bytes) = entry, path == prefix || path.hasPrefix(prefix + "/") else { return nil }
+            return (path, bytes)
+        }
+    }
+
+    /// A place here as the store calls it: a folder may have been moved here, which the store has not been told.
+    private func storePath(_ path: String) -> String {
+        let (folder, name) = Model.split(path)
+        guard !folder.isEmpty, let identifier = world.life.identifier(of: folder),
+            let found = world.base.snapshot().keys.first(where: { world.base.item(at: $0)?.identifier == identifier })
+        else { return path }
+        return found + "/" + name
+    }
+
+    private mutating func remotely(_ operation: Operation) {
+        let (paths, numbers, base) = (operation.paths, operation.numbers, world.base)
+        let before = allInStore()
+        var touched = Set(paths.flatMap(inStore).map(\.bytes))
+        world.isRacing = true
+        do throws(FileProviderError) {
+            switch operation.verb {
+            case .remotePut:
+                let bytes = Contents.bytes(numbers[0], numbers[1])
+                world.remember(bytes, try base.put(paths[0], bytes))
+            case .remoteMove: try base.rename(paths[0], to: paths[1])
+            case .remoteDelete: try base.remove(paths[0])
+            case .remoteFolder: try base.mkdir(paths[0])
+            default:
+                try base.setExtendedAttributes(
+                    [Model.attributeNames[numbers[0] % 2]: Contents.bytes(numbers[1], numbers[2])], at: paths[0])
+            }
+            touched.formUnion(paths.flatMap(inStore).map(\.bytes))
+            world.ledger.changedThere(before, allInStore(), touched: touched, "\(operation)")
+            leftThere = base.snapshot()
+        } catch {
+            world.tell("  \(error.code)")
+        }
+    }
+
+    private func allInStore() -> Set<[UInt8]> {
+        Set(
+            world.base.snapshot().values.compactMap { entry in
+                if case .document(let bytes) = entry { bytes } else { nil }
+            })
+    }
+
+    // MARK: Agreement
+
+    /// Everything is well again and everybody has closed what he had open: both sides must become the same, with
+    /// nothing missing.
+    private mutating func settle(isEnd: Bool) {
+        world.isOffline = false
+        world.clearFaults()
+        for slot in model.slots.keys.sorted() { locally(Operation(.close, [], [slot])) }
+        _ = world.machine.perform(Operation(.resume))
+        if world.violation != nil { return }
+        var problem: String? = "did not begin"
+        for round in 0..<11 where problem != nil && world.violation == nil {
+            world.run(milliseconds: 2_000 << round)
+            do throws(VolumeError) {
+                try world.machine.run { [engine = world.life.volume.engine] in _ = try await engine.sync(timeout: 60) }
+                try listAll("")
+            } catch {
+                if error.errno == Machine.hangs { return world.fail("sync never comes to an end") }
+            }
+            problem = difference()
+        }
+        if world.violation != nil { return }
+        if let problem { return world.fail("both sides do not become the same: \(problem)") }
+        compare(isEnd: isEnd)
+    }
+
+    private func listAll(_ folder: String) throws(VolumeError) {
+        for name in try world.machine.list(folder) {
+            let path = folder.isEmpty ? name : folder + "/" + name
+            do throws(VolumeError) { try listAll(path) } catch { if error.errno != ENOTDIR { throw error } }
+        }
+    }
+
+    /// What is different between the mount and the store; nil: nothing that should not be.
+    private func difference() -> String? {
+        do {
+            let seen = try world.observe()
+            let torn = Set(seen.torn.keys.compactMap { Observation.paths(seen.root)[$0]?.inode })
+            let pending = try world.life.volume.engine.pending().filter { item in
+                item.inode.map { !torn.contains($0.rawValue) } ?? true
+            }
+            if let first = pending.first { return "\(pending.count) pending, of them \(first)" }
+            let (here, there) = (Observation.paths(seen.root), world.base.snapshot())
+            for (path, entry) in there.sorted(by: { $0.key < $1.key }) {
+                guard let file = here[path] else { return "/\(path) is in the store, not here" }
+                if Agreement.entry(file) != entry, !Agreement.isExcluded(path) {
+                    return
+                        "/\(path) is \(Agreement.show(entry)) in the store, here \(Agreement.show(Agreement.entry(file)))"
+                }
+            }
+            var named: Set<Int64> = []
+            for path in there.keys { if let inode = here[path]?.inode { named.insert(inode) } }
+            for (path, file) in here.sorted(by: { $0.key < $1.key }) where there[path] == nil {
+                if Agreement.isExcluded(path) || seen.torn[path] != nil { continue }
+                // Of several names of a file one is the store's.
+                if file.names > 1, let inode = file.inode, named.contains(inode) { continue }
+                if file.names > 1, Agreement.hasExcludedName(file, in: here) { continue }
+                return "/\(path) is here, not in the store"
+            }
+            return Agreement.attributes(seen.root, world.base)
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// What the store has under a name that a file has here which stays here: that one is shown.
+    private func hidden() -> Set<[UInt8]> {
+        let here = Observation.paths(model.root)
+        return Set(
+            world.base.snapshot().compactMap { path, entry in
+                guard Agreement.isExcluded(path), let file = here[path], Agreement.entry(file) != entry,
+                    case .document(let bytes) = entry
+                else { return nil }
+                return bytes
+            })
+    }
+
+    private mutating func compare(isEnd: Bool) {
+        // What nobody else touched is exactly what the programs left.
+        look("at the end, both sides being the same")
+        if world.violation != nil { return }
+        if let leftThere, !hasChangedHere, leftThere != world.base.snapshot() {
+            return world.fail("nobody here changed anything, and the store is not as the other client left it")
+        }
+        (leftThere, hasChangedHere) = (nil, false)
+        let (stored, mounted) = (allInStore(), contents().all.union(hidden()))
+        let local = Set(model.root.walk().filter { Agreement.isExcluded($0.path) }.map(\.file.bytes))
+        let torn = (try? world.observe().torn) ?? [:]
+        for (_, bytes) in torn { world.ledger.forgive(bytes) }
+        for (content, who) in world.ledger.owed.sorted(by: { $0.value < $1.value }) {
+            if !stored.contains(content) && !local.contains(content) {
+                // A placeholder that was only cut: of a version that is gone nothing is anywhere.
+                if who.hasPrefix("truncate"), world.isBeginningOfAVersion(content) { continue }
+                return world.fail("lost: \(Contents.show(content)) of “\(who)” is not in the store")
+            }
+            if !mounted.contains(content) {
+                return world.fail("lost: \(Contents.show(content)) of “\(who)” is in the store, not here")
+            }
+        }
+        for (content, who) in world.ledger.gone.sorted(by: { $0.value < $1.value }) where !content.isEmpty {
+            if stored.contains(content) {
+                return world.fail("came back: \(Contents.show(content)), which “\(who)” took away")
+            }
+        }
+        if isEnd { readAll(except: torn) }
+        world.ledger.agreed()
+        (world.isRacing, world.hasTrouble) = (!torn.isEmpty, !torn.isEmpty)
+    }
+
+    /// What a program reads in the end is what it should be.
+    private func readAll(except torn: [String: [UInt8?]]) {
+        for (path, file) in model.root.walk() where file.kind == .document && torn[path] == nil {
+            var answer = world.machine.perform(Operation(.readAll, [path]))
+            // It waited for a download that the store had forgotten while something was wrong with it.
+            if answer == .failed(ETIMEDOUT), world.hasHung {
+                answer = world.machine.perform(Operation(.readAll, [path]))
+            }
+            if answer != .bytes(file.bytes) {
+                return world.fail("at the end /\(path) reads \(answer), not \(Contents.show(file.bytes))")
+            }
+        }
+    }
+}

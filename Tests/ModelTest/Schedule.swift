@@ -1,0 +1,155 @@
+import CModelTest
+import Glibc
+
+/// Decides which job of Swift concurrency runs next, and what time it is: all on one thread, so that a generator says
+/// it all and the same generator says the same again.
+///
+/// Jobs that are ready, calls of the store that wait to be carried out or answered, and, when there is neither, the
+/// sleeper that wakes first.
+///
+/// Unchecked: one thread alone uses it, which is checked.
+final class Schedule: @unchecked Sendable {
+    static let shared = Schedule()
+
+    private enum Job {
+        case global(UnownedJob)
+        case worker(UnownedJob, UnownedTaskExecutor)
+        case wake(UnsafeMutableRawPointer?, @convention(c) (UnsafeMutableRawPointer?) -> Void)
+    }
+    private struct Sleeper {
+        var until: Int64
+        var number: Int
+        var job: Job
+    }
+
+    /// Something outside that happens when the schedule says so.
+    struct Event {
+        var what: String
+        var happen: () -> Void
+        /// What may still happen of it when the process is killed before.
+        var afterDeath: (@Sendable () async -> Void)?
+    }
+
+    private let thread = pthread_self()
+    private var ready: [Job] = []
+    private var sleepers: [Sleeper] = []
+    private(set) var events: [(number: Int, event: Event)] = []
+    private var lastNumber = 0
+    private(set) var now: Int64 = 0
+    private(set) var stepCount = 0
+    /// Of every choice so far: two runs with the same have done the same.
+    private(set) var trace: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    /// Seconds since 1970 at which every sequence begins.
+    static let start: Int64 = 1_800_000_000_000_000_000
+
+    private func check() { precondition(pthread_equal(thread, pthread_self()) != 0, "another thread runs Swift tasks") }
+
+    func note(_ text: some Sequence<UInt8>) { for byte in text { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01b3 } }
+
+    // MARK: What comes in
+
+    func add(_ job: UnownedJob) {
+        check()
+        ready.append(.global(job))
+    }
+
+    func add(_ job: UnownedJob, _ executor: UnownedTaskExecutor) {
+        check()
+        ready.append(.worker(job, executor))
+    }
+
+    func sleep(
+        until: Int64, _ context: UnsafeMutableRawPointer?,
+        _ wake: @escaping @convention(c) (UnsafeMutableRawPointer?) -> Void
+    ) {
+        check()
+        lastNumber += 1
+        let sleeper = Sleeper(until: until, number: lastNumber, job: .wake(context, wake))
+        let place = sleepers.firstIndex { $0.until > until } ?? sleepers.endIndex
+        sleepers.insert(sleeper, at: place)
+    }
+
+    /// Parks something until it is its turn.
+    func park(_ event: Event) {
+        check()
+        lastNumber += 1
+        events.append((lastNumber, event))
+    }
+
+    // MARK: What goes on
+
+    /// Time and tasks begin anew.
+    func reset() {
+        forget()
+        stepCount = 0
+        trace = 0xcbf2_9ce4_8422_2325
+        set(Self.start)
+        cmodeltest_set_randomness(4_711)
+    }
+
+    /// The process has been killed: nothing that was under way goes on. Returns what was under way outside.
+    @discardableResult
+    func forget() -> [Event] {
+        let left = events.map(\.event)
+        (ready, sleepers, events) = ([], [], [])
+        return left
+    }
+
+    private func set(_ moment: Int64) {
+        now = moment
+        cmodeltest_set_clock(moment)
+    }
+
+    var isIdle: Bool { ready.isEmpty && events.isEmpty }
+    var nextWake: Int64? { sleepers.first?.until }
+
+    /// One of what is ready. False: nothing is.
+    func step(_ random: inout Random) -> Bool {
+        // A microsecond a step: two things are seldom at the same moment.
+        set(now + 1_000)
+        wakeSleepers()
+        if isIdle { return false }
+        stepCount += 1
+        // The store is slower than this machine, mostly.
+        if !ready.isEmpty, events.isEmpty || random.below(8) != 0 {
+            let index = random.below(3) == 0 ? 0 : random.below(ready.count)
+            note([1, UInt8(truncatingIfNeeded: index)])
+            run(ready.remove(at: index))
+        } else {
+            let index = random.below(events.count)
+            let event = events.remove(at: index).event
+            note(event.what.utf8)
+            event.happen()
+        }
+        return true
+    }
+
+    private func wakeSleepers() {
+        while let first = sleepers.first, first.until <= now {
+            sleepers.removeFirst()
+            ready.append(first.job)
+        }
+    }
+
+    /// Lets time pass until the next sleeper wakes, but not beyond `end`. False: nobody does before.
+    func pass(until end: Int64) -> Bool {
+        guard let next = nextWake, next <= end else {
+            set(max(now, end))
+            return false
+        }
+        set(max(now, next))
+        wakeSleepers()
+        return true
+    }
+
+    private func run(_ job: Job) {
+        switch job {
+        case .global(let job): runJob(job, RuntimeHooks.generic)
+        case .worker(let job, let executor): job.runSynchronously(on: executor)
+        case .wake(let context, let wake): wake(context)
+        }
+    }
+}
+
+@_silgen_name("swift_job_run") private func runJob(_ job: UnownedJob, _ executor: UnownedSerialExecutor)

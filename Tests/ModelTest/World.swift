@@ -1,0 +1,161 @@
+import FileProvider
+import FileProviderTesting
+import Glibc
+import ItemCatalog
+
+/// A store, a machine with the daemon on it, its programs and the model of what they must see.
+///
+/// Unchecked: one thread alone uses it (see ``Schedule``).
+final class World: @unchecked Sendable {
+    let sequence: OperationList
+    let base: InMemoryProvider
+    let model = Model()
+    var ledger = Ledger()
+    private(set) var life: Life!
+    private(set) var machine: Machine!
+    private let directory: String
+    private var lives = 0
+
+    var isOffline = false
+    private var faults: [Hook: [GatedStore.Fault]] = [:]
+    /// What the store held under each version that it gave out.
+    private var history: [ItemIdentifier: [ContentVersion: [UInt8]]] = [:]
+
+    /// Both sides change the same things: what the mount shows may change under the programs.
+    var isRacing = false
+    /// Since both sides were the same something went wrong, so that calls that need the store may fail.
+    var hasTrouble = false
+    /// A call took minutes, and may still.
+    private(set) var hasHung = false
+    var random = Random(0)
+    private(set) var violation: String?
+    private(set) var story: [String] = []
+    var keepsStory = false
+
+    static let hooks: [Hook] = [
+        .createItem, .itemChanged, .moveItem, .deleteItem, .updateMetadata, .startProvidingItem, .enumerateItems,
+        .enumerateChanges, .providePlaceholder, .trashItem, .currentSyncAnchor,
+    ]
+
+    init(_ sequence: OperationList, directory: String) throws {
+        self.sequence = sequence
+        self.directory = directory
+        Schedule.shared.reset()
+        var abilities: InMemoryProvider.Abilities = []
+        if sequence.hasChanges { abilities.insert(.changes) }
+        if sequence.hasTrash { abilities.insert(.trash) }
+        base = InMemoryProvider(
+            pageSize: 3, pieceSize: 4_096, signalsOwnChanges: sequence.signalsOwn, abilities: abilities)
+        mkdir(directory, 0o700)
+        try begin("\(directory)/0")
+    }
+
+    private func begin(_ folder: String) throws {
+        life = try Life(
+            directory: folder, store: GatedStore(base, self), isPassthrough: sequence.isPassthrough)
+        machine = Machine(life) { [unowned self] in run(until: $0) }
+    }
+
+    /// The daemon is killed, and started again. What of the calls that were on their way still reaches the store, the
+    /// generator says.
+    func kill() throws {
+        let left = Schedule.shared.forget()
+        lives += 1
+        let heir = "\(directory)/\(lives)"
+        try life.kill(heir: heir)
+        for event in left {
+            guard let afterDeath = event.afterDeath, random.chance(1, in: 2) else { continue }
+            tell("still arrives: \(event.what)")
+            let flag = Flag()
+            Task {
+                await afterDeath()
+                flag.isUp = true
+            }
+            _ = run { flag.isUp }
+        }
+        Schedule.shared.forget()
+        try begin(heir)
+    }
+
+    /// Unchecked: one thread alone uses it (see ``Schedule``).
+    private final class Flag: @unchecked Sendable { var isUp = false }
+
+    /// Ends it without looking at anything.
+    func end() {
+        Schedule.shared.forget()
+        try? life.kill(heir: directory + "/end")
+        Files.removeTree(directory)
+    }
+
+    // MARK: Telling
+
+    func fail(_ what: String) {
+        if violation == nil { violation = what }
+        tell("FAILED: \(what)")
+    }
+
+    func tell(_ what: String) {
+        Schedule.shared.note(what.utf8)
+        if keepsStory { story.append(what) }
+    }
+
+    // MARK: Running
+
+    /// Lets everything go on, time included, until `condition`. False: it never will be so.
+    func run(until condition: () -> Bool) -> Bool {
+        let end = Schedule.shared.now + 7_200 * 1_000_000_000
+        var steps = 0
+        while !condition() {
+            if !Schedule.shared.step(&random), !Schedule.shared.pass(until: end) { return false }
+            steps += 1
+            if steps > 2_000_000 || Schedule.shared.now > end { return false }
+        }
+        return true
+    }
+
+    func run(steps: Int) { for _ in 0..<steps { if !Schedule.shared.step(&random) { return } } }
+
+    /// So much time passes; what is on its way at the end stays so.
+    func run(milliseconds: Int) {
+        let end = Schedule.shared.now + Int64(milliseconds) * 1_000_000
+        while Schedule.shared.now < end {
+            if !Schedule.shared.step(&random), !Schedule.shared.pass(until: end) { return }
+        }
+    }
+
+    // MARK: The store
+
+    func inject(_ hook: Hook, _ fault: GatedStore.Fault) { faults[hook, default: []].append(fault) }
+    func clearFaults() { faults = [:] }
+
+    func takeFault(_ hook: Hook) -> GatedStore.Fault? {
+        guard !isOffline, var left = faults[hook], !left.isEmpty else { return nil }
+        let fault = left.removeFirst()
+        faults[hook] = left
+        if fault == .hang { hasHung = true }
+        return fault
+    }
+
+    /// The store has taken contents from here.
+    func storeHas(_ bytes: [UInt8], _ item: Item) {
+        remember(bytes, item)
+        if !ledger.wholes.contains(bytes) {
+            fail(
+                "half-written: the store was given \(Contents.show(bytes)) for \(item.filename), which no program saved"
+            )
+        }
+    }
+
+    func remember(_ bytes: [UInt8], _ item: Item) {
+        history[item.identifier, default: [:]][item.version.content] = bytes
+    }
+
+    /// The other client had put it there, and replaced it before more than its size was asked for.
+    func isBeginningOfAVersion(_ bytes: [UInt8]) -> Bool {
+        history.values.contains { $0.values.contains { $0.count > bytes.count && $0.starts(with: bytes) } }
+    }
+
+    func known(_ identifier: ItemIdentifier, _ version: ContentVersion) -> [UInt8]? { history[identifier]?[version] }
+
+    func observe() throws -> Observation { try Observation(life) { known($0, $1) } }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import Synchronization
+
+/// Which files of a directory this process has made durable, in the order of the calls.
+///
+/// No test can cut the power of its own machine; but it can see that fsync(2) or fdatasync(2) was called, of what, and
+/// before what. (The test process defines both itself, and calls the C library's.)
+package final class SyncRecorder: Sendable {
+    private let directory: String
+    private let paths = Mutex<[String]>([])
+    private struct Weak: Sendable { weak var recorder: SyncRecorder? }
+    private static let all = Mutex<[Weak]>([])
+
+    package init(below directory: String) {
+        // As the kernel names it.
+        let real = realpath(directory, nil)
+        defer { free(real) }
+        self.directory = real.map { String(cString: $0) } ?? directory
+        let own = Weak(recorder: self)
+        Self.all.withLock { all in
+            all.removeAll { $0.recorder == nil }
+            all.append(own)
+        }
+    }
+
+    /// Below the directory, the oldest first.
+    package var synced: [String] { paths.withLock { $0 } }
+
+    package func forget() { paths.withLock { $0 = [] } }
+
+    private func note(_ path: String) {
+        guard path.hasPrefix(directory) else { return }
+        paths.withLock { $0.append(String(path.dropFirst(directory.count).drop { $0 == "/" })) }
+    }
+
+    fileprivate static func note(_ descriptor: Int32) {
+        let recorders = all.withLock { $0.compactMap(\.recorder) }
+        if recorders.isEmpty { return }
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            readlink("/proc/self/fd/\(descriptor)", bytes.bindMemory(to: CChar.self).baseAddress!, 4_096)
+        }
+        guard count > 0 else { return }
+        let path = String(decoding: buffer[..<count], as: UTF8.self)
+        for recorder in recorders { recorder.note(path) }
+    }
+}
+
+private typealias Call = @convention(c) (Int32) -> Int32
+
+/// The C library's own (dlsym(3), RTLD_NEXT).
+private func libraryCall(_ name: String) -> Call {
+    unsafeBitCast(dlsym(UnsafeMutableRawPointer(bitPattern: -1), name)!, to: Call.self)
+}
+private let libraryFsync = libraryCall("fsync")
+private let libraryFdatasync = libraryCall("fdatasync")
+
+/// Noted when it has returned: it is durable then, and not before.
+@_cdecl("fsync")
+public func recordedFsync(_ descriptor: Int32) -> Int32 {
+    let result = libraryFsync(descriptor)
+    let number = errno
+    if result == 0 { SyncRecorder.note(descriptor) }
+    errno = number
+    return result
+}
+
+@_cdecl("fdatasync")
+public func recordedFdatasync(_ descriptor: Int32) -> Int32 {
+    let result = libraryFdatasync(descriptor)
+    let number = errno
+    if result == 0 { SyncRecorder.note(descriptor) }
+    errno = number
+    return result
+}

@@ -1,0 +1,247 @@
+import ControlAPI
+import FileProviderTesting
+import Foundation
+import Glibc
+import MountHarness
+import Testing
+
+@Suite("--cache-limit, --min-free, hydrant pin and unpin")
+struct CacheTests {
+    private static let size = 1_000_000
+    private static let names = (1...20).map { $0 < 10 ? "doc0\($0).bin" : "doc\($0).bin" }
+
+    private static func seed(_ store: String) throws {
+        for (index, name) in names.enumerated() {
+            try Seeding(store).file(name, noise(size, seed: UInt64(index + 1)))
+        }
+    }
+
+    private static func limited(_ arguments: [String], passthrough: Bool = true) -> MountOptions {
+        .with {
+            $0.arguments = arguments
+            $0.passthrough = passthrough
+            $0.limit = 60
+        }
+    }
+
+    /// What the state directory takes of its disk for documents, in bytes.
+    private static func used(_ mount: MountedStore) throws -> Int {
+        let text = try mount.run("du -sk \"\(mount.sandbox.state)/content/storage\" | cut -f1")
+        return (Int(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .max) * 1_024
+    }
+
+    private static func downloaded(_ mount: MountedStore) throws -> [String] {
+        zip(names, try mount.statuses(names)).filter { $1.bytesDownloaded > 0 }.map(\.0)
+    }
+
+    @Test(
+        "twenty documents through a cache of five: all are readable, and the last ones stay", arguments: [true, false])
+    func limit(passthrough: Bool) async throws {
+        try await withMount(Self.limited(["--cache-limit", "5M"], passthrough: passthrough), seed: Self.seed) { mount in
+            for (index, name) in Self.names.enumerated() {
+                let bytes = try RealFileSystem(root: mount.mountPoint).readAll(FSPath(name))
+                #expect(bytes == noise(Self.size, seed: UInt64(index + 1)))
+            }
+            try waitUntil(10, "at most the limit is here") { try Self.used(mount) <= 5 << 20 }
+            try waitUntil(10, "the least recently used are gone") {
+                let here = try Self.downloaded(mount)
+                return here.count >= 3 && here.count <= 5 && here == Array(Self.names.suffix(here.count))
+            }
+            let status = try mount.hydrant(["status"])
+            #expect(status.stdout.contains("of at most 5.0 MiB"))
+            // The order outlives the daemon.
+            let kept = try Self.downloaded(mount)
+            try mount.run("cat \(kept[0]) >/dev/null")
+            try mount.remount()
+            try mount.run("cat doc01.bin doc02.bin >/dev/null")
+            try waitUntil(10, "the limit is kept again") { try Self.used(mount) <= 5 << 20 }
+            #expect(try Self.downloaded(mount).contains(kept[0]))
+            #expect(try !Self.downloaded(mount).contains(kept[1]))
+            try mount.requireSameAsStore()
+        }
+    }
+
+    @Test("what is open, and what is not in the store yet, is not evicted; a document above the limit is readable")
+    func used() async throws {
+        let options = MountOptions.with {
+            $0.arguments = ["--cache-limit", "2M"]
+            $0.settle = 3_600
+            $0.limit = 60
+        }
+        try await withMount(options, seed: Self.seed) { mount in
+            try Seeding(mount.store).file("large.bin", noise(6_000_000, seed: 99))
+            try mount.run("head -c 1500000 /dev/urandom > mine.bin; echo more >> doc01.bin")
+            let reader = try mount.start("exec 3<doc02.bin; cat <&3 >/dev/null; echo open; sleep 30")
+            try waitUntil(10, "it is open") { reader.stdout.contains("open") }
+            try waitUntil(5, "it is listed") { try mount.shell("test $(stat -c %s large.bin) = 6000000").succeeded }
+            try mount.run("cmp large.bin \"$STORE/large.bin\"; cat doc03.bin doc04.bin doc05.bin >/dev/null")
+            try waitUntil(10, "what can go is gone") {
+                try mount.statuses(["large.bin", "doc03.bin", "doc04.bin", "doc05.bin"])
+                    .allSatisfy { $0.bytesDownloaded == 0 }
+            }
+            let staying = try mount.statuses(["mine.bin", "doc01.bin", "doc02.bin"])
+            #expect(staying.allSatisfy { $0.bytesDownloaded > 0 })
+            // By hand, it says what stays, and why.
+            let result = try mount.hydrant(["evict", mount.mountPoint])
+            #expect(result.succeeded)
+            #expect(result.stdout.contains("3 documents stay: 2 modified"))
+            #expect(result.stdout.contains("1 open in a program"))
+            #expect(result.stdout.split(separator: "\n").count == 1)
+            reader.signal(SIGKILL)
+            _ = reader.wait(limit: 5)
+            try mount.sync()
+            try waitUntil(10, "the rest may go now") {
+                try mount.statuses(["mine.bin", "doc01.bin", "doc02.bin"]).contains { $0.bytesDownloaded == 0 }
+            }
+            try mount.requireSameAsStore()
+        }
+    }
+
+    @Test("a pinned document comes whole, is kept, comes again; unpinned, it goes")
+    func pin() async throws {
+        try await withMount(Self.limited(["--cache-limit", "2M"]), seed: Self.seed) { mount in
+            let path = mount.mountPoint + "/doc01.bin"
+            let pinned = try mount.hydrant(["pin", "--wait", path])
+            #expect(pinned.succeeded && pinned.stdout == "\(path): pinned, all of it is here\n")
+            #expect(try mount.status("doc01.bin").state == .downloaded)
+            try mount.run("cat doc0[2-9].bin >/dev/null")
+            try waitUntil(10, "the limit is kept") { try Self.used(mount) <= 2 << 20 }
+            let status = try mount.status("doc01.bin")
+            #expect(status.state == .downloaded && status.pinned)
+            let refused = try mount.hydrant(["evict", path])
+            #expect(refused.status == 1 && refused.stderr.contains("is pinned; unpin it first"))
+            // Another version in the store, and nobody reads it.
+            try Seeding(mount.store).file("doc01.bin", noise(700_000, seed: 77))
+            try waitUntil(10, "the new version is here") {
+                let status = try mount.status("doc01.bin")
+                return status.size == 700_000 && status.state == .downloaded
+            }
+            // While nobody was mounted.
+            try mount.unmount()
+            try Seeding(mount.store).file("doc01.bin", noise(800_000, seed: 78))
+            try mount.mount()
+            try waitUntil(10, "it is fetched after the next mount") {
+                let status = try mount.status("doc01.bin")
+                return status.size == 800_000 && status.state == .downloaded && status.pinned
+            }
+            #expect(try mount.hydrant(["unpin", path]).stdout == "\(path): unpinned\n")
+            #expect(try mount.hydrant(["unpin", path]).stdout == "\(path): was not pinned\n")
+            try mount.run("cat doc0[2-9].bin >/dev/null")
+            try waitUntil(10, "it goes like any other") { try mount.status("doc01.bin").bytesDownloaded == 0 }
+        }
+    }
+
+    @Test("of a pinned folder everything comes, also what the store gets later, and nobody has read it")
+    func pinnedFolder() async throws {
+        try await withMount(
+            Self.limited(["--cache-limit", "1M"]),
+            seed: { store in
+                try Seeding(store).file("folder/one.txt", "one\n")
+                try Seeding(store).file("folder/deep/two.txt", "two\n")
+                try Seeding(store).file("three.txt", "three\n")
+                try Seeding(store).link("folder/link", to: "one.txt")
+            }
+        ) { mount in
+            let folder = mount.mountPoint + "/folder"
+            let result = try mount.hydrant(["pin", folder])
+            #expect(result.succeeded && result.stdout.hasPrefix("\(folder): pinned, "))
+            let paths = ["folder/one.txt", "folder/deep/two.txt"]
+            try waitUntil(10, "it is here") {
+                try mount.statuses(paths).allSatisfy { $0.state == .downloaded && $0.pinned }
+            }
+            try Seeding(mount.store).file("folder/deep/later/four.txt", "four\n")
+            try Seeding(mount.store).file("folder/five.txt", "five\n")
+            try waitUntil(10, "what is new is here") {
+                let result = try mount.hydrant([
+                    "status", "--json", folder + "/five.txt", folder + "/deep/later/four.txt",
+                ])
+                return result.stdout.components(separatedBy: "\"downloaded\"").count == 3
+            }
+            #expect(try mount.status("three.txt").state == .placeholder)
+            // The store is away: it is all readable.
+            try mount.run("mv \"$STORE\" \"$STORE.away\"; cat folder/deep/later/four.txt folder/five.txt")
+            try mount.run("mv \"$STORE.away\" \"$STORE\"")
+            let inside = try mount.hydrant(["unpin", folder + "/one.txt"])
+            #expect(inside.status == 1 && inside.stderr.contains("is pinned with \(folder); unpin that"))
+            let link = try mount.hydrant(["pin", folder + "/link"])
+            #expect(link.succeeded && link.stdout.contains("nothing to pin"))
+            let stays = try mount.hydrant(["evict", folder])
+            #expect(stays.succeeded && stays.stdout.contains("4 documents stay: 4 pinned"))
+            #expect(try mount.hydrant(["unpin", folder]).succeeded)
+            #expect(try mount.statuses(paths).allSatisfy { !$0.pinned })
+            #expect(try mount.hydrant(["evict", folder]).succeeded)
+            #expect(try mount.statuses(paths).allSatisfy { $0.state == .placeholder })
+        }
+    }
+
+    @Test("on a small disk three times as much is readable", arguments: [true, false])
+    func fullDisk(passthrough: Bool) async throws {
+        let options = MountOptions.with {
+            $0.passthrough = passthrough
+            $0.limit = 100
+        }
+        try await withSandbox(options) { mount in
+            let image = mount.scratch + "/disk"
+            let made = try mount.sandbox.run(
+                [
+                    "sh", "-c",
+                    """
+                    set -e; mkdir "\(mount.sandbox.state)"; truncate -s 24M "\(image)"
+                    mkfs.ext4 -q -m 0 "\(image)"; mount -o loop "\(image)" "\(mount.sandbox.state)"
+                    """,
+                ], limit: 20)
+            try #require(made.succeeded, "\(made)")
+            for index in 0..<24 {
+                try Seeding(mount.store).file("d\(index)", noise(3_000_000, seed: UInt64(index + 1)))
+            }
+            try mount.mount()
+            let result = try mount.shell("for i in $(seq 0 23); do cmp d$i \"$STORE/d$i\"; done", limit: 80)
+            #expect(result.succeeded, "\(result) \(mount.logTail)")
+            // Several at once, in another order.
+            let again = try mount.shell(
+                "seq 23 -1 0 | xargs -P 3 -I{} cmp d{} \"$STORE/d{}\"", limit: 80)
+            #expect(again.succeeded, "\(again) \(mount.logTail)")
+            // Others have filled it to the last byte.
+            try mount.run("cat /dev/zero > \"\(mount.sandbox.state)/filler\" 2>/dev/null || true")
+            try mount.run("cmp d7 \"$STORE/d7\"; cmp d8 \"$STORE/d8\"", limit: 30)
+            try mount.run("rm \"\(mount.sandbox.state)/filler\"")
+            // Larger than the disk: it says so, and the daemon lives.
+            try Seeding(mount.store).file("huge", noise(30_000_000, seed: 50))
+            try waitUntil(10, "it is listed") { try mount.shell("test $(stat -c %s huge) = 30000000").succeeded }
+            let huge = try mount.shell("cat huge >/dev/null", limit: 60)
+            #expect(!huge.succeeded && huge.stderr.contains("No space left"), "\(huge)")
+            try mount.run("cmp d0 \"$STORE/d0\"", limit: 30)
+            try mount.unmount()
+        }
+    }
+
+    @Test(
+        "sizes that are none are refused",
+        arguments: [
+            ["--cache-limit", "10X"], ["--cache-limit", "-1"], ["--cache-limit", ""], ["--cache-limit", "9999999P"],
+            ["--min-free", "101%"], ["--min-free", "much"],
+        ])
+    func badSizes(arguments: [String]) async throws {
+        try await withSandbox { mount in
+            let result = try mount.hydrant(mount.mountCommand(arguments))
+            #expect(result.status == 64)
+            #expect(result.stderr.contains(arguments[0]) && !mount.isMounted)
+        }
+    }
+
+    @Test(
+        "sizes as people write them",
+        arguments: zip(
+            ["10G", "500m", "1.5KiB", "1T", "2048", "none"],
+            [
+                "at most 10.0 GiB", "at most 500.0 MiB", "at most 1.5 KiB", "at most 1.0 TiB", "at most 2.0 KiB",
+                "0 bytes here;",
+            ]))
+    func goodSizes(argument: String, shown: String) async throws {
+        try await withMount(Self.limited(["--cache-limit", argument, "--min-free", "3M"])) { mount in
+            let status = try mount.hydrant(["status"])
+            #expect(status.stdout.contains(shown), "\(status)")
+            #expect(status.stdout.contains("3.0 MiB to stay so"))
+        }
+    }
+}

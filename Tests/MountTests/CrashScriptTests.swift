@@ -1,0 +1,49 @@
+import Foundation
+import MountHarness
+import Testing
+
+/// The scripts that play kills and power cuts, in short. By hand they run for longer: see *Crashes* in the docs.
+@Suite("Crashes, played by scripts")
+struct CrashScriptTests {
+    private static let scripts =
+        URL(filePath: #filePath, directoryHint: .notDirectory)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path + "/scripts/"
+
+    /// Its whole output; a failure when it ends with another status.
+    private static func run(_ command: [String], _ mount: MountedStore, limit: Double) throws -> ChildResult {
+        try mount.sandbox.run(
+            [scripts + command[0]] + command.dropFirst(), environment: ["HYDRANT_EXECUTABLE": Sandbox.executable],
+            limit: limit)
+    }
+
+    @Test("50 kills at random moments, recoveries included: nothing that had returned is lost, here or in the store")
+    func kills() async throws {
+        try await withSandbox(.with { $0.limit = 400 }) { mount in
+            let result = try Self.run(["crash-test", "--rounds", "50", "--jobs", "2"], mount, limit: 380)
+            #expect(result.succeeded, "\(result.stdout)\n\(result.stderr)")
+        }
+    }
+
+    /// Where there are no loop devices, or not this file system, the script says so and ends with 77.
+    @Test(
+        "power cuts: what was fsynced is there in the next boot, and nothing older replaces anything in the store",
+        arguments: ["ext4", "xfs", "btrfs"])
+    func powerCuts(_ fileSystem: String) async throws {
+        try await withSandbox(.with { $0.limit = 150 }) { mount in
+            let result = try Self.run(["powerloss-test", "--cuts", "3", "--fs", fileSystem], mount, limit: 140)
+            if result.status == 77 { return print("skipped: \(result.stderr)") }
+            #expect(result.succeeded, "\(result.stdout)\n\(result.stderr)")
+        }
+    }
+
+    @Test("what cannot be played is said in a line", arguments: ["crash-test", "powerloss-test"])
+    func wrongUsage(_ script: String) async throws {
+        try await withSandbox { mount in
+            #expect(try Self.run([script, "--seed"], mount, limit: 10).status == 64)
+            let count = script == "crash-test" ? "--rounds" : "--cuts"
+            #expect(try Self.run([script, count, "many"], mount, limit: 10).status == 64)
+            let help = try Self.run([script, "--help"], mount, limit: 10)
+            #expect(help.status == 0 && help.stdout.contains("--seed S"))
+        }
+    }
+}

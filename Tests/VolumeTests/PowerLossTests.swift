@@ -1,0 +1,203 @@
+import ContentStore
+import FileProvider
+import FileProviderTesting
+import Foundation
+import ItemCatalog
+import SyncEngine
+import Testing
+import Volume
+
+/// What the next daemon makes of what a power loss left: the catalog is as of its last sync or later, and of files that
+/// were not synced any part may be zeros.
+@Suite struct PowerLossTests {
+    private let test: TestVolume
+
+    init() throws { test = try TestVolume(settle: 60, boot: "one") }
+
+    private func file(_ lookup: Lookup) -> String {
+        let inode = lookup.attributes.record.id.rawValue
+        let shard = inode < 16 ? "0" + String(inode, radix: 16) : String(inode & 0xff, radix: 16)
+        return "\(test.directory)/content/storage/\(shard)/\(inode).\(lookup.attributes.record.generation)"
+    }
+
+    /// What delayed allocation leaves of bytes that were not synced: the size, and zeros.
+    private func lose(_ path: String, keepingDate: Bool = true) throws {
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        #expect(truncate(path, 0) == 0 && truncate(path, status.st_size) == 0)
+        guard keepingDate else { return }
+        var times = [status.st_atim, status.st_mtim]
+        #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+    }
+
+    /// The catalog knows that the document is here, and its file has the document's date.
+    private func isRecorded(_ name: Filename) throws -> Bool {
+        guard let inode = try test.durably({ try $0.child(of: .root, named: name) }), inode.extents == nil else {
+            return false
+        }
+        let file = test.store.status(GenerationID(inode: inode.id.rawValue, number: inode.generation))
+        return file?.modified == inode.modified.nanoseconds
+    }
+
+    private func copies(_ volume: TestVolume) -> [String] {
+        volume.remote.snapshot().keys.filter { $0.contains("conflicted copy") }.sorted()
+    }
+
+    @Test func unsyncedBytesAreNeverSentOverTheOriginal() async throws {
+        try test.remote.put("a", "original")
+        let opened = try await test.open("a", O_RDWR)
+        _ = try await test.read(opened.handle)
+        try test.write(opened.handle, "CHANGED!")
+        try test.close(opened.handle)
+        try lose(file(try await test.lookUp("a")))
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.contents("a") == "original")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("original".utf8))
+        // Kept all the same: nobody knows what of it is there.
+        let copy = try #require(copies(next).first)
+        #expect(next.remote.read(copy) == [UInt8](repeating: 0, count: 8))
+        #expect(try next.catalog.read { try $0.conflicts() }.map(\.reason) == [.powerLoss])
+    }
+
+    @Test func theSameBootTrustsWhatWasNotSynced() async throws {
+        try test.remote.put("a", "original")
+        let opened = try await test.open("a", O_RDWR)
+        _ = try await test.read(opened.handle)
+        try test.write(opened.handle, "CHANGED!")
+        try test.close(opened.handle)
+        let next = try await test.killed(boot: "one")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("CHANGED!".utf8))
+        #expect(copies(next) == [])
+    }
+
+    @Test(arguments: [true, false]) func whatWasSyncedIsSentUnderItsName(_ passthrough: Bool) async throws {
+        let test = try TestVolume(passthrough: passthrough, settle: 60, boot: "one")
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "CHANGED!")
+        try test.volume.synchronize(opened.handle)
+        try test.close(opened.handle)
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("CHANGED!".utf8))
+        #expect(copies(next) == [])
+    }
+
+    /// As vim does: a draft, fsync, rename. The document goes on with the draft's bytes.
+    @Test func aSyncedDraftStaysSyncedWhenItIsRenamed() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        let (_, created) = try await test.create("draft")
+        try test.write(created.handle, "CHANGED!")
+        try test.volume.synchronize(created.handle)
+        try test.close(created.handle)
+        try await test.answer {
+            try test.volume.rename("draft", in: .root, to: "a", in: .root, noReplace: false)
+        }
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("CHANGED!".utf8))
+        #expect(copies(next) == [])
+    }
+
+    @Test func whatIsWrittenAfterTheLastSyncIsNotTrusted() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        for text in ["FIRST...", "SECOND.."] {
+            let opened = try await test.open("a", O_RDWR)
+            try test.write(opened.handle, text)
+            if text == "FIRST..." { try test.volume.synchronize(opened.handle) }
+            try test.close(opened.handle)
+        }
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("original".utf8))
+        #expect(copies(next).map { next.remote.read($0) } == [Array("SECOND..".utf8)])
+    }
+
+    /// The catalog's word that the document was changed again did not come to the disk; the file has it.
+    @Test func aFileThatIsNotAsItWasSyncedIsNotTrusted() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "CHANGED!")
+        try test.volume.synchronize(opened.handle)
+        try test.close(opened.handle)
+        try lose(file(try await test.lookUp("a")), keepingDate: false)
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("original".utf8))
+        #expect(copies(next).count == 1)
+    }
+
+    @Test func aWholeDownloadIsTrustedAndAPartialOneComesAgain() async throws {
+        let text = String(repeating: "x", count: 400_000)
+        try test.remote.put("whole", "whole")
+        try test.remote.put("touched", "touched")
+        try test.remote.put("partial", text)
+        #expect(try await test.contents("whole") == "whole")
+        #expect(try await test.contents("touched") == "touched")
+        for name in ["whole", "touched"] as [Filename] { #expect(try await eventually { try isRecorded(name) }) }
+        test.provider.plan.bandwidth = 200_000
+        let opened = try await test.open("partial")
+        _ = try await test.read(opened.handle, 0, 100)
+        test.volume.close(opened.handle)
+        test.provider.plan.bandwidth = nil
+        // Somebody wrote into it, and the catalog's word for that did not come to the disk.
+        try lose(file(try await test.lookUp("touched")), keepingDate: false)
+        let next = try await test.killed(boot: "two")
+        test.remote.forgetCalls()
+        #expect(try await next.contents("whole") == "whole")
+        #expect(test.remote.calls(of: .startProvidingItem).isEmpty)
+        #expect(try await next.contents("touched") == "touched")
+        #expect(try await next.contents("partial") == text)
+        #expect(try next.pendingNames() == [])
+    }
+
+    @Test func aNewDocumentOfWhichNothingIsLeftGoes() async throws {
+        let lookup = try await test.save("new", "never synced")
+        try FileManager.default.removeItem(atPath: file(lookup))
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.find("new") == nil)
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.snapshot().isEmpty)
+    }
+
+    /// The draft that took its place is not durable, and the document's bytes are needed again.
+    @Test func bytesThatWereSyncedStayUntilTheirEndIsDurable() async throws {
+        let first = try await test.save("a", "first")
+        let opened = try await test.open("a", O_RDWR)
+        try test.volume.synchronize(opened.handle)
+        try test.close(opened.handle)
+        let bytes = file(first)
+        let waiting = bytes.replacing(/storage\/[0-9a-f]+/, with: "removed")
+        try await test.answer { try test.volume.unlink("a", in: .root) }
+        test.volume.forget(first.node, count: 100)
+        #expect(!FileManager.default.fileExists(atPath: bytes) && FileManager.default.fileExists(atPath: waiting))
+        // As if the catalog's last change had not come to the disk.
+        let number = first.attributes.record
+        let id = GenerationID(inode: number.id.rawValue, number: number.generation)
+        test.store.bringBack { $0 == id }
+        #expect(FileManager.default.fileExists(atPath: bytes) && !FileManager.default.fileExists(atPath: waiting))
+        test.store.setAside(id)
+        try test.volume.synchronizeCatalog()
+        #expect(!FileManager.default.fileExists(atPath: bytes) && !FileManager.default.fileExists(atPath: waiting))
+    }
+
+    @Test func aDaemonThatEndsPutsAllOfItAway() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "CHANGED!")
+        try test.close(opened.handle)
+        await test.engine.stop()
+        test.volume.putAway()
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("CHANGED!".utf8))
+        #expect(copies(next) == [])
+    }
+}

@@ -1,0 +1,42 @@
+"""The manifest: what a writer was about to do, and what had returned. Outside of the mount, one line each."""
+
+import json
+import os
+
+
+class Manifest:
+    """Appended to with one write(2) a line, so that a killed writer leaves whole lines."""
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def about_to(self, op):
+        os.write(self.file, (json.dumps(op) + "\n").encode())
+
+    def done(self, result=None):
+        os.write(self.file, b"done\n")
+
+    def refused(self, error):
+        """The call failed, and says that nothing happened; or the mount is dead, and nobody knows."""
+        os.write(self.file, ("refused %d\n" % error.errno).encode())
+
+
+def read(path, start=0):
+    """The operations that are done, the one under way at the end (or None), and how the last one failed."""
+    done, pending, failure = [], None, None
+    try:
+        with open(path, "rb") as file:
+            file.seek(start)
+            lines = file.read().decode().splitlines()
+    except FileNotFoundError:
+        # Its program had not begun yet.
+        return done, pending, failure
+    for line in lines:
+        if line == "done":
+            done.append(pending)
+            pending = None
+        elif line.startswith("refused "):
+            failure = int(line.split()[1])
+        else:
+            pending, failure = json.loads(line), None
+    return done, pending, failure

@@ -1,0 +1,123 @@
+"""Children: functions that run in a process of their own, and commands with a limit of time."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+
+
+class Failure(Exception):
+    """What the test has found."""
+
+
+class Child:
+    """A function in a forked process. SIGTERM tells it to end after what it is doing (`until` says so)."""
+
+    def __init__(self, name, body):
+        self.name, self.status = name, None
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = os.fork()
+        if self.pid == 0:
+            self.run(body)
+
+    def run(self, body):
+        code = 70
+        try:
+            told = []
+            signal.signal(signal.SIGTERM, lambda *_: told.append(True))
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            die_with_parent()
+            code = body(lambda: bool(told)) or 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def end(self, limit=20, told=True):
+        """Waits for it, after telling it to end; its exit status."""
+        if told and self.status is None:
+            os.kill(self.pid, signal.SIGTERM)
+        if not self.ends_within(limit):
+            where = stack(self.pid)
+            raise Failure(f"{self.name} hung for {limit} s\n{where}")
+        return self.status
+
+    def ends_within(self, limit):
+        deadline = time.monotonic() + limit
+        while self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > deadline:
+                return False
+            else:
+                time.sleep(0.002)
+        return True
+
+    def kill(self):
+        if self.status is not None:
+            return
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+        self.status = -signal.SIGKILL
+
+
+def die_with_parent():
+    """prctl(2), PR_SET_PDEATHSIG."""
+    import ctypes
+
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def stack(pid):
+    try:
+        with open(f"/proc/{pid}/stack") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def run(command, environment, limit=60):
+    """What it printed; a Failure when it fails or takes too long."""
+    status, output = attempt(command, environment, limit)
+    if status != 0:
+        raise Failure(f"{' '.join(command[1:])}: status {status}\n{output}")
+    return output
+
+
+def attempt(command, environment, limit=60):
+    try:
+        done = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=limit, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Failure(f"{' '.join(command[1:])}: takes longer than {limit} s\n{error.output or ''}") from None
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def wait_until(limit, what, condition):
+    """`condition` is false or a text (what is still wrong) as long as it is not so; None or True when it is."""
+    deadline = time.monotonic() + limit
+    while True:
+        answer = condition()
+        if answer is None or answer is True:
+            return
+        if time.monotonic() > deadline:
+            raise Failure(f"not after {limit} s: {what}\n{answer or ''}")
+        time.sleep(0.01)
+
+
+def is_alive(pid):
+    """A process that has ended but was not collected yet is gone as well."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
+        return False

@@ -1,0 +1,101 @@
+"""Documents that both sides write at one time. Each edit adds a line; whatever the two do to one another, every line
+must be somewhere in the end, in the document or in a conflicted copy of it."""
+
+import ctypes
+import errno
+import hashlib
+import os
+import random
+import re
+
+names = [f"lines-{number}.txt" for number in range(3)]
+LINE = re.compile(rb"line (\S+) ([0-9a-f]{8})\n")
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def line(name):
+    return f"line {name} {hashlib.sha256(name.encode()).hexdigest()[:8]}\n".encode()
+
+
+def lines(data):
+    """The names in it; None when it is anything else than whole lines."""
+    found = []
+    for text in data.splitlines(keepends=True):
+        match = LINE.fullmatch(text)
+        if not match or line(match.group(1).decode()) != text:
+            return None
+        found.append(match.group(1).decode())
+    return found
+
+
+def append_through_mount(root, seed, said, until=lambda: False):
+    """As a program appends: open, read, write, close. `said` gets each line before and after.
+
+    (What is appended to a placeholder without reading it can be sent only as long as the store has the version that
+    it was appended to: it stays pending else, and `hydrant status` says so.)"""
+    choose, count = random.Random(seed), 0
+    while not until():
+        count += 1
+        name = f"mount.{seed}.{count}"
+        said.about_to(["line", name])
+        try:
+            file = os.open(os.path.join(root, choose.choice(names)), os.O_RDWR | os.O_APPEND)
+            try:
+                while os.read(file, 1 << 20):
+                    pass
+                os.write(file, line(name))
+            finally:
+                os.close(file)
+        except OSError as error:
+            said.refused(error)
+            # The store has another version by now, and not all of this one was here; or another document, which shows when
+            # the folder has been listed anew.
+            if error.errno not in (errno.ESTALE, errno.ENOENT):
+                return error
+        else:
+            said.done()
+    return None
+
+
+def append_in_store(root, staging, seed, said, until, pause):
+    """As a sync client does: the whole document anew, exchanged with what is there. If that was not what he had read,
+    he takes it in as well."""
+    choose, count = random.Random(seed), 0
+    draft = os.path.join(staging, "lines")
+    while not until():
+        count += 1
+        name, path = f"store.{seed}.{count}", os.path.join(root, choose.choice(names))
+        said.about_to(["line", name])
+        seen = read(path)
+        wanted = seen + line(name)
+        while True:
+            with open(draft, "wb") as file:
+                file.write(wanted)
+            if seen is None or not exchange(draft, path):
+                os.replace(draft, path)
+                break
+            displaced = read(draft)
+            os.unlink(draft)
+            missing = [each for each in lines(displaced) or [] if each not in set(lines(wanted))]
+            if not missing:
+                break
+            seen = read(path) or b""
+            wanted = seen + b"".join(line(each) for each in missing if each not in set(lines(seen) or []))
+        said.done()
+        pause(choose.random() * 0.05)
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def exchange(one, other):
+    """renameat2(2), RENAME_EXCHANGE; False when `other` is not there."""
+    at_cwd, exchange_flag = -100, 2
+    if libc.renameat2(at_cwd, os.fsencode(one), at_cwd, os.fsencode(other), exchange_flag) == 0:
+        return True
+    return False
