@@ -99,7 +99,7 @@ let package = Package(
         .testTarget(
             name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"],
             resources: [.copy("Fixtures")]),
-        .testTarget(name: "ContentStoreTests", dependencies: ["ContentStore"]),
+        .testTarget(name: "ContentStoreTests", dependencies: ["CLinux", "ContentStore"]),
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [

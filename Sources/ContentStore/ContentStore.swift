@@ -13,7 +13,6 @@ package final class ContentStore: Sendable {
     private let openFiles = Mutex<[GenerationID: WeakFile]>([:])
     /// Whose names in their folders are known to be durable.
     private let durableNames = Mutex<Set<GenerationID>>([])
-    let takesNoSnapshots = Mutex(false)
 
     /// Makes the folders where they are missing.
     package init(directory: String) throws(ContentError) {
@@ -24,15 +23,10 @@ package final class ContentStore: Sendable {
         removeSnapshots()
     }
 
-    /// Of uploads that this daemon, or the last one, did not finish: they are taken anew. Who still reads one goes on.
-    ///
-    /// - Parameter forGood: none is made any more.
-    package func removeSnapshots(forGood: Bool = false) {
-        takesNoSnapshots.withLock { takesNone in
-            takesNone = forGood
-            for name in ContentInventory.names(in: directory + "/uploads") {
-                Glibc.unlink(directory + "/uploads/" + name)
-            }
+    /// Copies for uploads that a daemon left which was killed as it made them; older versions left them longer.
+    private func removeSnapshots() {
+        for name in ContentInventory.names(in: directory + "/uploads") {
+            Glibc.unlink(directory + "/uploads/" + name)
         }
     }
 

@@ -1,11 +1,13 @@
 import Glibc
 import Synchronization
 
-/// A copy of a generation's bytes at one moment, for an upload; removed with this object.
+/// A copy of a generation's bytes at one moment, for an upload. It has no name: it goes with this object, or with the
+/// daemon, whatever ends that.
 package final class Snapshot: Sendable {
     package let descriptor: Int32
     /// In bytes.
     package let size: Int64
+    /// Where it was made, for messages.
     private let path: String
 
     init(descriptor: Int32, size: Int64, path: String) {
@@ -14,10 +16,7 @@ package final class Snapshot: Sendable {
         self.path = path
     }
 
-    deinit {
-        close(descriptor)
-        Glibc.unlink(path)
-    }
+    deinit { close(descriptor) }
 
     /// pread(2) up to `count` bytes; fewer only at the end.
     package func read(at offset: Int64, upTo count: Int) throws(ContentError) -> [UInt8] {
@@ -48,18 +47,25 @@ extension ContentStore {
         try content.synchronize()
         let before = try content.status()
         let path = "\(directory)/uploads/\(content.id)"
-        let opened = takesNoSnapshots.withLock { takesNone -> Int32? in
-            if takesNone { return nil }
-            Glibc.unlink(path)
-            return Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        }
-        guard let descriptor = opened else { throw ContentError(code: .changed, message: "\(path): the daemon ends") }
-        guard descriptor >= 0 else { throw .last(path) }
+        let descriptor = try nameless(path)
         let snapshot = Snapshot(descriptor: descriptor, size: before.size, path: path)
         try SparseCopy.run(from: content.descriptor, to: descriptor, size: before.size, path: path)
         guard try content.status() == before else {
             throw ContentError(code: .changed, message: "\(path): written while it was copied")
         }
         return snapshot
+    }
+
+    /// A new file whose name is gone again.
+    private func nameless(_ path: String) throws(ContentError) -> Int32 {
+        while true {
+            Glibc.unlink(path)
+            let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            // Another one of the same generation is just here.
+            if descriptor < 0 && errno == EEXIST { continue }
+            guard descriptor >= 0 else { throw .last(path) }
+            Glibc.unlink(path)
+            return descriptor
+        }
     }
 }

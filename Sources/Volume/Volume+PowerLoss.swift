@@ -58,7 +58,6 @@ extension Volume {
     /// At the end of a daemon that nobody killed: makes all that is pending durable, so that nothing of it is doubted
     /// whatever happens to the machine afterwards.
     package func putAway() {
-        context.store.removeSnapshots(forGood: true)
         do {
             let synced = try catalog.read { try $0.synced() }
             for item in try catalog.read({ try $0.allPending(limit: .max) }) where item.kind.isDocument {

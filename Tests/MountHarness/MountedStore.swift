@@ -172,6 +172,12 @@ package final class MountedStore: Sendable {
         logStart.withLock { $0 = count }
     }
 
+    /// How many lines of the log say this.
+    package func logLines(with text: String) throws -> Int {
+        let log = try Data(contentsOf: URL(filePath: sandbox.log, directoryHint: .notDirectory))
+        return String(decoding: log, as: UTF8.self).split(separator: "\n").count { $0.contains(text) }
+    }
+
     package var logTail: String {
         let data = FileManager.default.contents(atPath: sandbox.log) ?? Data()
         return String(decoding: data.suffix(4_000), as: UTF8.self)

@@ -74,12 +74,24 @@ package final class CacheKeeper: Sendable {
                 let round = EvictionRound(keeper: self, need: need)
                 guard try round.isNeeded() else { return 0 }
                 record()
-                defer { context.reserveRoom() }
-                return try await round.run()
+                let before = context.room.free()?.free
+                let evicted = try await round.run()
+                if let before, evicted > 0 { await settle(before + evicted / 2) }
+                context.reserveRoom()
+                return evicted
             } catch {
                 context.logger.error("cannot look for documents to evict", metadata: ["error": "\(error)"])
                 return 0
             }
+        }
+    }
+
+    /// The space of what was evicted comes back when the last descriptor of it is closed, a moment later: until then
+    /// the next round would take more than it needs.
+    private func settle(_ free: Int64) async {
+        for _ in 0..<20 {
+            guard let now = context.room.free()?.free, now < free else { return }
+            guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
         }
     }
 

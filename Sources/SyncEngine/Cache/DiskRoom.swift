@@ -16,8 +16,9 @@ package final class DiskRoom: Sendable {
         /// Evicts until there is room for what is needed; returns how many bytes went.
         var makeRoom: (@Sendable (Need) async -> Int64)?
         var grown: (@Sendable () -> Void)?
-        /// When nothing could be evicted the last time: not asked again at every piece of a download.
+        /// When there was no room however long it was waited for: not tried again at every piece of a download.
         var inVain: ContinuousClock.Instant?
+        var mayTry: Bool { inVain.map { $0.duration(to: .now) > .seconds(5) } ?? true }
         /// Bytes that are being written just now, by several downloads.
         var underWay: Int64 = 0
     }
@@ -63,33 +64,29 @@ package final class DiskRoom: Sendable {
 
     /// Before `count` bytes are written: evicts where the disk would get too full. Where nothing can be evicted the
     /// bytes may take what is to stay free, but not the last of it: the catalog needs some to evict anything later.
+    /// What is in use now may be let go in a moment: it is waited for, for up to 3 seconds.
     /// Unless it throws, ``end(_:)`` is to follow.
     ///
     /// - Throws: ``ContentError/Code/diskFull``.
     func begin(_ count: Int) async throws(ContentError) {
-        let (wanted, mayTry) = state.withLock { state in
-            state.underWay += Int64(count)
-            return (state.underWay, state.inVain.map { $0.duration(to: .now) > .seconds(5) } ?? true)
+        state.withLock { $0.underWay += Int64(count) }
+        let patience = ContinuousClock.now + .seconds(3)
+        while true {
+            let (wanted, mayTry) = state.withLock { ($0.underWay, $0.mayTry) }
+            guard lacking(for: wanted) > 0 else { return }
+            if mayTry, let makeRoom = state.withLock({ $0.makeRoom }) { _ = await makeRoom(Need(room: wanted)) }
+            guard let (free, minimum) = free(), free - wanted < min(16 << 20, minimum / 2) else { return }
+            guard mayTry, .now < patience, (try? await Task.sleep(for: .milliseconds(50))) != nil else { break }
         }
-        guard lacking(for: wanted) > 0 else { return }
-        if mayTry { _ = await make(Need(room: wanted)) }
-        guard let (free, minimum) = free(), free - wanted < min(16 << 20, minimum / 2) else { return }
         end(count)
+        state.withLock { $0.inVain = .now }
         throw ContentError(code: .diskFull, message: "\(store.directory): no room on its disk for what is downloaded")
     }
 
     /// The disk did not take `count` bytes, whatever it says of itself (a quota). Returns whether something was evicted.
     func makeAfterRefusal(of count: Int) async -> Bool {
-        await make(Need(room: Int64(count), eviction: Int64(count)))
-    }
-
-    private func make(_ need: Need) async -> Bool {
         guard let makeRoom = state.withLock({ $0.makeRoom }) else { return false }
-        let freed = await makeRoom(need)
-        // Whoever had the turn before may have made room enough.
-        let isDone = freed > 0 || need.eviction == 0 && lacking(for: need.room) <= 0
-        state.withLock { $0.inVain = isDone ? nil : .now }
-        return isDone
+        return await makeRoom(Need(room: Int64(count), eviction: Int64(count))) > 0
     }
 
     /// Something may go that could not before.

@@ -368,11 +368,11 @@ private struct StreamSink: ContentSink {
             throw FileProviderError(.insufficientQuota, error.message, cause: error)
         }
         defer { room.end(bytes.count) }
-        do { try download.received(id, bytes, at: offset) } catch {
-            guard (error.cause as? ContentError)?.code == .diskFull, await room.makeAfterRefusal(of: bytes.count) else {
-                throw error
+        while true {
+            do { return try download.received(id, bytes, at: offset) } catch {
+                guard (error.cause as? ContentError)?.code == .diskFull, await room.makeAfterRefusal(of: bytes.count)
+                else { throw error }
             }
-            try download.received(id, bytes, at: offset)
         }
     }
 }
