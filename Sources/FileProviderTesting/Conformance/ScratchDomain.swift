@@ -90,6 +90,13 @@ final class ScratchDomain: FileProviderDomain {
         FileProviderError(.noSuchItem, "Nothing is known of “\(what)”.")
     }
 
+    // MARK: Nothing is kept of what the store says
+
+    func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem? { nil }
+    func knownItems(_ identifiers: [ItemIdentifier]) async throws(FileProviderError) -> [KnownItem] { [] }
+    func knownItems(in folder: ItemIdentifier) async throws(FileProviderError) -> [KnownItem] { [] }
+    func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem] { [] }
+
     // MARK: Paths
 
     func relativePath(of url: URL) throws(FileProviderError) -> [Filename] {

@@ -50,6 +50,9 @@ public final class FaultPlan: Sendable {
         inject(.error(FileProviderError(code, "A test wanted it so.")), into: hook, times: times)
     }
 
+    /// Nothing goes wrong any more with this hook, but for what goes wrong with all of them.
+    public func clear(_ hook: Hook) { state.withLock { $0.faults[hook] = nil } }
+
     /// Nothing goes wrong any more: no latency, no limit, online, no faults. Calls that hang go on hanging.
     public func clear() {
         state.withLock { state in
