@@ -17,6 +17,10 @@ extension Target.Dependency {
     static let logging = product(name: "Logging", package: "swift-log")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+    static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioHTTPCompression = product(name: "NIOHTTPCompression", package: "swift-nio-extras")
+    static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
+    static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
     static let crypto = product(name: "Crypto", package: "swift-crypto")
 }
 
@@ -35,7 +39,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
@@ -47,6 +54,17 @@ let package = Package(
         .target(
             name: "DirectoryProvider",
             dependencies: ["CLinux", "FileProvider", .logging, .nioPosix]),
+
+        .target(
+            name: "HTTPTransport",
+            dependencies: [
+                "FileProvider", .asyncHTTPClient, .logging, .nioCore, .nioHTTP1, .nioHTTPCompression, .nioPosix,
+                .nioSSL,
+            ]),
+        .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+        .target(
+            name: "WebDAVProvider",
+            dependencies: ["CExpat", "FileProvider", "HTTPTransport", .crypto, .logging, .nioCore]),
 
         .target(name: "ItemCatalog", dependencies: ["CLinux", "FileProvider", .grdb]),
         .target(name: "ContentStore", dependencies: ["CLinux"]),
@@ -90,6 +108,18 @@ let package = Package(
                 "MountFrontend", "SyncEngine", "Volume", .logging,
             ],
             path: "Tests/MountHarness"),
+        // Real WebDAV servers.
+        .target(
+            name: "WebDAVHarness",
+            dependencies: ["FileProvider", "HTTPTransport", "MountHarness", "WebDAVProvider", .logging],
+            path: "Tests/WebDAVHarness"),
+        .testTarget(
+            name: "WebDAVProviderTests",
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "HTTPTransport", "MountHarness", "WebDAVHarness",
+                "WebDAVProvider",
+                .logging,
+            ]),
         .testTarget(name: "FUSETests", dependencies: ["FUSE"]),
         .testTarget(
             name: "DirectoryProviderTests",

@@ -9,6 +9,7 @@ OURS = {
     "CFUSE": [],
     "CLinux": [],
     "CZip": [],
+    "CExpat": [],
     "FUSE": ["CFUSE"],
     "FileProvider": [],
     "FileProviderTesting": ["FileProvider"],
@@ -18,6 +19,8 @@ OURS = {
     "Volume": ["FileProvider", "ItemCatalog", "ContentStore", "SyncEngine"],
     "MountFrontend": ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"],
     "DirectoryProvider": ["CLinux", "FileProvider"],
+    "HTTPTransport": ["FileProvider"],
+    "WebDAVProvider": ["CExpat", "FileProvider", "HTTPTransport"],
     "ControlAPI": [],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
@@ -31,9 +34,13 @@ OURS = {
 RESERVED = {
     "GRDB": ["ItemCatalog"],
     "ArgumentParser": ["hydrant"],
-    "Crypto": ["SyncEngine", "hydrant"],
-    "NIOCore": ["ControlAPI"],
-    "NIOPosix": ["ControlAPI", "DirectoryProvider", "SyncEngine"],
+    "AsyncHTTPClient": ["HTTPTransport"],
+    "NIOSSL": ["HTTPTransport"],
+    "NIOHTTP1": ["HTTPTransport"],
+    "NIOHTTPCompression": ["HTTPTransport"],
+    "Crypto": ["SyncEngine", "WebDAVProvider", "hydrant"],
+    "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
+    "NIOPosix": ["ControlAPI", "DirectoryProvider", "HTTPTransport", "SyncEngine"],
 }
 # What comes with Swift, and is for everyone. Of these FileProvider, the SDK, takes Foundation's URL and nothing else.
 COMMON = ["Foundation", "Glibc", "Synchronization", "Dispatch", "Logging"]

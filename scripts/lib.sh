@@ -4,11 +4,11 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # To build Hydrant: Debian's packages (Ubuntu has the same names).
-BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev)
+BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev)
 # What the tests use besides.
 TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
     tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
-    e2fsprogs xfsprogs btrfs-progs)
+    e2fsprogs xfsprogs btrfs-progs apache2-bin openssl python3-venv)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -25,7 +25,7 @@ is_installed() {
     # A program that came some other way will do too; a library's headers and fusermount3's rights may not.
     case $1 in
         pkg-config | attr | rsync | git | python3 | perl | vim | nano | emacs-nox | sqlite3 | libglib2.0-bin) is_usable "$1" ;;
-        tar | zip | unzip | make | gcc | stress-ng | libreoffice-writer-nogui | python3-uno) is_usable "$1" ;;
+        tar | zip | unzip | make | gcc | stress-ng | libreoffice-writer-nogui | python3-uno | openssl) is_usable "$1" ;;
         *) return 1 ;;
     esac
 }
@@ -35,6 +35,7 @@ is_usable() {
     case $1 in
         libfuse3-dev) pkg-config --exists fuse3 2>/dev/null ;;
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] ;;
+        libexpat1-dev) pkg-config --exists expat 2>/dev/null || [[ -e /usr/include/expat.h ]] ;;
         libzip-dev) pkg-config --exists libzip 2>/dev/null ;;
         fuse3) command -v fusermount3 >/dev/null ;;
         attr) command -v getfattr >/dev/null ;;
@@ -47,7 +48,10 @@ is_usable() {
         e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null ;;
         xfsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.xfs >/dev/null ;;
         btrfs-progs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null ;;
-        # Where the tests look for it: one of pyenv's is not there for another user.
+        # Where the tests look for it.
+        apache2-bin) [[ -x /usr/sbin/apache2 && -e /usr/lib/apache2/modules/mod_dav_fs.so ]] ;;
+        python3-venv) /usr/bin/python3 -c 'import ensurepip' 2>/dev/null ;;
+        # The same: one of pyenv's is not there for another user.
         python3) [[ -x /usr/bin/python3 ]] ;;
         *) command -v "$1" >/dev/null ;;
     esac

@@ -91,6 +91,24 @@ package struct MountedDomain: FileProviderDomain {
         }
     }
 
+    // MARK: What is known of the store
+
+    package func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem? {
+        try translating { try catalog.read { try $0.knownItem(identifier) } }
+    }
+
+    package func knownItems(_ identifiers: [ItemIdentifier]) async throws(FileProviderError) -> [KnownItem] {
+        try translating { try catalog.read { reader in try identifiers.compactMap { try reader.knownItem($0) } } }
+    }
+
+    package func knownItems(in folder: ItemIdentifier) async throws(FileProviderError) -> [KnownItem] {
+        try translating { try catalog.read { try $0.knownItems(in: folder) } }
+    }
+
+    package func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem] {
+        try translating { try catalog.read { try $0.knownDocuments(having: versions) } }
+    }
+
     // MARK: Placeholders
 
     package func writePlaceholder(

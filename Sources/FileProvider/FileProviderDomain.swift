@@ -49,6 +49,23 @@ public protocol FileProviderDomain: Sendable {
     /// The inverse of ``relativePath(of:)``; the item need not exist.
     func url(relativePath path: [Filename]) -> URL
 
+    // MARK: What is known of the store
+
+    /// What the store said of an item when it was last asked; changes made here that it has not taken yet do not show.
+    /// nil: nothing is known of it.
+    ///
+    /// For a store whose own names for things are paths: with this, identifiers need not be.
+    func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem?
+
+    /// As ``knownItem(_:)``, of many; those of which nothing is known are left out.
+    func knownItems(_ identifiers: [ItemIdentifier]) async throws(FileProviderError) -> [KnownItem]
+
+    /// As ``knownItem(_:)``, of all that is directly in a folder; none where nobody has looked.
+    func knownItems(in folder: ItemIdentifier) async throws(FileProviderError) -> [KnownItem]
+
+    /// As ``knownItem(_:)``, of the documents with one of these contents, wherever they are. Takes a while in a large domain.
+    func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem]
+
     // MARK: Placeholders
 
     /// Where an item's placeholder is: the item's URL in the mount, made canonical (iOS 8 kept placeholders beside the
@@ -76,5 +93,34 @@ extension FileProviderDomain {
     /// As ``writePlaceholder(at:withMetadata:thumbnail:)``, without a thumbnail.
     public func writePlaceholder(at url: URL, withMetadata item: Item) async throws(FileProviderError) {
         try await writePlaceholder(at: url, withMetadata: item, thumbnail: nil)
+    }
+}
+
+/// What is known of an item in the store, without asking the store.
+public struct KnownItem: Hashable, Sendable {
+    /// By which the item is known for ever.
+    public var identifier: ItemIdentifier
+    /// The folder it is in.
+    public var parentIdentifier: ItemIdentifier
+    /// What it is called in its folder.
+    public var filename: Filename
+    /// Whether it is a folder.
+    public var isFolder: Bool
+    /// In bytes; of what is no document, 0.
+    public var size: Int64
+    /// Which contents it has.
+    public var contentVersion: ContentVersion
+
+    /// See the properties.
+    public init(
+        identifier: ItemIdentifier, parentIdentifier: ItemIdentifier, filename: Filename, isFolder: Bool, size: Int64,
+        contentVersion: ContentVersion
+    ) {
+        self.identifier = identifier
+        self.parentIdentifier = parentIdentifier
+        self.filename = filename
+        self.isFolder = isFolder
+        self.size = size
+        self.contentVersion = contentVersion
     }
 }

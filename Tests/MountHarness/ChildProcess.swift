@@ -24,7 +24,7 @@ package final class ChildProcess: Sendable {
     private let ended = Mutex<Int32?>(nil)
 
     /// - Parameter output: a path; `.out` and `.err` are added.
-    init(_ arguments: [String], environment: [String: String], output: String) throws {
+    package init(_ arguments: [String], environment: [String: String], output: String) throws {
         self.output = output
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)

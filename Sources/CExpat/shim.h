@@ -1,0 +1,8 @@
+// libexpat, a streaming parser of XML.
+
+#ifndef CEXPAT_SHIM_H
+#define CEXPAT_SHIM_H
+
+#include <expat.h>
+
+#endif

@@ -1,0 +1,51 @@
+import Foundation
+
+/// Dates in the three forms of RFC 9110, 5.6.7.
+package enum HTTPDate {
+    private static let months = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
+
+    /// Seconds since 1970-01-01 00:00:00 UTC; nil: it is none.
+    package static func parse(_ text: String) -> Int64? {
+        let words = text.lowercased().split { " ,-:".contains($0) }.map(String.init)
+        guard words.count >= 7 else { return nil }
+        // Sun, 06 Nov 1994 08:49:37 GMT · Sunday, 06-Nov-94 08:49:37 GMT · Sun Nov  6 08:49:37 1994
+        let isC = months.contains(words[1])
+        let (day, month, year) = isC ? (words[2], words[1], words[6]) : (words[1], words[2], words[3])
+        let clock = isC ? words[3...5] : words[4...6]
+        guard let month = months.firstIndex(of: month), let day = Int(day), var year = Int(year),
+            (1...31).contains(day)
+        else { return nil }
+        let time = clock.compactMap { Int($0) }
+        guard time.count == 3, (0..<24).contains(time[0]), (0..<60).contains(time[1]), (0...60).contains(time[2])
+        else { return nil }
+        if year < 70 { year += 2_000 } else if year < 100 { year += 1_900 }
+        guard (1_601...9_999).contains(year) else { return nil }
+        let days = Self.days(year, month + 1, day)
+        return Int64(days) * 86_400 + Int64(time[0] * 3_600 + time[1] * 60 + time[2])
+    }
+
+    /// Since 1970-01-01, in the Gregorian calendar.
+    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        let year = month <= 2 ? year - 1 : year
+        let era = year / 400
+        let yearOfEra = year - era * 400
+        let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+
+    /// As it stands in a header: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    ///
+    /// - Parameter seconds: since 1970-01-01 00:00:00 UTC.
+    package static func format(_ seconds: Int64) -> String {
+        var moment = time_t(seconds)
+        var parts = tm()
+        gmtime_r(&moment, &parts)
+        func padded(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let day = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"][Int(parts.tm_wday)]
+        let month = months[Int(parts.tm_mon)].capitalized
+        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map(padded).joined(separator: ":")
+        return "\(day), \(padded(parts.tm_mday)) \(month) \(1_900 + Int(parts.tm_year)) \(clock) GMT"
+    }
+}

@@ -1,0 +1,101 @@
+import AsyncHTTPClient
+package import FileProvider
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import NIOSSL
+
+/// What a failure of the network means.
+package enum HTTPFailure {
+    /// Whether the same request may succeed in a moment: a server that is just restarted refuses, and drops what it has.
+    enum Outlook {
+        case mayPassSoon
+        case isAway
+        /// Nothing to do with the network.
+        case other
+    }
+
+    static func outlook(_ error: any Error) -> Outlook {
+        switch error {
+        case let error as NIOConnectionError:
+            let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
+            // Where no address was found, or no network is there, waiting does not help.
+            return codes.contains(ECONNREFUSED) || codes.contains(ECONNRESET) ? .mayPassSoon : .isAway
+        case let error as IOError:
+            return [ECONNREFUSED, ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode) ? .mayPassSoon : .isAway
+        case is HTTPParserError: return .mayPassSoon
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: return .isAway
+        case is ChannelError: return .mayPassSoon
+        case let error as HTTPClientError:
+            switch error {
+            case .remoteConnectionClosed, .uncleanShutdown: return .mayPassSoon
+            case .cancelled: return .other
+            default: return .isAway
+            }
+        default: return .other
+        }
+    }
+
+    /// Whether the server cannot have got the request.
+    static func wasNotSent(_ error: any Error) -> Bool { error is NIOConnectionError }
+
+    /// - Parameter server: for people: who was asked.
+    static func error(_ error: any Error, _ server: HTTPLocation.Origin) -> FileProviderError {
+        if let error = error as? FileProviderError { return error }
+        if error is CancellationError || (error as? HTTPClientError) == .cancelled {
+            return FileProviderError(.cancelled, "\(server): the request was given up", cause: error)
+        }
+        return FileProviderError(.serverUnreachable, "\(server): \(reason(error))", cause: error)
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as NIOConnectionError:
+            if error.dnsAError != nil || error.dnsAAAAError != nil, error.connectionErrors.isEmpty {
+                return "no server of this name is known here (is there a network?)"
+            }
+            let code = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }.first
+            return code.map { "cannot be reached: \(String(cString: strerror($0)))" } ?? "cannot be reached"
+        case let error as IOError: return "the connection broke: \(String(cString: strerror(error.errnoCode)))"
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            return "its certificate is for another name"
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            return "its certificate or its TLS is not accepted (\(error)); check the date of this machine, and, for a "
+                + "private certificate authority, set certificate-authority in config.toml"
+        case let error as HTTPClientError:
+            switch error {
+            case .connectTimeout, .tlsHandshakeTimeout: return "did not answer in time"
+            case .readTimeout, .writeTimeout: return "stopped answering"
+            case .remoteConnectionClosed, .uncleanShutdown: return "closed the connection"
+            default: return "\(error.shortDescription)"
+            }
+        case is HTTPParserError: return "did not speak HTTP (\(error))"
+        default: return "\(error)"
+        }
+    }
+
+    /// What a status means that is the same for every kind of store; nil: it depends on what was asked.
+    package static func error(status: Int, _ what: String, _ server: HTTPLocation.Origin) -> FileProviderError? {
+        switch status {
+        case 401: FileProviderError(.notAuthenticated, "\(server) does not accept the user name and password")
+        case 407: FileProviderError(.serverUnreachable, "\(server): a proxy on the way wants a password")
+        case 403: FileProviderError(.permissionDenied, "\(what): the server does not allow it (403)")
+        case 413: FileProviderError(.insufficientQuota, "\(what): is too large for the server (413)")
+        case 507: FileProviderError(.insufficientQuota, "\(what): the server has no room for it (507)")
+        case 423: FileProviderError(.busy, "\(what): is locked by somebody (423)")
+        case 408, 429, 502, 503, 504:
+            FileProviderError(.serverUnreachable, "\(server) cannot answer just now (\(status))")
+        case 500...599: FileProviderError(.cannotSynchronize, "\(what): the server failed (\(status))")
+        case 300..<400: FileProviderError(.serverUnreachable, "\(what): the server sends us elsewhere (\(status))")
+        default: nil
+        }
+    }
+}
+
+extension HTTPFailure {
+    /// Whether a connection that stood broke: what was under way may be asked for again.
+    package static func isBrokenTransfer(_ error: any Error) -> Bool {
+        outlook(error) == .mayPassSoon && !wasNotSent(error)
+    }
+}

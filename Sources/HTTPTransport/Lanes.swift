@@ -1,0 +1,52 @@
+import Synchronization
+
+/// Lets so many in at a time; the others wait in the order in which they came.
+///
+/// Transfers go through these: a folder can be listed while as many documents as may come are coming.
+final class Lanes: Sendable {
+    private struct State {
+        var free: Int
+        var nextID: UInt64 = 0
+        var waiting: [(id: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
+    }
+    private let state: Mutex<State>
+
+    init(_ count: Int) { state = Mutex(State(free: count)) }
+
+    /// ``leave()`` is to follow.
+    func enter() async throws(CancellationError) {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let isIn = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    if Task.isCancelled { return false }
+                    if state.free > 0 {
+                        state.free -= 1
+                        return true
+                    }
+                    state.waiting.append((id, continuation))
+                    return nil
+                }
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume(returning: false)
+        }
+        guard isIn else { throw CancellationError() }
+    }
+
+    func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }
+            state.free += 1
+            return nil
+        }
+        next?.resume(returning: true)
+    }
+}

@@ -1,0 +1,70 @@
+import Logging
+import Synchronization
+
+/// The credential that is sent, and what became of the last one.
+///
+/// A credential that the server refused is not sent again: many servers lock an account after a few wrong passwords.
+/// What the source has is looked at again now and then, and whenever somebody says that there may be another one.
+final class SignIn: Sendable {
+    private struct State {
+        var current: Credential?
+        var isKnown = false
+        var refused: Credential?
+        var wasRefused = false
+        var askedAt: ContinuousClock.Instant?
+    }
+    private let state = Mutex(State())
+    private let source: any CredentialSource
+    /// Seconds between two looks at the source while what it had is refused.
+    private static let pause = 30.0
+
+    init(_ source: any CredentialSource) { self.source = source }
+
+    enum Answer {
+        case send(Credential?)
+        /// The server has refused what there is.
+        case refused
+    }
+
+    func credential() async throws -> Answer {
+        let known = state.withLock { state -> Answer? in
+            guard state.isKnown else { return nil }
+            if !state.wasRefused { return .send(state.current) }
+            let asked = state.askedAt.map { $0.duration(to: .now) < .seconds(Self.pause) } ?? false
+            return asked ? .refused : nil
+        }
+        if let known { return known }
+        let credential = try await source.credential()
+        return state.withLock { state in
+            state.askedAt = .now
+            state.isKnown = true
+            state.current = credential
+            if state.wasRefused, credential == state.refused { return .refused }
+            state.wasRefused = false
+            return .send(credential)
+        }
+    }
+
+    /// The server answered 401 to it. Returns whether there is another one by now, to be tried at once.
+    func wasRefused(_ credential: Credential?) async -> Bool {
+        let isNews = state.withLock { state -> Bool in
+            // Somebody else has been told, and has found another one.
+            guard state.current == credential else { return false }
+            state.refused = credential
+            state.wasRefused = true
+            state.askedAt = nil
+            return true
+        }
+        if !isNews { return state.withLock { !$0.wasRefused } }
+        if case .send? = try? await self.credential() { return true }
+        return false
+    }
+
+    /// The source may have another one.
+    func mayHaveChanged() {
+        state.withLock { state in
+            state.isKnown = false
+            state.askedAt = nil
+        }
+    }
+}

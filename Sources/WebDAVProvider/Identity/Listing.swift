@@ -1,0 +1,129 @@
+import FileProvider
+import HTTPTransport
+import Logging
+
+/// One look into a folder.
+struct Listing: Sendable {
+    struct Entry: Sendable {
+        var name: Filename
+        var resource: DAVResource
+    }
+    var entries: [Entry] = []
+    var leftovers: [Entry] = []
+}
+
+extension WebDAVProvider {
+    /// All that is in a folder, with identifiers.
+    ///
+    /// - Throws: ``FileProviderError/Code/noSuchItem``.
+    func list(_ folder: ItemIdentifier) async throws(FileProviderError) -> [Item] {
+        let traits = try await probe.traits()
+        let start = ContinuousClock.now
+        let listing = try await reach(folder, isFolder: true) { location throws(FileProviderError) in
+            try await read(location)
+        }
+        let identifiers = try await identify(listing, in: folder, traits)
+        places.wasListed(folder, at: start)
+        sweep(listing.leftovers, in: folder)
+        return listing.entries.compactMap { entry in
+            identifiers[entry.name].map { Self.item($0, Place(parent: folder, name: entry.name), entry.resource) }
+        }
+    }
+
+    /// Nil: there is no folder at this place.
+    func read(_ folder: HTTPLocation) async throws(FileProviderError) -> Listing? {
+        var listing = Listing()
+        var isFolder = false
+        var failure: String?
+        let isThere = try await client.list(folder, .children) { responses in
+            for response in responses {
+                if response.isNothing { continue }
+                let resource: DAVResource
+                do { resource = try DAVResource(response, on: folder) } catch {
+                    failure = failure ?? "\(error)"
+                    continue
+                }
+                guard let below = resource.location.components(below: folder), below.count <= 1 else {
+                    // Whatever this is, it is not in this folder.
+                    logger.warning(
+                        "the server lists what is not in the folder",
+                        metadata: ["folder": "\(folder)", "href": "\(response.href)"])
+                    continue
+                }
+                guard let name = below.first else {
+                    isFolder = resource.isFolder
+                    continue
+                }
+                let entry = Listing.Entry(name: Filename(bytes: name), resource: resource)
+                if Leftover(entry.name) != nil {
+                    listing.leftovers.append(entry)
+                } else {
+                    listing.entries.append(entry)
+                }
+            }
+        }
+        // What is left out would be taken for deleted.
+        if let failure {
+            throw FileProviderError(.cannotSynchronize, "\(folder): the server's answer cannot be used: \(failure)")
+        }
+        return isThere && isFolder ? listing : nil
+    }
+
+    // MARK: Identifiers
+
+    /// The identifier of each entry by its name.
+    private func identify(
+        _ listing: Listing, in folder: ItemIdentifier, _ traits: ServerTraits
+    ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        var identifiers: [Filename: ItemIdentifier] = [:]
+        var unnamed: [Listing.Entry] = []
+        for entry in listing.entries {
+            if let identifier = entry.resource.identifier {
+                identifiers[entry.name] = ItemIdentifier(identifier)
+            } else {
+                unnamed.append(entry)
+            }
+        }
+        if !unnamed.isEmpty {
+            let recognition = Recognition(provider: self, folder: folder)
+            identifiers.merge(try await recognition.identify(unnamed)) { $1 }
+        }
+        // Only what cannot be told from the identifier.
+        places.put(
+            identifiers.compactMap { name, identifier in
+                let place = Place(parent: folder, name: name)
+                let isNatural = PathIdentifier.place(of: identifier) == place && places.place(of: identifier) == nil
+                return isNatural ? nil : (identifier, place)
+            })
+        return identifiers
+    }
+
+    /// As in a listing, of one item.
+    func identifier(of resource: DAVResource, at place: Place) async throws(FileProviderError) -> ItemIdentifier {
+        let identifier: ItemIdentifier
+        if let own = resource.identifier {
+            identifier = ItemIdentifier(own)
+        } else {
+            let entry = Listing.Entry(name: place.name, resource: resource)
+            let recognition = Recognition(provider: self, folder: place.parent)
+            identifier = try await recognition.identifyAlone(entry)
+        }
+        places.put(identifier, at: place)
+        return identifier
+    }
+
+    // MARK: What a crash left
+
+    /// Takes away what is older than an hour by the server's clock, as far as that can be told from its other entries.
+    private func sweep(_ leftovers: [Listing.Entry], in folder: ItemIdentifier) {
+        guard !leftovers.isEmpty else { return }
+        Task {
+            for entry in leftovers {
+                guard let location = try? await location(of: folder, isFolder: true).appending(entry.name.bytes) else {
+                    return
+                }
+                await sweep(entry, at: location)
+            }
+        }
+    }
+}

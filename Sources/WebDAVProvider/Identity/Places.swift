@@ -1,0 +1,92 @@
+import FileProvider
+import Synchronization
+
+/// Where an item is: in which folder, under which name.
+struct Place: Hashable, Sendable {
+    var parent: ItemIdentifier
+    var name: Filename
+}
+
+/// Where items are, as this provider knows it sooner than the catalog does: what it has just listed, made and moved.
+///
+/// What is not in here is where the catalog has it, or else where its identifier says.
+final class Places: Sendable {
+    private struct State {
+        var places: [ItemIdentifier: Place] = [:]
+        var holders: [Place: ItemIdentifier] = [:]
+        /// When each folder was last listed to its end.
+        var listed: [ItemIdentifier: ContinuousClock.Instant] = [:]
+        /// Where items were to go by moves without an answer.
+        var attempts: [ItemIdentifier: Place] = [:]
+        /// In the order in which they came.
+        var order: [ItemIdentifier] = []
+    }
+    private let state = Mutex(State())
+    /// By the time that so many others have come, the catalog knows.
+    private static let most = 50_000
+
+    func place(of identifier: ItemIdentifier) -> Place? { state.withLock { $0.places[identifier] } }
+
+    func holder(of place: Place) -> ItemIdentifier? { state.withLock { $0.holders[place] } }
+
+    /// By name, what is known to be in a folder.
+    func holders(in folder: ItemIdentifier, of names: some Sequence<Filename>) -> [Filename: ItemIdentifier] {
+        state.withLock { state in
+            names.reduce(into: [:]) { $0[$1] = state.holders[Place(parent: folder, name: $1)] }
+        }
+    }
+
+    func put(_ identifier: ItemIdentifier, at place: Place) { put([(identifier, place)]) }
+
+    func put(_ all: [(identifier: ItemIdentifier, place: Place)]) {
+        state.withLock { state in
+            for (identifier, place) in all {
+                if let old = state.places.updateValue(place, forKey: identifier) {
+                    if old != place, state.holders[old] == identifier { state.holders[old] = nil }
+                } else {
+                    state.order.append(identifier)
+                }
+                if let before = state.holders.updateValue(identifier, forKey: place), before != identifier {
+                    // Whoever was there is not there any more; where it is, its own listing says.
+                    state.places[before] = nil
+                }
+            }
+            guard state.order.count > Self.most else { return }
+            let old = state.order.prefix(Self.most / 2)
+            for identifier in old {
+                if let place = state.places.removeValue(forKey: identifier), state.holders[place] == identifier {
+                    state.holders[place] = nil
+                }
+            }
+            state.order.removeFirst(old.count)
+        }
+    }
+
+    func remove(_ identifier: ItemIdentifier) {
+        state.withLock { state in
+            guard let place = state.places.removeValue(forKey: identifier) else { return }
+            if state.holders[place] == identifier { state.holders[place] = nil }
+        }
+    }
+
+    // MARK: Listings
+
+    func wasListed(_ folder: ItemIdentifier, at moment: ContinuousClock.Instant) {
+        state.withLock { state in
+            if state.listed.count > 1_000 { state.listed = state.listed.filter { $0.value > .now - .seconds(60) } }
+            state.listed[folder] = moment
+        }
+    }
+
+    func wasListed(_ folder: ItemIdentifier, within time: Duration) -> Bool {
+        state.withLock { $0.listed[folder].map { $0.duration(to: .now) < time } ?? false }
+    }
+
+    // MARK: Moves whose answer was lost
+
+    func attempt(_ identifier: ItemIdentifier, _ place: Place) { state.withLock { $0.attempts[identifier] = place } }
+
+    func attempted(_ identifier: ItemIdentifier) -> Place? { state.withLock { $0.attempts[identifier] } }
+
+    func endAttempt(_ identifier: ItemIdentifier) { state.withLock { $0.attempts[identifier] = nil } }
+}

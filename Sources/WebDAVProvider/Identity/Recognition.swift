@@ -1,0 +1,182 @@
+import FileProvider
+import HTTPTransport
+import Logging
+
+/// Which items the entries of a folder are, on a server that has no identifiers.
+///
+/// A known name is the known item. A new name is a new item, unless it is one that was known under another name or in
+/// another folder, is not there any more, and has the same version and size: then somebody has renamed it. Where two could
+/// be meant, neither is.
+struct Recognition {
+    let provider: WebDAVProvider
+    let folder: ItemIdentifier
+    private var places: Places { provider.places }
+    /// More new documents than this are not looked for elsewhere; nor more new folders within the folder.
+    private static let mostSought = 1_000
+    private static let mostFolders = 16
+
+    /// Of all that is in the folder.
+    func identify(_ entries: [Listing.Entry]) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        let known = try await provider.catalog?.knownItems(in: folder) ?? []
+        var identifiers = try await identified(entries, known)
+        var new = entries.filter { identifiers[$0.name] == nil }
+        if !new.isEmpty {
+            let present = Set(identifiers.values)
+            // Known here, and not seen: by the catalog, and not moved away since.
+            let missing = known.filter { item in
+                !present.contains(item.identifier)
+                    && places.place(of: item.identifier).map { $0.parent == folder } ?? true
+            }
+            for (name, identifier) in renamed(new, missing) { identifiers[name] = identifier }
+            for (name, identifier) in try await renamedFolders(new.filter { identifiers[$0.name] == nil }, missing) {
+                identifiers[name] = identifier
+            }
+            new.removeAll { identifiers[$0.name] != nil }
+            for (name, identifier) in try await movedHere(new, present: Set(identifiers.values)) {
+                identifiers[name] = identifier
+            }
+            new.removeAll { identifiers[$0.name] != nil }
+            identifiers.merge(try await fresh(new)) { $1 }
+        }
+        return identifiers
+    }
+
+    /// Of one, which may be there with others: only its name counts.
+    func identifyAlone(_ entry: Listing.Entry) async throws(FileProviderError) -> ItemIdentifier {
+        let known = try await provider.catalog?.knownItems(in: folder).filter { $0.filename == entry.name } ?? []
+        let identifiers = try await identified([entry], known)
+        if let identifier = identifiers[entry.name] { return identifier }
+        guard let identifier = try await fresh([entry])[entry.name] else { throw provider.gone(folder) }
+        return identifier
+    }
+
+    /// By name and kind.
+    private func identified(
+        _ entries: [Listing.Entry], _ known: [KnownItem]
+    ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        let held = places.holders(in: folder, of: entries.map(\.name))
+        let byName = Dictionary(known.map { ($0.filename, $0) }) { first, _ in first }
+        var identifiers: [Filename: ItemIdentifier] = [:]
+        for entry in entries {
+            let item = byName[entry.name]
+            let isOfKind = item?.isFolder == entry.resource.isFolder
+            // What we have seen or done ourselves is newer than what the catalog has.
+            if let identifier = held[entry.name], item?.identifier != identifier || isOfKind {
+                identifiers[entry.name] = identifier
+            } else if let item, isOfKind, places.place(of: item.identifier) == nil {
+                identifiers[entry.name] = item.identifier
+            }
+        }
+        return identifiers
+    }
+
+    // MARK: Renamed by somebody else
+
+    private struct Likeness: Hashable {
+        var version: ContentVersion
+        var size: Int64
+    }
+
+    private func likeness(_ entry: Listing.Entry) -> Likeness? {
+        // Of empty documents, and where only a date tells versions apart, many are alike.
+        guard !entry.resource.isFolder, entry.resource.size > 0, case .tag = entry.resource.validator else {
+            return nil
+        }
+        return Likeness(version: entry.resource.validator.version, size: entry.resource.size)
+    }
+
+    /// Within the folder.
+    private func renamed(_ new: [Listing.Entry], _ missing: [KnownItem]) -> [Filename: ItemIdentifier] {
+        let lost = Dictionary(grouping: missing.filter { !$0.isFolder }) {
+            Likeness(version: $0.contentVersion, size: $0.size)
+        }
+        var identifiers: [Filename: ItemIdentifier] = [:]
+        for (like, entries) in Dictionary(grouping: new.filter { likeness($0) != nil }, by: { likeness($0)! }) {
+            guard entries.count == 1, let items = lost[like], items.count == 1 else { continue }
+            identifiers[entries[0].name] = items[0].identifier
+        }
+        return identifiers
+    }
+
+    /// A folder whose documents are those of one that is missing.
+    private func renamedFolders(
+        _ new: [Listing.Entry], _ missing: [KnownItem]
+    ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        let folders = new.filter(\.resource.isFolder)
+        var lost = missing.filter(\.isFolder)
+        guard !lost.isEmpty, folders.count <= Self.mostFolders, lost.count <= Self.mostFolders else { return [:] }
+        var identifiers: [Filename: ItemIdentifier] = [:]
+        let parent = try await provider.location(of: folder, isFolder: true)
+        for entry in folders {
+            guard let listing = try await provider.read(parent.appending(entry.name.bytes, isFolder: true)) else {
+                continue
+            }
+            let documents = Dictionary(
+                listing.entries.compactMap { entry in likeness(entry).map { (entry.name, $0) } }
+            ) { first, _ in first }
+            guard !documents.isEmpty else { continue }
+            var matches: [KnownItem] = []
+            for item in lost {
+                let children = try await provider.catalog?.knownItems(in: item.identifier) ?? []
+                let before = Dictionary(
+                    children.filter { !$0.isFolder && $0.size > 0 }.map {
+                        ($0.filename, Likeness(version: $0.contentVersion, size: $0.size))
+                    }
+                ) { first, _ in first }
+                if !before.isEmpty, before == documents { matches.append(item) }
+            }
+            guard matches.count == 1 else { continue }
+            identifiers[entry.name] = matches[0].identifier
+            lost.removeAll { $0.identifier == matches[0].identifier }
+        }
+        return identifiers
+    }
+
+    /// From another folder.
+    private func movedHere(
+        _ new: [Listing.Entry], present: Set<ItemIdentifier>
+    ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        let sought = new.filter { likeness($0) != nil }
+        guard !sought.isEmpty, sought.count <= Self.mostSought, let catalog = provider.catalog else { return [:] }
+        let versions = Set(sought.map { $0.resource.validator.version })
+        let items = try await catalog.knownDocuments(having: versions).filter {
+            $0.parentIdentifier != folder && !present.contains($0.identifier)
+        }
+        let known = Dictionary(grouping: items) { Likeness(version: $0.contentVersion, size: $0.size) }
+        var identifiers: [Filename: ItemIdentifier] = [:]
+        for (like, entries) in Dictionary(grouping: sought, by: { likeness($0)! }) {
+            guard entries.count == 1, let items = known[like], items.count == 1 else { continue }
+            // It may be a copy: then the other one is still there.
+            let old = try await provider.location(of: items[0].identifier)
+            if try await provider.client.look(old) == nil { identifiers[entries[0].name] = items[0].identifier }
+        }
+        return identifiers
+    }
+
+    // MARK: New items
+
+    private func fresh(_ new: [Listing.Entry]) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        var identifiers: [Filename: ItemIdentifier] = [:]
+        var open = new
+        var number = 1
+        while !open.isEmpty, number < 1_000 {
+            let candidates = open.map { ($0, PathIdentifier.make(in: folder, $0.name, number: number)) }
+            let known = try await provider.catalog?.knownItems(candidates.map(\.1)) ?? []
+            let taken = Set(known.map(\.identifier))
+            var next: [Listing.Entry] = []
+            for (entry, identifier) in candidates {
+                // It went elsewhere, or is of another kind.
+                let elsewhere =
+                    places.place(of: identifier).map { $0 != Place(parent: folder, name: entry.name) } ?? false
+                if taken.contains(identifier) || elsewhere {
+                    next.append(entry)
+                } else {
+                    identifiers[entry.name] = identifier
+                }
+            }
+            open = next
+            number += 1
+        }
+        return identifiers
+    }
+}

@@ -1,0 +1,38 @@
+import FileProvider
+
+/// Names that this provider gives on a server, for a moment: no user sees them, and what a crash leaves of them goes.
+enum Leftover: Equatable {
+    /// A document on its way.
+    case upload
+    /// A folder that is about to be deleted, and was called so.
+    case folder(Filename)
+
+    private static let uploadMark = ".hydrant-upload-"
+    private static let folderMark = ".hydrant-removed-"
+    /// Hexadecimal.
+    private static let digits = 16
+
+    static func uploadName() -> Filename { Filename(uploadMark + random()) }
+
+    /// Nil: the name would be too long.
+    static func folderName(for name: Filename) -> Filename? {
+        let aside = Filename(bytes: Array((folderMark + random() + "-").utf8) + name.bytes)
+        return aside.problem == nil ? aside : nil
+    }
+
+    init?(_ name: Filename) {
+        let text = name.bytes
+        if text.starts(with: Self.uploadMark.utf8), text.count == Self.uploadMark.utf8.count + Self.digits {
+            self = .upload
+        } else if text.starts(with: Self.folderMark.utf8), text.count > Self.folderMark.utf8.count + Self.digits + 1 {
+            self = .folder(Filename(bytes: text.dropFirst(Self.folderMark.utf8.count + Self.digits + 1)))
+        } else {
+            return nil
+        }
+    }
+
+    private static func random() -> String {
+        let text = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: digits - text.count) + text
+    }
+}

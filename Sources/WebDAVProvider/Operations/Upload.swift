@@ -1,0 +1,256 @@
+import Crypto
+import FileProvider
+import HTTPTransport
+
+/// A document's contents on their way to a place on the server, all or nothing.
+struct Upload {
+    let provider: WebDAVProvider
+    let traits: ServerTraits
+    let contents: any ContentSource
+    let modified: FileTime
+    let location: HTTPLocation
+    let place: Place
+    private var client: DAVClient { provider.client }
+    /// A tag that Apache calls weak, in the first second after a change, satisfies no condition: it is waited for.
+    static let weakTag = 12
+    static let weakPause = Duration.milliseconds(250)
+
+    // MARK: What is wanted
+
+    /// - Returns: nil: there is no document at this place.
+    func replace(_ identifier: ItemIdentifier, _ base: Validator) async throws(FileProviderError) -> Item? {
+        for attempt in 0... {
+            let isLast = attempt == Self.weakTag
+            // Who keeps no conditions is asked right before.
+            let status = try await send(replacing: base, isLast)
+            switch status {
+            case .done(let validator):
+                let item = WebDAVProvider.item(identifier, place, try await there())
+                return try await check(item, validator, provider.mismatch)
+            case .isUnmet:
+                guard let resource = try await client.resource(location),
+                    let item = try await provider.item(identifier, resource)
+                else { return nil }
+                guard !resource.isFolder, resource.validator == base, !isLast else { throw provider.mismatch(item) }
+                try await pause()
+            case .refused(let status):
+                guard let resource = try await client.resource(location),
+                    let item = try await provider.item(identifier, resource)
+                else { return nil }
+                // Somebody else was quicker, and the server stumbled over it.
+                if resource.isFolder || resource.validator != base { throw provider.mismatch(item) }
+                throw provider.refusal(status, place.name)
+            }
+        }
+        return nil
+    }
+
+    func create() async throws(FileProviderError) -> Item {
+        switch try await send(replacing: nil, false) {
+        case .done(let validator):
+            let resource = try await there()
+            let identifier = try await provider.identifier(of: resource, at: place)
+            return try await check(WebDAVProvider.item(identifier, place, resource), validator) { item in
+                FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
+            }
+        case .isUnmet: throw try await provider.collision(place, location)
+        case .refused(let status):
+            try await provider.checkFolder(place.parent, folder)
+            if try await provider.isTaken(location) { throw try await provider.collision(place, location) }
+            throw provider.refusal(status, place.name)
+        }
+    }
+
+    // MARK: How it is done
+
+    private enum Status {
+        /// With the version that the server has made of it, where it is known.
+        case done(Validator?)
+        case isUnmet
+        case refused(Int)
+    }
+
+    /// - Parameters:
+    ///   - base: what it may replace; nil: nothing.
+    ///   - isLast: the server keeps no conditions: it is asked right before.
+    private func send(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
+        let condition = base?.condition ?? ("If-None-Match", "*")
+        if traits.replacesAtOnce, !isLast { return try await put([condition]) }
+        guard contents.size <= traits.mostUnderLock, !isLast, let lock = try await WriteLock.take(location, client)
+        else {
+            return try await staged(replacing: base, isLast)
+        }
+        do throws(FileProviderError) {
+            var status = try await put([condition, lock.condition()])
+            // While it is locked, what is there is what was sent.
+            if case .done = status { status = .done(try await client.resource(location)?.validator) }
+            await lock.release(client)
+            return status
+        } catch {
+            await lock.release(client)
+            throw error
+        }
+    }
+
+    private var folder: HTTPLocation {
+        HTTPLocation(origin: location.origin, components: location.components.dropLast())
+    }
+
+    private func put(
+        _ conditions: [(name: String, value: String)], at place: HTTPLocation? = nil
+    ) async throws(FileProviderError) -> Status {
+        var headers = conditions
+        headers.append(("Content-Type", "application/octet-stream"))
+        if traits.family == .ownCloud { headers.append(("X-OC-Mtime", "\(max(0, modified.seconds))")) }
+        let outcome = try await client.send(
+            HTTPRequest(
+                "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size),
+                isTransfer: true))
+        switch outcome.status {
+        case 200, 201, 204: return .done(outcome.entityTag)
+        case 412: return .isUnmet
+        default: return .refused(outcome.status)
+        }
+    }
+
+    /// As a document of its own first, which is then moved over the place.
+    ///
+    private func staged(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
+        let name = Leftover.uploadName()
+        let stage = folder.appending(name.bytes)
+        do throws(FileProviderError) {
+            let status = try await put([], at: stage)
+            guard case .done = status else {
+                await provider.remove(stage)
+                return status
+            }
+            let moved = try await moveInto(place: stage, base, isLast)
+            if case .done(let validator) = moved {
+                if let validator { provider.recent.note(validator, at: location) }
+                return moved
+            }
+            await provider.remove(stage)
+            return moved
+        } catch {
+            await provider.remove(stage)
+            throw error
+        }
+    }
+
+    private func moveInto(
+        place stage: HTTPLocation, _ base: Validator?, _ isLast: Bool
+    ) async throws(FileProviderError) -> Status {
+        var sent = try await stored(stage)
+        // A tag that counts whole seconds may be that of other contents from just before.
+        while sent.validator == base || provider.recent.has(sent.validator, at: location) {
+            try await pause()
+            guard case .done = try await put([], at: stage) else { break }
+            sent = try await stored(stage)
+        }
+        guard traits.hasLocks, let lock = try await WriteLock.take(location, client) else {
+            return try await moveOver(stage, base, isLast, sent, nil)
+        }
+        do throws(FileProviderError) {
+            let status = try await moveOver(stage, base, isLast, sent, lock)
+            if case .done = status { await lock.release(client) } else { await lock.release(client, removing: true) }
+            return status
+        } catch {
+            await lock.release(client, removing: true)
+            throw error
+        }
+    }
+
+    private func moveOver(
+        _ stage: HTTPLocation, _ base: Validator?, _ isLast: Bool, _ sent: DAVResource, _ lock: WriteLock?
+    ) async throws(FileProviderError) -> Status {
+        let isHeld = lock?.madeDocument == true
+        var headers = [("Destination", location.url), ("Overwrite", base == nil && !isHeld ? "F" : "T")]
+        let isChecked = traits.checksTargets && !isLast
+        if let lock {
+            headers.append(lock.condition(isChecked ? base : nil))
+        } else if isChecked, let condition = base?.condition(at: location) {
+            headers.append(condition)
+        }
+        if !isChecked || base == nil {
+            let current = try await client.resource(location)
+            // The empty document of a lock is nobody's.
+            guard isHeld ? base == nil : current?.validator == base, current?.isFolder != true else { return .isUnmet }
+        }
+        let outcome = try await client.send(HTTPRequest("MOVE", stage, headers: headers))
+        switch outcome.status {
+        case 200, 201, 204: return .done(sent.validator)
+        case 412: return .isUnmet
+        default: return .refused(outcome.status)
+        }
+    }
+
+    private func stored(_ stage: HTTPLocation) async throws(FileProviderError) -> DAVResource {
+        guard let sent = try await client.resource(stage), sent.size == contents.size else {
+            throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not kept all of it")
+        }
+        return sent
+    }
+
+    private func pause() async throws(FileProviderError) {
+        do { try await Task.sleep(for: Self.weakPause) } catch {
+            throw FileProviderError(.cancelled, "“\(place.name)”: the upload was given up")
+        }
+    }
+
+    // MARK: What is there now
+
+    private func there() async throws(FileProviderError) -> DAVResource {
+        for _ in 0..<4 {
+            if let resource = try await client.resource(location) { return resource }
+            // A server that replaces in two steps, while somebody else does it too.
+            try await pause()
+        }
+        throw FileProviderError(.cannotSynchronize, "“\(place.name)”: was sent, and is not there")
+    }
+
+    /// Whether what is there is what was sent: others may have replaced it since.
+    private func check(
+        _ item: Item, _ validator: Validator?, _ other: (Item) -> FileProviderError
+    ) async throws(FileProviderError) -> Item {
+        if let validator, item.version.content == validator.version { return item }
+        guard item.kind.isDocument, item.size == contents.size, try await isSame(item) else { throw other(item) }
+        return item
+    }
+
+    /// Reads it again.
+    private func isSame(_ item: Item) async throws(FileProviderError) -> Bool {
+        guard item.size > 0 else { return true }
+        let sink = HashingSink()
+        do throws(FileProviderError) {
+            try await provider.startProvidingItem(
+                item.identifier, version: item.version.content, range: 0..<item.size, into: sink)
+        } catch {
+            if error.code == .versionMismatch { return false }
+            throw error
+        }
+        var hash = SHA256()
+        var offset: Int64 = 0
+        while offset < contents.size {
+            let bytes = try await contents.read(at: offset, upTo: ContentPiece.size)
+            if bytes.isEmpty { return false }
+            hash.update(data: bytes)
+            offset += Int64(bytes.count)
+        }
+        return await sink.digest == Array(hash.finalize())
+    }
+}
+
+enum ContentPiece { static let size = 256 << 10 }
+
+/// What comes in order, as its SHA-256.
+private actor HashingSink: ContentSink {
+    private var hash = SHA256()
+    private var offset: Int64 = 0
+    var digest: [UInt8] { Array(hash.finalize()) }
+
+    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        guard offset == self.offset else { throw FileProviderError(.cannotSynchronize, "the bytes come out of order") }
+        hash.update(data: bytes)
+        self.offset += Int64(bytes.count)
+    }
+}

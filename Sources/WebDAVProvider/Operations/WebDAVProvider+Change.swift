@@ -1,0 +1,90 @@
+package import FileProvider
+import HTTPTransport
+
+extension WebDAVProvider {
+    package func itemChanged(
+        _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        let traits = try await probe.traits()
+        guard let base = Validator(baseVersion.content) else { throw gone(identifier) }
+        return try await reach(identifier) { location throws(FileProviderError) in
+            guard let place = try await place(of: identifier) else { return nil }
+            let upload = Upload(
+                provider: self, traits: traits, contents: contents, modified: metadata.contentModificationDate,
+                location: location, place: place)
+            return try await upload.replace(identifier, base)
+        }
+    }
+
+    package func createItem(
+        _ template: ItemTemplate, contents: (any ContentSource)?
+    ) async throws(FileProviderError) -> Item {
+        let traits = try await probe.traits()
+        try checkName(template.filename)
+        let place = Place(parent: template.parentIdentifier, name: template.filename)
+        let folder = try await location(of: template.parentIdentifier, isFolder: true)
+        let location = folder.appending(template.filename.bytes, isFolder: template.kind.isFolder)
+        switch template.kind {
+        case .symbolicLink:
+            throw FileProviderError(.unsupported, "“\(template.filename)”: WebDAV has no symbolic links")
+        case .folder:
+            return try await makeFolder(place, location, folder, traits)
+        case .document:
+            guard let contents else { throw FileProviderError(.unsupported, "a document without contents") }
+            let upload = Upload(
+                provider: self, traits: traits, contents: contents, modified: template.contentModificationDate,
+                location: location, place: place)
+            return try await upload.create()
+        }
+    }
+
+    private func makeFolder(
+        _ place: Place, _ location: HTTPLocation, _ folder: HTTPLocation, _ traits: ServerTraits
+    ) async throws(FileProviderError) -> Item {
+        // Some say that they have made what was there.
+        if traits.family == .other, try await isTaken(location) { throw try await collision(place, location) }
+        let outcome = try await client.send(HTTPRequest("MKCOL", location))
+        if !outcome.isSuccess {
+            // 405: it is there; servers say other things as well.
+            if try await isTaken(location) { throw try await collision(place, location) }
+            try await checkFolder(place.parent, folder)
+            throw refusal(outcome.status, place.name)
+        }
+        return try await made(place, location)
+    }
+
+    /// By whatever it is.
+    func isTaken(_ location: HTTPLocation) async throws(FileProviderError) -> Bool {
+        try await client.look(location.asFolder(false)) != nil
+    }
+
+    /// What has just been made.
+    func made(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> Item {
+        guard let item = try await item(at: place, location) else {
+            throw FileProviderError(.cannotSynchronize, "“\(place.name)”: was made, and is not there")
+        }
+        return item
+    }
+
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the folder in which something is to be is gone.
+    func checkFolder(_ identifier: ItemIdentifier, _ folder: HTTPLocation) async throws(FileProviderError) {
+        guard let resource = try await client.resource(folder), resource.isFolder else { throw gone(identifier) }
+    }
+
+    /// Who has a name. A server that does not tell some names apart may have it under another one.
+    func collision(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> FileProviderError {
+        let items = try await list(place.parent)
+        if let item = items.first(where: { $0.filename == place.name }) {
+            return FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
+        }
+        // String's own equality is that of Unicode, whatever the bytes.
+        let name = place.name.string.lowercased()
+        if let item = items.first(where: { $0.filename.string.lowercased() == name }) {
+            return FileProviderError(
+                .invalidName,
+                "“\(place.name)”: the server does not tell this name from “\(item.filename)”; rename one of them")
+        }
+        return FileProviderError(
+            .cannotSynchronize, "“\(place.name)”: the server says that it is there, and does not list it")
+    }
+}

@@ -1,0 +1,108 @@
+package import FileProvider
+import Foundation
+import HTTPTransport
+import Logging
+
+extension WebDAVProvider {
+    package func deleteItem(
+        _ identifier: ItemIdentifier, baseVersion: ItemVersion
+    ) async throws(FileProviderError) {
+        let traits = try await probe.traits()
+        guard identifier != .rootContainer else { throw FileProviderError(.unsupported, "the topmost folder stays") }
+        try await reach(identifier) { location throws(FileProviderError) -> Void? in
+            guard let resource = try await client.resource(location), let current = try await item(identifier, resource)
+            else { return nil }
+            guard !resource.isFolder else { return try await deleteFolder(identifier, location.asFolder(true), traits) }
+            guard let base = Validator(baseVersion.content), resource.validator == base else { throw mismatch(current) }
+            return try await deleteDocument(identifier, location, base)
+        }
+        places.remove(identifier)
+    }
+
+    private func deleteDocument(
+        _ identifier: ItemIdentifier, _ location: HTTPLocation, _ base: Validator
+    ) async throws(FileProviderError) -> Void? {
+        let name = Filename(bytes: location.components.last ?? [])
+        for attempt in 0...Upload.weakTag {
+            // As for an upload: a weak tag satisfies no condition, and becomes strong; or the server keeps none.
+            let headers = attempt < Upload.weakTag ? [base.condition] : []
+            let outcome = try await client.send(HTTPRequest("DELETE", location, headers: headers))
+            if outcome.isSuccess { return () }
+            guard let resource = try await client.resource(location), let item = try await item(identifier, resource)
+            else { return nil }
+            guard outcome.status == 412 else { throw refusal(outcome.status, name) }
+            guard resource.validator == base else { throw mismatch(item) }
+            do { try await Task.sleep(for: Upload.weakPause) } catch {
+                throw FileProviderError(.cancelled, "“\(name)”: the deletion was given up")
+            }
+        }
+        throw refusal(412, name)
+    }
+
+    /// DELETE takes all that is in a folder with it (RFC 4918, 9.6.1). So it is moved out of everybody's way first: what
+    /// somebody puts into it until then is seen.
+    private func deleteFolder(
+        _ identifier: ItemIdentifier, _ location: HTTPLocation, _ traits: ServerTraits
+    ) async throws(FileProviderError) -> Void? {
+        guard let listing = try await read(location) else { return nil }
+        let name = Filename(bytes: location.components.last ?? [])
+        let isNotEmpty = FileProviderError(.directoryNotEmpty, "“\(name)”: is not empty")
+        guard listing.entries.isEmpty else { throw isNotEmpty }
+        let folder = HTTPLocation(origin: location.origin, components: location.components.dropLast())
+        guard let asideName = Leftover.folderName(for: name) else { return try await destroy(location, name) }
+        let aside = folder.appending(asideName.bytes, isFolder: true)
+        let moved = try await client.send(
+            HTTPRequest("MOVE", location, headers: [("Destination", aside.url), ("Overwrite", "F")]))
+        guard moved.isSuccess else {
+            if try await client.look(location) == nil { return nil }
+            throw refusal(moved.status, name)
+        }
+        guard try await read(aside)?.entries.isEmpty != false else {
+            _ = try await client.send(
+                HTTPRequest("MOVE", aside, headers: [("Destination", location.url), ("Overwrite", "F")]))
+            throw isNotEmpty
+        }
+        return try await destroy(aside, name)
+    }
+
+    private func destroy(_ location: HTTPLocation, _ name: Filename) async throws(FileProviderError) {
+        let outcome = try await client.send(HTTPRequest("DELETE", location))
+        if !outcome.isSuccess, outcome.status != 404 { throw refusal(outcome.status, name) }
+    }
+
+    // MARK: What is ours
+
+    /// What nobody misses; that it fails does not matter, ``sweep(_:at:)`` comes later.
+    func remove(_ stage: HTTPLocation) async {
+        // Also when the task that sent it was cancelled.
+        let client = client
+        _ = await Task { try? await client.send(HTTPRequest("DELETE", stage)) }.value
+    }
+
+    /// What an older Hydrant left, or one that was killed.
+    func sweep(_ entry: Listing.Entry, at location: HTTPLocation) async {
+        guard let leftover = Leftover(entry.name), isOld(entry) else { return }
+        logger.info("takes away what was left", metadata: ["place": "\(location)"])
+        do {
+            switch leftover {
+            case .upload: await remove(location)
+            case .folder(let name):
+                guard let listing = try await read(location.asFolder(true)) else { return }
+                if listing.entries.isEmpty { return await remove(location.asFolder(true)) }
+                // Somebody had put something into it.
+                let folder = HTTPLocation(origin: location.origin, components: location.components.dropLast())
+                let target = folder.appending(name.bytes, isFolder: true)
+                _ = try await client.send(
+                    HTTPRequest(
+                        "MOVE", location.asFolder(true), headers: [("Destination", target.url), ("Overwrite", "F")]))
+            }
+        } catch {
+            logger.debug("cannot take away what was left", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Not of an upload that is under way, here or on another machine; clocks may differ.
+    private func isOld(_ entry: Listing.Entry) -> Bool {
+        Int64(Date().timeIntervalSince1970) - entry.resource.modified > 86_400
+    }
+}

@@ -1,0 +1,158 @@
+package import FileProvider
+import HTTPTransport
+import NIOCore
+
+extension WebDAVProvider {
+    /// A transfer that breaks off goes on where it was, for as long as some of it comes.
+    package func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        guard let wanted = Validator(version) else { throw gone(identifier) }
+        var offset = range.lowerBound
+        var failures = 0
+        while offset < range.upperBound {
+            let start = offset
+            do throws(FileProviderError) {
+                let rest = offset..<range.upperBound
+                offset = try await reach(identifier) { location throws(FileProviderError) in
+                    try await Download(
+                        provider: self, identifier: identifier, wanted: wanted, location: location, sink: sink
+                    )
+                    .run(rest) { offset = $0 }
+                }
+                if offset < range.upperBound { throw cutOff(identifier, offset) }
+            } catch {
+                failures = offset > start ? 0 : failures + 1
+                guard error.code == .cannotSynchronize, error.cause is BrokenTransfer, failures < 3 else { throw error }
+                do { try await Task.sleep(for: .milliseconds(200)) } catch {
+                    throw FileProviderError(.cancelled, "\(identifier): nobody waits for it")
+                }
+            }
+        }
+    }
+
+    private func cutOff(_ identifier: ItemIdentifier, _ offset: Int64) -> FileProviderError {
+        FileProviderError(
+            .cannotSynchronize, "\(identifier): the transfer broke off at byte \(offset)", cause: BrokenTransfer())
+    }
+}
+
+/// The network's fault, after some of the answer had come, or before: the rest may be asked for.
+struct BrokenTransfer: Error {}
+
+/// One GET of one range.
+private struct Download {
+    let provider: WebDAVProvider
+    let identifier: ItemIdentifier
+    let wanted: Validator
+    let location: HTTPLocation
+    let sink: any ContentSink
+
+    /// - Parameter moved: how far it has come, also when it fails.
+    /// - Returns: how far it came; nil: there is nothing at this place.
+    func run(_ range: Range<Int64>, _ moved: (Int64) -> Void) async throws(FileProviderError) -> Int64? {
+        // The version is compared in the answer: an If-Range with the tag that Apache gives in the first second, which is
+        // weak, would bring the whole document instead of the range.
+        let request = HTTPRequest(
+            "GET", location, headers: [("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")],
+            isTransfer: true,
+            isRepeatable: true)
+        var sinkFailure: FileProviderError?
+        do throws(FileProviderError) {
+            return try await provider.client.transport.exchange(request) { reply in
+                guard let start = try await check(reply, range) else { return nil }
+                var position = start
+                for try await buffer in reply.body {
+                    let bytes = buffer.readableBytesView
+                    // A server without ranges sends it from the beginning; one that sends more than was asked is cut off.
+                    let from = max(0, range.lowerBound - position)
+                    let to = min(Int64(bytes.count), range.upperBound - position)
+                    if from < to {
+                        let piece = Array(bytes.dropFirst(Int(from)).prefix(Int(to - from)))
+                        do throws(FileProviderError) { try await sink.write(piece, at: position + from) } catch {
+                            sinkFailure = error
+                            throw error
+                        }
+                        moved(position + to)
+                    }
+                    position += Int64(bytes.count)
+                    if position >= range.upperBound { break }
+                }
+                return min(position, range.upperBound)
+            }
+        } catch {
+            if let sinkFailure { throw sinkFailure }
+            // A connection that could not be made at all is another matter than one that broke.
+            guard error.code == .serverUnreachable, isBroken(error.cause) else { throw error }
+            throw FileProviderError(
+                .cannotSynchronize, "\(location): the transfer broke off: \(error.message)", cause: BrokenTransfer())
+        }
+    }
+
+    private func isBroken(_ cause: (any Error)?) -> Bool { cause.map { HTTPFailure.isBrokenTransfer($0) } ?? false }
+
+    /// - Returns: the offset of the first byte that comes; nil: there is nothing at this place.
+    private func check(_ reply: HTTPReply, _ range: Range<Int64>) async throws -> Int64? {
+        switch reply.status {
+        case 200: break
+        case 206:
+            guard reply.field("Content-Encoding").map({ $0.lowercased() == "identity" }) ?? true else {
+                throw FileProviderError(
+                    .cannotSynchronize,
+                    "\(location): the server sends a part of a compressed document; turn that off there")
+            }
+        case 404, 410:
+            _ = try? await reply.prefix(64 << 10)
+            return nil
+        default:
+            _ = try? await reply.prefix(64 << 10)
+            let what = provider.refusal(reply.status, Filename(bytes: location.components.last ?? []))
+            // 412 and 416: what is there is shorter by now.
+            guard reply.status == 412 || reply.status == 416 else { throw what }
+            try await compare(nil)
+            throw what
+        }
+        try await compare(validator(of: reply))
+        guard reply.status == 206 else { return 0 }
+        guard let start = Self.start(reply.field("Content-Range")), start <= range.lowerBound else {
+            throw FileProviderError(
+                .cannotSynchronize, "\(location): the server sends another range than was asked for")
+        }
+        return start
+    }
+
+    /// From `bytes 0-499/1234`.
+    private static func start(_ field: String?) -> Int64? {
+        guard let field, field.lowercased().hasPrefix("bytes ") else { return nil }
+        return Int64(field.dropFirst(6).prefix { $0 != "-" }.drop { $0 == " " })
+    }
+
+    /// The version that comes, where the head of the answer says it.
+    private func validator(of reply: HTTPReply) -> Validator? {
+        switch wanted {
+        case .tag: return reply.field("ETag").flatMap { Validator(tag: $0) }
+        case .dateAndSize:
+            let total =
+                reply.status == 206
+                ? reply.field("Content-Range").flatMap { $0.split(separator: "/").last }.flatMap { Int64($0) }
+                : reply.contentLength
+            guard let total, let date = reply.field("Last-Modified").flatMap(HTTPDate.parse) else { return nil }
+            return .dateAndSize(date, total)
+        }
+    }
+
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` when the server has another version.
+    private func compare(_ found: Validator?) async throws(FileProviderError) {
+        if found == wanted { return }
+        // Not said, or another one: the server's own list decides.
+        guard let resource = try await provider.client.resource(location),
+            let item = try await provider.item(identifier, resource)
+        else { throw provider.gone(identifier) }
+        if resource.isFolder || resource.validator != wanted { throw provider.mismatch(item) }
+        if let found, found != wanted {
+            throw FileProviderError(
+                .serverUnreachable,
+                "\(location): another answer came than the document: does this network want you to sign in?")
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package import FileProvider
+import HTTPTransport
+
+extension WebDAVProvider {
+    package func moveItem(
+        _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        _ = try await probe.traits()
+        try checkName(filename)
+        guard identifier != .rootContainer else { throw FileProviderError(.unsupported, "the topmost folder stays") }
+        let target = Place(parent: folder, name: filename)
+        return try await reach(identifier) { location throws(FileProviderError) in
+            guard let resource = try await client.resource(location), let current = try await item(identifier, resource)
+            else { return nil }
+            // Somebody else has moved it as well.
+            if let from = try await place(of: identifier), from == target { return current }
+            let parent = try await self.location(of: folder, isFolder: true)
+            let new = parent.appending(filename.bytes, isFolder: resource.isFolder)
+            guard parent.components(below: location) == nil else {
+                throw FileProviderError(.unsupported, "“\(filename)”: a folder cannot move into itself")
+            }
+            places.attempt(identifier, target)
+            let source = location.asFolder(resource.isFolder)
+            let status =
+                resource.isFolder
+                ? try await moves.during { () async throws(FileProviderError) in
+                    let status = try await move(source, to: new)
+                    if status == nil { places.put(identifier, at: target) }
+                    return status
+                }
+                : try await move(source, to: new)
+            if let status {
+                places.endAttempt(identifier)
+                return try await failed(status, identifier, source, new, target, parent)
+            }
+            places.put(identifier, at: target)
+            places.endAttempt(identifier)
+            guard let moved = try await client.resource(new) else {
+                throw FileProviderError(.cannotSynchronize, "“\(filename)”: was moved, and is not there")
+            }
+            return Self.item(identifier, target, moved)
+        }
+    }
+
+    /// Never replaces. Returns nil when it is done, else the status.
+    private func move(_ location: HTTPLocation, to target: HTTPLocation) async throws(FileProviderError) -> Int? {
+        let request = HTTPRequest("MOVE", location, headers: [("Destination", target.url), ("Overwrite", "F")])
+        let outcome = try await client.send(request)
+        return outcome.isSuccess ? nil : outcome.status
+    }
+
+    /// - Returns: nil: the item is gone.
+    private func failed(
+        _ status: Int, _ identifier: ItemIdentifier, _ source: HTTPLocation, _ new: HTTPLocation, _ target: Place,
+        _ folder: HTTPLocation
+    ) async throws(FileProviderError) -> Item? {
+        guard try await client.look(source) != nil else { return nil }
+        try await checkFolder(target.parent, folder)
+        guard try await isTaken(new) else { throw refusal(status, target.name) }
+        let collision = try await collision(target, new)
+        // The name that it has itself, in another case, on a server that does not tell them apart.
+        guard collision.code == .invalidName, let name = source.components.last,
+            source.components.dropLast() == new.components.dropLast(),
+            Filename(bytes: name).string.lowercased() == target.name.string.lowercased()
+        else { throw collision }
+        let between = folder.appending(Leftover.uploadName().bytes, isFolder: source.isFolder)
+        if let status = try await move(source, to: between) { throw refusal(status, target.name) }
+        if let status = try await move(between, to: new) {
+            _ = try await move(between, to: source)
+            throw refusal(status, target.name)
+        }
+        places.put(identifier, at: target)
+        return try await client.resource(new).map { Self.item(identifier, target, $0) }
+    }
+}

@@ -1,0 +1,126 @@
+import FileProvider
+import HTTPTransport
+import Logging
+import NIOCore
+
+/// The methods of WebDAV (RFC 4918): what they mean is for others to say.
+struct DAVClient: Sendable {
+    let transport: HTTPTransport
+    let logger: Logger
+
+    /// What became of a request without an answer worth reading.
+    struct Outcome: Sendable {
+        var status: Int
+        var entityTag: Validator?
+        var fileID: String?
+        /// Without its angle brackets.
+        var lockToken: String?
+        var isSuccess: Bool { status == 200 || status == 201 || status == 204 }
+    }
+
+    /// Sends a request that changes something, or whose answer is in its head.
+    func send(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
+        try await transport.exchange(request) { reply in
+            // Read to its end, so that the connection can be used again.
+            _ = try? await reply.prefix(64 << 10)
+            // A page that asks for a password says 200 to everything.
+            if reply.status == 200, reply.mediaType == "text/html", request.method != "OPTIONS" {
+                throw Self.page(request.location)
+            }
+            return Outcome(
+                status: reply.status, entityTag: reply.field("ETag").flatMap { Validator(tag: $0) },
+                fileID: reply.field("OC-FileId"),
+                lockToken: reply.field("Lock-Token").map { $0.filter { $0 != "<" && $0 != ">" && $0 != " " } })
+        }
+    }
+
+    static func page(_ place: HTTPLocation) -> FileProviderError {
+        FileProviderError(
+            .serverUnreachable,
+            "\(place.origin) answers with a web page: is this the URL of a WebDAV folder? Or does this network want you to "
+                + "sign in first?")
+    }
+
+    // MARK: Looking
+
+    enum Depth: String { case itself = "0", children = "1" }
+
+    /// Hands over what the server says of a place, and of what is in it, in pieces, as it comes.
+    ///
+    /// - Returns: false: there is nothing at this place.
+    func list(
+        _ place: HTTPLocation, _ depth: Depth, _ properties: [DAVProperty] = DAVProperty.ofItems,
+        _ each: ([DAVResponse]) async throws -> Void
+    ) async throws(FileProviderError) -> Bool {
+        let request = HTTPRequest(
+            "PROPFIND", place,
+            headers: [("Depth", depth.rawValue), ("Content-Type", "application/xml; charset=utf-8")],
+            body: .bytes(DAVProperty.question(properties)), isRepeatable: true)
+        return try await transport.exchange(request) { reply in
+            if reply.status == 404 {
+                _ = try? await reply.prefix(64 << 10)
+                return false
+            }
+            _ = try await read(reply, "\(place)", each)
+            return true
+        }
+    }
+
+    /// Reads a 207 answer. Returns the `sync-token` in it.
+    @discardableResult
+    func read(
+        _ reply: HTTPReply, _ what: String, _ each: ([DAVResponse]) async throws -> Void
+    ) async throws -> String? {
+        guard reply.status == 207 else { throw try await refusal(reply, what) }
+        let reader = MultistatusReader()
+        do {
+            for try await buffer in reply.body {
+                let responses = try buffer.withUnsafeReadableBytes { try reader.feed($0) }
+                if !responses.isEmpty { try await each(responses) }
+            }
+            try reader.finish()
+        } catch let error as BadXML {
+            if reply.mediaType == "text/html" { throw Self.page(reply.location) }
+            throw FileProviderError(.cannotSynchronize, "\(what): the server's answer cannot be read: \(error)")
+        }
+        return reader.syncToken
+    }
+
+    /// Why a question was not answered.
+    private func refusal(_ reply: HTTPReply, _ what: String) async throws -> FileProviderError {
+        _ = try? await reply.prefix(64 << 10)
+        if let error = HTTPFailure.error(status: reply.status, what, reply.location.origin) { return error }
+        if reply.status == 200 { return Self.page(reply.location) }
+        return FileProviderError(.cannotSynchronize, "\(what): the server answers \(reply.status) to PROPFIND")
+    }
+
+    /// What the server says of one place; nil: there is nothing.
+    func look(
+        _ place: HTTPLocation, _ properties: [DAVProperty] = DAVProperty.ofItems
+    ) async throws(FileProviderError) -> DAVResponse? {
+        var first: DAVResponse?
+        let isThere: Bool
+        do throws(FileProviderError) {
+            isThere = try await list(place, .itself, properties) { first = first ?? $0.first }
+        } catch {
+            // A server may stumble over what somebody else is doing there.
+            guard error.code == .cannotSynchronize else { throw error }
+            first = nil
+            isThere = try await list(place, .itself, properties) { first = first ?? $0.first }
+        }
+        guard isThere else { return nil }
+        guard let response = first else {
+            throw FileProviderError(.cannotSynchronize, "\(place): the server says nothing of it")
+        }
+        if response.isNothing { return nil }
+        return response
+    }
+
+    /// As ``look(_:_:)``, taken as what it is.
+    func resource(_ place: HTTPLocation) async throws(FileProviderError) -> DAVResource? {
+        guard let response = try await look(place) else { return nil }
+        do { return try DAVResource(response, on: place) } catch {
+            throw FileProviderError(.cannotSynchronize, "\(place): the server's answer cannot be used: \(error)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import FileProvider
+import HTTPTransport
+
+/// What tells one version of a document from another, as the server says it.
+enum Validator: Hashable, Sendable {
+    /// An entity tag without its quotes (RFC 9110, 8.8.3), weak or not: Apache calls a tag weak while the document is less
+    /// than a second old, and the same one strong from then on.
+    case tag(String)
+    /// Of a server that gives no tags: seconds since 1970 of the last change, and the size in bytes. Two changes within one
+    /// second that leave the size are not told apart.
+    case dateAndSize(Int64, Int64)
+
+    init?(tag: String) {
+        var text = tag.trimmingASCIIWhitespace()[...]
+        if text.hasPrefix("W/") { text = text.dropFirst(2) }
+        // WsgiDAV leaves the quotes out in a listing, and has them in an answer's head.
+        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
+        // What cannot stand in a header again is no tag.
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "\"") }) else {
+            return nil
+        }
+        self = .tag(String(text))
+    }
+
+    init?(_ version: ContentVersion) {
+        let text = version.description
+        if text.hasPrefix("t") {
+            self = .tag(String(text.dropFirst()))
+        } else {
+            let parts = text.dropFirst().split(separator: ";")
+            guard text.hasPrefix("d"), parts.count == 2, let date = Int64(parts[0]), let size = Int64(parts[1]) else {
+                return nil
+            }
+            self = .dateAndSize(date, size)
+        }
+    }
+
+    var version: ContentVersion {
+        switch self {
+        case .tag(let tag): ContentVersion("t" + tag)
+        case .dateAndSize(let date, let size): ContentVersion("d\(date);\(size)")
+        }
+    }
+
+    /// The header that makes a change conditional on this version (RFC 9110, 13.1.1 and 13.1.4).
+    var condition: (name: String, value: String) {
+        switch self {
+        case .tag(let tag): ("If-Match", "\"\(tag)\"")
+        case .dateAndSize(let date, _): ("If-Unmodified-Since", HTTPDate.format(date))
+        }
+    }
+
+    /// The same for the target of a MOVE (RFC 4918, 10.4); nil: it cannot be said.
+    func condition(at place: HTTPLocation) -> (name: String, value: String)? {
+        guard case .tag(let tag) = self else { return nil }
+        return ("If", "<\(place.path)> ([\"\(tag)\"])")
+    }
+}

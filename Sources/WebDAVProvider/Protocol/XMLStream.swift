@@ -1,0 +1,90 @@
+import CExpat
+import FileProvider
+
+/// XML as it comes, through libexpat: elements by their namespace and name.
+///
+/// A document type is refused: that is where entities are declared, which can be made to fill the memory ("a billion
+/// laughs") or to have us read other files. No answer of a WebDAV server needs one.
+///
+/// Not for several threads at once.
+final class XMLStream {
+    /// `DAV:|href`, and of what is in no namespace, the name.
+    typealias Name = String
+
+    private let parser: XML_Parser
+    private let began: (Name) throws -> Void
+    private let text: (String) throws -> Void
+    private let ended: (Name) throws -> Void
+    private var failure: (any Error)?
+    private var depth = 0
+    private static let deepest = 64
+
+    init(
+        began: @escaping (Name) throws -> Void, text: @escaping (String) throws -> Void,
+        ended: @escaping (Name) throws -> Void
+    ) {
+        parser = XML_ParserCreateNS(nil, XML_Char(UInt8(ascii: "|")))
+        self.began = began
+        self.text = text
+        self.ended = ended
+        XML_SetUserData(parser, Unmanaged.passUnretained(self).toOpaque())
+        XML_SetElementHandler(
+            parser,
+            { data, name, _ in
+                XMLStream.of(data).handle { stream in
+                    stream.depth += 1
+                    guard stream.depth <= XMLStream.deepest else { throw BadXML("its elements are nested too deep") }
+                    try stream.began(String(cString: name!))
+                }
+            },
+            { data, name in
+                XMLStream.of(data).handle { stream in
+                    stream.depth -= 1
+                    try stream.ended(String(cString: name!))
+                }
+            })
+        XML_SetCharacterDataHandler(parser) { data, characters, count in
+            XMLStream.of(data).handle { stream in
+                try characters!.withMemoryRebound(to: UInt8.self, capacity: Int(count)) {
+                    try stream.text(String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self))
+                }
+            }
+        }
+        XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, _ in
+            XMLStream.of(data).handle { _ in throw BadXML("it declares a document type, which no answer needs") }
+        }
+    }
+
+    deinit { XML_ParserFree(parser) }
+
+    private static func of(_ data: UnsafeMutableRawPointer?) -> XMLStream {
+        Unmanaged<XMLStream>.fromOpaque(data!).takeUnretainedValue()
+    }
+
+    /// Errors do not cross C: the parser is stopped, and ``feed(_:isLast:)`` throws.
+    private func handle(_ body: (XMLStream) throws -> Void) {
+        guard failure == nil else { return }
+        do { try body(self) } catch {
+            failure = error
+            XML_StopParser(parser, XML_Bool(0))
+        }
+    }
+
+    func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws {
+        let status = bytes.withMemoryRebound(to: CChar.self) {
+            XML_Parse(parser, $0.baseAddress, Int32($0.count), isLast ? 1 : 0)
+        }
+        if let failure { throw failure }
+        guard status == XML_STATUS_OK else {
+            let line = XML_GetCurrentLineNumber(parser)
+            let reason = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not well-formed"
+            throw BadXML("line \(line): \(reason)")
+        }
+    }
+}
+
+/// What is wrong with an answer in XML.
+struct BadXML: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,73 @@
+import FileProvider
+import HTTPTransport
+import Logging
+import Synchronization
+
+/// The first look at a server, once, shared by whoever needs it.
+final class ServerProbe: Sendable {
+    private let client: DAVClient
+    private let root: HTTPLocation
+    private let logger: Logger
+    private let known = Mutex<ServerTraits?>(nil)
+    private let running = Mutex<Task<Result<ServerTraits, FileProviderError>, Never>?>(nil)
+
+    init(client: DAVClient, root: HTTPLocation, logger: Logger) {
+        self.client = client
+        self.root = root
+        self.logger = logger
+    }
+
+    /// What is known without asking.
+    var traitsIfKnown: ServerTraits? { known.withLock { $0 } }
+
+    func traits() async throws(FileProviderError) -> ServerTraits {
+        if let traits = traitsIfKnown { return traits }
+        let task = running.withLock { running in
+            if let task = running { return task }
+            let task = Task { () -> Result<ServerTraits, FileProviderError> in
+                let result: Result<ServerTraits, FileProviderError>
+                do throws(FileProviderError) { result = .success(try await self.look()) } catch {
+                    result = .failure(error)
+                }
+                self.known.withLock { $0 = try? result.get() }
+                self.running.withLock { $0 = nil }
+                return result
+            }
+            running = task
+            return task
+        }
+        return try await task.value.get()
+    }
+
+    private func look() async throws(FileProviderError) -> ServerTraits {
+        let wanted: [DAVProperty] = [
+            .resourceType, .fileID, .resourceID, .quotaUsed, .quotaAvailable, .reports, .entityTag,
+        ]
+        guard let response = try await client.look(root, wanted) else {
+            throw FileProviderError(
+                .serverUnreachable, "\(root): the server has no such folder; is the path of the URL right?")
+        }
+        guard response.isFolder else { throw FileProviderError(.serverUnreachable, "\(root): is no folder") }
+        var traits = ServerTraits()
+        let abilities = try await client.transport.exchange(HTTPRequest("OPTIONS", root, isRepeatable: true)) { reply in
+            _ = try? await reply.prefix(64 << 10)
+            return (dav: reply.list("DAV"), server: reply.field("Server") ?? "")
+        }
+        traits.manglesTargets = abilities.server.contains("WsgiDAV")
+        // Which lets go of a lock in the midst of a MOVE over what is locked.
+        traits.hasLocks = abilities.dav.contains("2") && !traits.manglesTargets
+        if response.properties[.fileID]?.isEmpty == false {
+            traits.family = .ownCloud
+            traits.keepsIdentifiers = true
+        } else if abilities.dav.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
+            traits.family = .apache
+        }
+        if response.properties[.resourceID]?.isEmpty == false { traits.keepsIdentifiers = true }
+        traits.reportsChanges = response.reports.contains("DAV:|sync-collection")
+        traits.hasQuota = response.properties[.quotaUsed].flatMap { Int64($0) } != nil
+        logger.info(
+            "the server answers",
+            metadata: ["url": "\(root)", "family": "\(traits.family)", "identifiers": "\(traits.keepsIdentifiers)"])
+        return traits
+    }
+}

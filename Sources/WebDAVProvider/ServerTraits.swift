@@ -1,0 +1,36 @@
+/// What is known of a server, from its answers to OPTIONS and to a first look at the folder.
+struct ServerTraits: Sendable, Equatable {
+    enum Family: String, Sendable {
+        /// Apache httpd, mod_dav_fs.
+        case apache
+        /// ownCloud and Nextcloud, which build on sabre/dav.
+        case ownCloud
+        case other
+    }
+    var family = Family.other
+    /// A version changes for every folder above with what is in it (Nextcloud's and ownCloud's entity tags of folders).
+    var folderTagsPropagate: Bool { family == .ownCloud }
+    /// Items have identifiers that the server keeps.
+    var keepsIdentifiers = false
+    /// RFC 6578.
+    var reportsChanges = false
+    /// RFC 4331.
+    var hasQuota = false
+    /// Class 2 of RFC 4918, and they hold.
+    var hasLocks = false
+    /// Takes a `?`, a `#` or a `;` in the target of a MOVE for the end of the path, and leaves control characters out, however they
+    /// are encoded (WsgiDAV 4.4).
+    var manglesTargets = false
+
+    /// Where a PUT is put in its place at its end, whole, and a MOVE over a document would make another one of it.
+    ///
+    /// Elsewhere contents are sent as a new document, which is then moved over the old one: many servers write into the
+    /// document itself while the bytes come, and Apache looks at a condition only before they come: what somebody else
+    /// changes in the meantime would be overwritten unseen.
+    var replacesAtOnce: Bool { family == .ownCloud }
+    /// In bytes: up to here a document is sent to its own place under a lock, which must not be held for long.
+    var mostUnderLock: Int64 { family == .apache && hasLocks ? 256 << 10 : -1 }
+    /// The condition of a MOVE on what it replaces is kept, and a document that is moved keeps its version. Others ignore
+    /// conditions (WsgiDAV), or refuse whatever has one (rclone): there what is to be replaced is looked at right before.
+    var checksTargets: Bool { family == .apache }
+}

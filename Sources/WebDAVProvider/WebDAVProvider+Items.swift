@@ -1,0 +1,79 @@
+package import FileProvider
+import HTTPTransport
+import Logging
+
+extension WebDAVProvider {
+    package func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
+        _ = try await probe.traits()
+        return try await reach(identifier) { location throws(FileProviderError) in
+            guard let resource = try await client.resource(location) else { return nil }
+            return try await item(identifier, resource)
+        }
+    }
+
+    package func enumerateItems(
+        in folder: ItemIdentifier, startingAt page: Page?
+    ) async throws(FileProviderError) -> ItemPage {
+        // The answer is read as it comes; its items are one page.
+        ItemPage(items: try await list(folder))
+    }
+
+    // MARK: Items
+
+    /// - Returns: nil: another item is there now.
+    func item(_ identifier: ItemIdentifier, _ resource: DAVResource) async throws(FileProviderError) -> Item? {
+        if identifier == .rootContainer { return Self.item(identifier, Place(parent: identifier, name: ""), resource) }
+        guard let place = try await place(of: identifier) else { return nil }
+        if let own = resource.identifier, own != identifier.rawValue { return nil }
+        return Self.item(identifier, place, resource)
+    }
+
+    static func item(_ identifier: ItemIdentifier, _ place: Place, _ resource: DAVResource) -> Item {
+        let date = FileTime(seconds: resource.isFolder ? 0 : resource.modified)
+        let permissions = resource.permissions ?? ""
+        let capabilities = resource.permissions.map { Self.capabilities($0, isFolder: resource.isFolder) } ?? .all
+        return Item(
+            identifier: identifier, parentIdentifier: place.parent, filename: place.name,
+            kind: resource.isFolder ? .folder : .document, size: resource.size,
+            contentModificationDate: FileTime(seconds: resource.modified),
+            version: ItemVersion(
+                content: resource.isFolder ? ContentVersion("folder") : resource.validator.version,
+                metadata: MetadataVersion("\(place.parent)/\(place.name);\(date.seconds);\(permissions)")),
+            capabilities: capabilities)
+    }
+
+    /// From ownCloud's letters: W or C in a folder (K) may be written, D deleted, N renamed, V moved, G read.
+    ///
+    /// Source: docs.nextcloud.com, WebDAV, oc:permissions.
+    private static func capabilities(_ letters: String, isFolder: Bool) -> ItemCapabilities {
+        var capabilities: ItemCapabilities = .reading
+        if letters.contains("W") || isFolder { capabilities.insert(.writing) }
+        if letters.contains("D") { capabilities.insert(.deleting) }
+        if letters.contains("N") || letters.contains("V") { capabilities.insert(.renaming) }
+        if isFolder, letters.contains("C") || letters.contains("K") { capabilities.insert(.addingSubItems) }
+        return capabilities
+    }
+
+    /// What has a place now, with the identifier that is its own; nil: nothing.
+    func item(at place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> Item? {
+        guard let resource = try await client.resource(location) else { return nil }
+        let identifier = try await identifier(of: resource, at: place)
+        return Self.item(identifier, place, resource)
+    }
+
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` with it.
+    func mismatch(_ item: Item) -> FileProviderError {
+        FileProviderError(.versionMismatch, "\(item.filename): has changed on the server", item: item)
+    }
+
+    /// Why a change was refused, from its status alone.
+    func refusal(_ status: Int, _ what: Filename) -> FileProviderError {
+        if let error = HTTPFailure.error(status: status, "“\(what)”", root.origin) { return error }
+        switch status {
+        case 400, 414, 422:
+            return FileProviderError(.invalidName, "“\(what)”: the server refuses this name (\(status))")
+        case 405, 501: return FileProviderError(.unsupported, "“\(what)”: the server cannot do this (\(status))")
+        default: return FileProviderError(.cannotSynchronize, "“\(what)”: the server answers \(status)")
+        }
+    }
+}

