@@ -21,6 +21,7 @@ extension Target.Dependency {
     static let nioHTTPCompression = product(name: "NIOHTTPCompression", package: "swift-nio-extras")
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
     static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
+    static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
     static let crypto = product(name: "Crypto", package: "swift-crypto")
 }
 
@@ -42,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     ],
     targets: [
@@ -61,6 +63,8 @@ let package = Package(
                 "FileProvider", .asyncHTTPClient, .logging, .nioCore, .nioHTTP1, .nioHTTPCompression, .nioPosix,
                 .nioSSL,
             ]),
+        .target(name: "CSecret", linkerSettings: [.linkedLibrary("dl")]),
+        .target(name: "Accounts", dependencies: ["CSecret", "HTTPTransport", .tomlKit]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .target(
             name: "WebDAVProvider",
@@ -83,11 +87,13 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
-                "MountFrontend", "DirectoryProvider", "ControlAPI", .crypto, .logging,
+                "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
+                "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", .crypto,
+                .logging,
             ]),
         .executableTarget(
-            name: "hydrant", dependencies: ["Daemon", "ControlAPI", .argumentParser, .crypto, .logging]),
+            name: "hydrant",
+            dependencies: ["Accounts", "Daemon", "ControlAPI", "HTTPTransport", .argumentParser, .crypto, .logging]),
 
         // The listing in the guide "Write a provider": it sees what a stranger's package sees.
         .executableTarget(

@@ -10,6 +10,8 @@ OURS = {
     "CLinux": [],
     "CZip": [],
     "CExpat": [],
+    "CSecret": [],
+    "Accounts": ["CSecret", "HTTPTransport"],
     "FUSE": ["CFUSE"],
     "FileProvider": [],
     "FileProviderTesting": ["FileProvider"],
@@ -24,9 +26,9 @@ OURS = {
     "ControlAPI": [],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
-        "DirectoryProvider", "ControlAPI",
+        "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "CLinux", "ControlAPI",
     ],
-    "hydrant": ["Daemon", "ControlAPI"],
+    "hydrant": ["Accounts", "Daemon", "ControlAPI", "HTTPTransport"],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": ["Daemon", "FileProvider"],
 }
@@ -34,6 +36,7 @@ OURS = {
 RESERVED = {
     "GRDB": ["ItemCatalog"],
     "ArgumentParser": ["hydrant"],
+    "TOMLKit": ["Accounts"],
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport"],

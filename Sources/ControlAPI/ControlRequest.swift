@@ -37,6 +37,8 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     indirect case reporting(ControlRequest)
     /// The mount is about to go: answered with ``ControlResponse/domain(_:items:)``, with what is pending.
     case prepareUnmount
+    /// There may be another password for the store; answered with ``ControlResponse/done``.
+    case credentialsChanged
     /// Is somebody there? Answered with ``ControlResponse/pong(pid:)``.
     case ping
     /// A picture of a document that fits into a square of `size` pixels, without downloading the document; answered with

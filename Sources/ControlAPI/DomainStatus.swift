@@ -109,12 +109,14 @@ public struct DomainStatus: Codable, Sendable, Equatable {
     public var conflicts: Int?
     /// What the store deleted and waits for a person; nil when nothing does.
     public var heldDeletions: HeldDeletionsStatus?
+    /// Whether the store answers. Older daemons do not say.
+    public var connection: ConnectionStatus?
 
     public init(
         domain: String, provider: String, mountPoint: String, pid: Int32, pending: [PendingChange] = [],
         passthrough: Bool, stateDirectory: String? = nil, disk: DiskUse,
         transfers: [RunningTransfer]? = nil, settings: DomainSettings? = nil, conflicts: Int? = nil,
-        store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil
+        store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil, connection: ConnectionStatus? = nil
     ) {
         self.domain = domain
         self.provider = provider
@@ -129,5 +131,21 @@ public struct DomainStatus: Codable, Sendable, Equatable {
         self.settings = settings
         self.conflicts = conflicts
         self.heldDeletions = heldDeletions
+        self.connection = connection
+    }
+}
+
+/// Whether a store answers.
+public struct ConnectionStatus: Codable, Sendable, Equatable {
+    public var isOnline: Bool
+    /// Seconds since 1970: since when it is so; nil: nobody has asked yet.
+    public var since: Double?
+    /// Why not, for people.
+    public var reason: String?
+
+    public init(isOnline: Bool, since: Double? = nil, reason: String? = nil) {
+        self.isOnline = isOnline
+        self.since = since
+        self.reason = reason
     }
 }

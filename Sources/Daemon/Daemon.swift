@@ -30,7 +30,7 @@ struct Daemon: Sendable {
         let mountPoint = try MountPoint.prepare(configuration.mountPoint)
         try StoreFolder(location)?.checkApart(from: mountPoint)
         let domain = configuration.domain ?? location.domainName
-        let provider = try await maker.provider(for: location)
+        let provider = try await maker.provider(for: location, ProviderMaker.Wishes(account: configuration.account))
         let state = try StateDirectory(path: try statePath(domain))
         let parts = try build(provider, state)
         let link = SessionLink()

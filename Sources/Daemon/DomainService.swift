@@ -36,6 +36,9 @@ struct DomainService: ControlService {
             case .limit(let download, let upload): return .settings(limit(download, upload))
             case .events, .reporting:
                 return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
+            case .credentialsChanged:
+                await volume.engine.credentialMayHaveChanged()
+                return .done
             case .prepareUnmount: return .domain(try summary(), items: [])
             case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
             case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))
@@ -56,7 +59,15 @@ struct DomainService: ControlService {
             stateDirectory: stateDirectory, disk: try diskUse(), transfers: transfers(), settings: settings(),
             conflicts: try volume.engine.context.catalog.read { try $0.conflictCount() },
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
-            heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status))
+            heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
+            connection: connection)
+    }
+
+    private var connection: ConnectionStatus {
+        let state = volume.engine.context.connection.state
+        return ConnectionStatus(
+            isOnline: state.failure == nil, since: state.since.map { Double($0.nanoseconds) / 1e9 },
+            reason: state.failure?.message)
     }
 
     private func diskUse() throws -> DiskUse {

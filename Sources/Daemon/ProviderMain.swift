@@ -37,7 +37,8 @@ public enum ProviderMain {
         let scheme = scheme.lowercased()
         let program = "hydrant-provider-\(scheme)"
         if DaemonHandover.isOffered {
-            let maker = ProviderMaker(scheme: scheme, kind: locations, make: makeProvider)
+            let maker = ProviderMaker(scheme: scheme, kind: locations) { location, _ in try await makeProvider(location)
+            }
             exit(await DaemonProcess(makers: [maker], program: program).run())
         }
         let arguments = Array(CommandLine.arguments.dropFirst())

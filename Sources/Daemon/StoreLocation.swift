@@ -89,7 +89,7 @@ public struct StoreLocation: Sendable {
     // MARK: Known again
 
     /// For the domain's folder: readable, and different for different stores.
-    var domainName: String {
+    package var domainName: String {
         let rest = canonical.dropFirst(scheme.count + 1)
         let last = rest.split(separator: "/").last.map(String.init) ?? "root"
         let readable = String(last.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? $0 : "_" }.prefix(40))

@@ -38,7 +38,9 @@ package enum HTTPFailure {
     }
 
     /// Whether the server cannot have got the request.
-    static func wasNotSent(_ error: any Error) -> Bool { error is NIOConnectionError }
+    static func wasNotSent(_ error: any Error) -> Bool {
+        error is NIOConnectionError || (error as? IOError)?.errnoCode == ECONNREFUSED
+    }
 
     /// - Parameter server: for people: who was asked.
     static func error(_ error: any Error, _ server: HTTPLocation.Origin) -> FileProviderError {
@@ -57,6 +59,7 @@ package enum HTTPFailure {
             }
             let code = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }.first
             return code.map { "cannot be reached: \(String(cString: strerror($0)))" } ?? "cannot be reached"
+        case let error as IOError where error.errnoCode == ECONNREFUSED: return "refuses connections"
         case let error as IOError: return "the connection broke: \(String(cString: strerror(error.errnoCode)))"
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             return "its certificate is for another name"
@@ -90,12 +93,5 @@ package enum HTTPFailure {
         case 300..<400: FileProviderError(.serverUnreachable, "\(what): the server sends us elsewhere (\(status))")
         default: nil
         }
-    }
-}
-
-extension HTTPFailure {
-    /// Whether a connection that stood broke: what was under way may be asked for again.
-    package static func isBrokenTransfer(_ error: any Error) -> Bool {
-        outlook(error) == .mayPassSoon && !wasNotSent(error)
     }
 }

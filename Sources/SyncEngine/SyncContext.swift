@@ -29,8 +29,7 @@ package final class SyncContext: Sendable {
     let evictions = Mutex(false)
     /// How full the store is, as it said last.
     let storeUse = Mutex<StoreQuota?>(nil)
-    /// The store did not answer when it was asked last.
-    let isOffline = Atomic<Bool>(false)
+    package let connection = StoreConnection()
     private let durableUpTo = Mutex(FileTime(nanoseconds: 0))
     private let held = Mutex<[ItemIdentifier: Int]>([:])
 
@@ -39,6 +38,7 @@ package final class SyncContext: Sendable {
     private let afterChange = Mutex<(@Sendable ([CatalogChange]) -> Void)?>(nil)
     private let doubts = Mutex<(@Sendable (ChangeSignal, SyncError?) -> Void)?>(nil)
     private let answers = Mutex<(@Sendable () -> Void)?>(nil)
+    private let losses = Mutex<(@Sendable () -> Void)?>(nil)
 
     package init(
         provider: any FileProviderExtension, catalog: Catalog, store: ContentStore, times: SyncTimes,
@@ -77,6 +77,11 @@ package final class SyncContext: Sendable {
     func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.withLock { $0 = body } }
 
     func storeAnswers() { answers.withLock { $0 }?() }
+
+    /// Told when the store does not answer any more. Set once; must not block.
+    func onLoss(_ body: @escaping @Sendable () -> Void) { losses.withLock { $0 = body } }
+
+    func storeIsLost() { losses.withLock { $0 }?() }
 
     /// Sets some of the disk aside for the catalog, so that it can be written when the disk is full.
     func reserveRoom() { catalog.reserveRoom(room.reserve) }

@@ -12,6 +12,7 @@ package final class SyncEngine: Sendable {
     let queue: UploadQueue
     private let listener: ChangeListener
     private let stopper: StopScheduler
+    private let probe: ReturnProbe
     package let cache: CacheKeeper
     package let quota: QuotaKeeper
     package let thumbnails: ThumbnailShelf
@@ -34,7 +35,14 @@ package final class SyncEngine: Sendable {
         quota = QuotaKeeper(context: context)
         thumbnails = ThumbnailShelf(directory: context.store.directory)
         context.onDoubt { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
-        context.onAnswer { [weak listener] in Task { await listener?.storeAnswers() } }
+        probe = ReturnProbe(context: context)
+        context.onAnswer { [weak listener, weak queue] in
+            Task {
+                await queue?.storeAnswers()
+                await listener?.storeAnswers()
+            }
+        }
+        context.onLoss { [weak probe] in Task { await probe?.begin() } }
         context.onChange { [weak cache, weak pinner, weak quota] changes in
             // An upload that was confirmed makes a document one that may go.
             cache?.wake()
@@ -77,10 +85,20 @@ package final class SyncEngine: Sendable {
         stopper.stop()
         cache.record()
         context.evictions.withLock { $0 = true }
+        await probe.end()
         let isIdle = await queue.drain(seconds: 5)
         if let provider = context.provider as? any Invalidatable { await provider.invalidate() }
         return isIdle
     }
+
+    /// The user may have signed in again.
+    package func credentialMayHaveChanged() async {
+        (context.provider as? any SigningIn)?.credentialMayHaveChanged()
+        await probe.now()
+    }
+
+    /// There may be a network again, or another one.
+    package func networkChanged() async { await probe.now() }
 
     // MARK: What the volume asks for
 

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It is made without a word to the server, so that a domain can be mounted offline; the server is looked at before the
 /// first real question.
-package final class WebDAVProvider: Invalidatable {
+package final class WebDAVProvider: Invalidatable, SigningIn {
     let client: DAVClient
     let root: HTTPLocation
     let settings: WebDAVSettings

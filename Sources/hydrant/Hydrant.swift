@@ -13,7 +13,8 @@ struct Hydrant: AsyncParsableCommand {
             \(CommandExit.help)
             """,
         subcommands: [
-            MountCommand.self, UnmountCommand.self, StatusCommand.self, EvictCommand.self, DownloadCommand.self,
+            MountCommand.self, UnmountCommand.self, DomainCommand.self, LoginCommand.self, LogoutCommand.self,
+            StatusCommand.self, EvictCommand.self, DownloadCommand.self,
             PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
             LimitCommand.self, EventsCommand.self, RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,

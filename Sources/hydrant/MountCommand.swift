@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import Daemon
 import Foundation
@@ -10,6 +11,8 @@ struct MountCommand: ParsableCommand {
         discussion: """
             Examples:
               hydrant mount dir:/srv/documents ~/Documents
+              hydrant mount work ~/Work   (a domain of hydrant domain add)
+              hydrant mount webdavs://ada@cloud.example.org/dav ~/Cloud
               hydrant mount --read-only --cache-limit 10G dir:/srv/photos ~/Photos
               hydrant mount --foreground dir:/srv/documents ~/Documents   (in a unit of systemd, with the log in its journal)
 
@@ -17,11 +20,14 @@ struct MountCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "What to mount: dir:/STORE, a directory of documents; or SCHEME:LOCATION, what another provider has.")
+        help:
+            "What to mount: the name of a domain (hydrant domain list); dir:/STORE, a directory of documents; webdavs://USER@HOST/PATH, a WebDAV folder; or SCHEME:LOCATION, what another provider has."
+    )
     var store: String
 
-    @Argument(help: "An empty directory.", completion: .directory)
-    var mountpoint: String
+    @Argument(
+        help: "An empty directory (default: the one that config.toml names for the domain).", completion: .directory)
+    var mountpoint: String?
 
     @Flag(help: "Programs can change nothing (EROFS), and nothing is sent; what was pending before stays pending.")
     var readOnly = false
@@ -117,12 +123,16 @@ struct MountCommand: ParsableCommand {
 
     func run() throws {
         CommandLineSecrets.hide(in: store)
+        let account: MountAccount?
+        do { account = try MountAccount(store) } catch { throw fail("\(error)") }
+        let store = account?.store ?? self.store
         let configuration: DaemonConfiguration
         let program: ProviderProgram
-        do { configuration = try makeConfiguration() } catch { throw fail("\(error)", 64) }
+        do { configuration = try makeConfiguration(store, account) } catch { throw fail("\(error)", 64) }
         do { program = try ProviderProgram(store: store, mountPoint: configuration.mountPoint) } catch {
             throw fail("\(error)")
         }
+        try account?.askForPassword()
         let launch = DaemonLaunch(program, configuration)
         if foreground { try launch.replaceThisProcess() }
         let pid = try launch.inBackground()
@@ -134,11 +144,23 @@ struct MountCommand: ParsableCommand {
     }
 
     /// Everything that can be said to be wrong without looking at the store is said here.
-    private func makeConfiguration() throws -> DaemonConfiguration {
+    private func makeConfiguration(_ store: String, _ account: MountAccount?) throws -> DaemonConfiguration {
+        let settings = account?.settings
+        guard let mountpoint = mountpoint ?? settings?.mountpoint else {
+            throw DaemonError("say where to mount \(self.store): an empty directory")
+        }
         var configuration = DaemonConfiguration(
             store: store, mountPoint: absolute(mountpoint), workingDirectory: FileManager.default.currentDirectoryPath)
         configuration.stateDirectory = stateDir.map(absolute)
-        if let domain { try configuration.setDomain(domain) }
+        configuration.account = account.map { DaemonAccount($0.name, $0.settings) }
+        if let domain = domain ?? account?.domain { try configuration.setDomain(domain) }
+        let readOnly = readOnly || settings?.isReadOnly == true
+        // The command line's word goes before that of config.toml.
+        let cacheLimit = cacheLimit ?? settings?.options[.cacheLimit]
+        let minFree = minFree ?? settings?.options[.minFree]
+        let holdDeletions = holdDeletions ?? settings?.options[.holdDeletions]
+        let limitDownload = limitDownload ?? settings?.options[.limitDownload]
+        let limitUpload = limitUpload ?? settings?.options[.limitUpload]
         try configuration.setMount(options: options, readOnly: readOnly, uid: uid, gid: gid, umask: umask)
         if let cacheLimit { try configuration.setCacheLimit(cacheLimit) }
         if let minFree { try configuration.setMinimumFree(minFree) }
@@ -149,7 +171,7 @@ struct MountCommand: ParsableCommand {
         if let limitUpload {
             configuration.uploadLimit = try DaemonConfiguration.rate(limitUpload, of: "--limit-upload")
         }
-        try configuration.exclude(exclude, besidesDefaults: !noDefaultExcludes)
+        try configuration.exclude((settings?.exclude ?? []) + exclude, besidesDefaults: !noDefaultExcludes)
         guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
             throw DaemonError("--log-level \(logLevel): not a level; write one of \(Self.levels)")
         }

@@ -89,6 +89,18 @@ enum Output {
 
     static func items(_ count: Int) -> String { count == 1 ? "1 item" : "\(count) items" }
 
+    /// Nil: nobody has asked the store yet.
+    static func line(_ connection: ConnectionStatus, _ domain: String) -> String? {
+        guard let since = connection.since else { return nil }
+        let moment = Date(timeIntervalSince1970: since).formatted(
+            Date.ISO8601FormatStyle(timeZone: .current).year().month().day().dateSeparator(.dash).dateTimeSeparator(
+                .space
+            )
+            .time(includingFractionalSeconds: false))
+        if connection.isOnline { return "online since \(moment)" }
+        return "offline since \(moment): \(connection.reason ?? "the store does not answer")"
+    }
+
     static func changes(_ count: Int) -> String { count == 1 ? "1 change is" : "\(count) changes are" }
 
     static func bytes(_ count: Int64) -> String {

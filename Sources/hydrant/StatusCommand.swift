@@ -95,6 +95,9 @@ struct StatusCommand: AsyncParsableCommand {
     private static func lines(of domain: DomainStatus) -> [String] {
         let passthrough = domain.passthrough ? "yes" : "no"
         var lines = ["\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(passthrough))"]
+        if let connection = domain.connection, let line = Output.line(connection, domain.domain) {
+            lines.append("  " + line)
+        }
         if domain.settings?.isPaused == true {
             lines.append("  paused: uploads and pinned documents wait for hydrant resume")
         }

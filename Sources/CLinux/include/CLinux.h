@@ -45,6 +45,9 @@ int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds);
 /// copy_file_range(2).
 ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
 
+/// From now on this process leaves no core dump, neither as a file nor to a program that collects them (core(5)).
+int clinux_leave_no_core(void);
+
 /// fallocate(2).
 int clinux_allocate(int fd, int mode, int64_t offset, int64_t length);
 

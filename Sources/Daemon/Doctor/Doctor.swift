@@ -81,7 +81,8 @@ package struct Doctor {
                 "\(domain): only its daemon (hydrant-provider-\(scheme)) can ask this store; run doctor without --store, "
                     + "which looks at everything else")
         }
-        return try await maker.provider(for: StoreLocation(domain, kind: maker.kind, workingDirectory: "/"))
+        return try await maker.provider(
+            for: StoreLocation(domain, kind: maker.kind, workingDirectory: "/"), ProviderMaker.Wishes())
     }
 
     private func unreadable(_ error: CatalogError) -> DoctorProblem {

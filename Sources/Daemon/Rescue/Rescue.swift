@@ -16,6 +16,14 @@ package struct Rescue {
         self.takesAll = takesAll
     }
 
+    /// For who has the state directory already.
+    init(of state: StateDirectory, target: String) throws(DaemonError) {
+        if let problem = RescueTarget.problem(target, state: state.path) { throw DaemonError(problem) }
+        self.state = state
+        self.target = target
+        takesAll = false
+    }
+
     /// What became of one file; written to the manifest as well.
     package struct Rescued: Codable, Sendable {
         /// In the target; invalid UTF-8 is shown as U+FFFD, and `pathBytes` (base64) is right.

@@ -5,7 +5,7 @@ package import SyncEngine
 /// What a daemon is to mount, and how. The command makes it and hands it over (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
     /// Of the fields below: raised in a release in which they are others than in the one before.
-    package static let currentVersion = 2
+    package static let currentVersion = 3
     package private(set) var version = DaemonConfiguration.currentVersion
 
     /// `SCHEME:REST`, as the user gave it. May hold a password.
@@ -18,6 +18,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     package var stateDirectory: String?
     /// What the user calls the domain; nil: a name made of the store's.
     package var domain: String?
+    /// How to sign in, for stores with accounts.
+    package var account: DaemonAccount?
     /// Programs may change nothing, and nothing is sent.
     package var isReadOnly = false
     /// Further options of the mount (`-o`).

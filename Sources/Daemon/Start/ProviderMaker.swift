@@ -7,11 +7,15 @@ import Logging
 package struct ProviderMaker: Sendable {
     package let scheme: String
     let kind: StoreLocation.Kind
-    private let make: @Sendable (StoreLocation) async throws -> any FileProviderExtension
+    /// What the user has said besides the location.
+    struct Wishes: Sendable {
+        var account: DaemonAccount?
+    }
+    private let make: @Sendable (StoreLocation, Wishes) async throws -> any FileProviderExtension
 
     init(
         scheme: String, kind: StoreLocation.Kind,
-        make: @escaping @Sendable (StoreLocation) async throws -> any FileProviderExtension
+        make: @escaping @Sendable (StoreLocation, Wishes) async throws -> any FileProviderExtension
     ) {
         self.scheme = scheme
         self.kind = kind
@@ -19,16 +23,18 @@ package struct ProviderMaker: Sendable {
     }
 
     /// Whatever goes wrong is told in the provider's words, on one line.
-    func provider(for location: StoreLocation) async throws(DaemonError) -> any FileProviderExtension {
-        do { return try await make(location) } catch {
+    func provider(
+        for location: StoreLocation, _ wishes: Wishes
+    ) async throws(DaemonError) -> any FileProviderExtension {
+        do { return try await make(location, wishes) } catch {
             throw DaemonError(location.secrets.scrubbed(DaemonError.line(for: error)))
         }
     }
 
     /// One that says when it has made a provider.
     func followed(by body: @escaping @Sendable () -> Void) -> ProviderMaker {
-        ProviderMaker(scheme: scheme, kind: kind) { [make] location in
-            let provider = try await make(location)
+        ProviderMaker(scheme: scheme, kind: kind) { [make] location, wishes in
+            let provider = try await make(location, wishes)
             body()
             return provider
         }
@@ -37,11 +43,11 @@ package struct ProviderMaker: Sendable {
     // MARK: Built in
 
     /// Those that `hydrant` serves by itself.
-    package static let builtIn = [directory]
+    package static let builtIn = [directory, webDAV(scheme: "webdavs"), webDAV(scheme: "webdav")]
 
     package static func builtIn(_ scheme: String) -> ProviderMaker? { builtIn.first { $0.scheme == scheme } }
 
-    private static let directory = ProviderMaker(scheme: "dir", kind: .path) { location in
+    private static let directory = ProviderMaker(scheme: "dir", kind: .path) { location, _ in
         try checkIsDirectory(location)
         return try DirectoryProvider(root: location.path, logger: Logger(label: "hydrant"))
     }

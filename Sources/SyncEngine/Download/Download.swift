@@ -72,6 +72,7 @@ final class Download: Sendable {
                 if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
                 state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation, thread: thread) }
                 advance()
+                if context.connection.failure != nil { giveUp(id) }
             }
         } onCancel: {
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
@@ -79,6 +80,16 @@ final class Download: Sendable {
             cancelUnwanted()
         }
         try result.get()
+    }
+
+    /// A store that is known to be away has a moment to be back; nobody waits for a time-out.
+    private func giveUp(_ id: UInt64) {
+        Task {
+            try? await Task.sleep(for: SyncContext.patienceWhenAway)
+            guard let failure = context.connection.failure else { return }
+            let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+            waiter?.continuation.resume(returning: .failure(.provider(failure)))
+        }
     }
 
     /// Answers waiters that have their bytes and starts the streams that the others need.

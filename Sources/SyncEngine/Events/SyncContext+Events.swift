@@ -29,7 +29,7 @@ extension SyncContext {
         since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
     ) {
         if let error {
-            if error.code == .serverUnreachable { storeIsAway(error.message) }
+            if StoreConnection.isAway(error.code) { storeIsAway(error) }
         } else if hook != .stopProvidingItem {
             storeAnswered()
         }
@@ -39,13 +39,16 @@ extension SyncContext {
                 process: process, code: error?.code.description, message: error?.message))
     }
 
-    private func storeIsAway(_ message: String) {
-        guard !isOffline.exchange(true, ordering: .relaxed) else { return }
-        events.add(SyncEvent(.offline, code: FileProviderError.Code.serverUnreachable.description, message: message))
+    private func storeIsAway(_ error: FileProviderError) {
+        guard connection.failed(error) else { return }
+        logger.warning("the store cannot be used", metadata: ["error": "\(error.message)"])
+        events.add(SyncEvent(.offline, code: error.code.description, message: error.message))
+        storeIsLost()
     }
 
     private func storeAnswered() {
-        guard isOffline.load(ordering: .relaxed), isOffline.exchange(false, ordering: .relaxed) else { return }
+        guard connection.answered() else { return }
+        logger.info("the store answers again")
         events.add(SyncEvent(.online))
         storeAnswers()
     }

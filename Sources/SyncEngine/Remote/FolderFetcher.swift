@@ -32,8 +32,12 @@ actor FolderFetcher {
             }
         }
         running[folder] = task
-        let result = await task.value
-        if running[folder] == task { running[folder] = nil }
+        let end = Task {
+            let result = await task.value
+            if running[folder] == task { running[folder] = nil }
+            return result
+        }
+        let result = joining ? await context.unlessAway { await end.value } : await end.value
         if joining, case .failure(let error) = result { tell(error, folder) }
         try result.get()
     }

@@ -152,12 +152,15 @@ actor UploadQueue {
     }
 
     /// Whatever waits because the store did not answer need not wait for its next try.
-    private func storeAnswers() {
+    func storeAnswers() {
         offlineSince = nil
-        context.logger.info("the store answers again")
-        _ = try? context.catalog.write {
-            try $0.retryNow(failedWith: FileProviderError.Code.serverUnreachable.description)
+        pausedUntil = nil
+        _ = try? context.catalog.write { writer in
+            for code in [FileProviderError.Code.serverUnreachable, .notAuthenticated] {
+                try writer.retryNow(failedWith: code.description)
+            }
         }
+        wake()
     }
 
     private func finished(_ id: ItemID, _ outcome: StepRunner.Outcome) {
@@ -175,7 +178,6 @@ actor UploadQueue {
         case .postponed:
             postponed[id] = .now + .milliseconds(250)
         case .failed(.some(.serverUnreachable)):
-            if offlineSince == nil { context.logger.warning("the store does not answer; changes wait") }
             offlineSince = offlineSince ?? .now
             pausedUntil = .now + .seconds(context.times.firstRetry)
         case .failed:

@@ -58,9 +58,11 @@ private struct Download {
             isTransfer: true,
             isRepeatable: true)
         var sinkFailure: FileProviderError?
+        var hasBegun = false
         do throws(FileProviderError) {
             return try await provider.client.transport.exchange(request) { reply in
                 guard let start = try await check(reply, range) else { return nil }
+                hasBegun = true
                 var position = start
                 for try await buffer in reply.body {
                     let bytes = buffer.readableBytesView
@@ -83,13 +85,11 @@ private struct Download {
         } catch {
             if let sinkFailure { throw sinkFailure }
             // A connection that could not be made at all is another matter than one that broke.
-            guard error.code == .serverUnreachable, isBroken(error.cause) else { throw error }
+            guard error.code == .serverUnreachable, hasBegun else { throw error }
             throw FileProviderError(
                 .cannotSynchronize, "\(location): the transfer broke off: \(error.message)", cause: BrokenTransfer())
         }
     }
-
-    private func isBroken(_ cause: (any Error)?) -> Bool { cause.map { HTTPFailure.isBrokenTransfer($0) } ?? false }
 
     /// - Returns: the offset of the first byte that comes; nil: there is nothing at this place.
     private func check(_ reply: HTTPReply, _ range: Range<Int64>) async throws -> Int64? {

@@ -1,0 +1,108 @@
+import Foundation
+
+/// `$XDG_CONFIG_HOME/hydrant/config.toml`. What people wrote into it (comments, order) stays when the command adds or
+/// removes a domain.
+package struct ConfigurationFile: Sendable {
+    package let path: String
+
+    package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws(AccountError) {
+        path = try Self.folder(environment, "XDG_CONFIG_HOME", ".config") + "/config.toml"
+    }
+
+    /// Of Hydrant's own, below a base directory of the XDG specification.
+    package static func folder(
+        _ environment: [String: String], _ variable: String, _ fallback: String
+    ) throws(AccountError) -> String {
+        if let base = environment[variable], base.hasPrefix("/") { return base + "/hydrant" }
+        guard let home = environment["HOME"], home.hasPrefix("/") else {
+            throw AccountError("neither \(variable) nor HOME is set")
+        }
+        return "\(home)/\(fallback)/hydrant"
+    }
+
+    /// No file is an empty one.
+    package func load() throws(AccountError) -> Configuration { try Configuration(try text(), file: path) }
+
+    package func domain(_ name: String) throws(AccountError) -> AccountSettings {
+        if let problem = DomainName.problem(name) { throw AccountError(problem) }
+        let all = try load().domains
+        guard let settings = all[name] else {
+            let near = Nearest.of(name, in: Array(all.keys))
+            throw AccountError(
+                "there is no domain “\(name)”\(near.map { " (is \($0) meant?)" } ?? ""); hydrant domain list shows those there are"
+            )
+        }
+        return settings
+    }
+
+    package func add(_ name: String, url: String, user: String?, usesToken: Bool, authority: String?)
+        throws(AccountError)
+    {
+        if let problem = DomainName.problem(name) { throw AccountError(problem) }
+        var lines = ["[domains.\(name)]", "url = \(Self.quoted(url))"]
+        if let user { lines.append("user = \(Self.quoted(user))") }
+        if usesToken { lines.append("auth = \"bearer\"") }
+        if let authority { lines.append("certificate-authority = \(Self.quoted(authority))") }
+        try change { (text: String) throws(AccountError) -> String in
+            guard try Configuration(text, file: path).domains[name] == nil else {
+                throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) takes it away")
+            }
+            let start = text.isEmpty || text.hasSuffix("\n\n") ? text : text + (text.hasSuffix("\n") ? "\n" : "\n\n")
+            return start + lines.joined(separator: "\n") + "\n"
+        }
+    }
+
+    package func remove(_ name: String) throws(AccountError) {
+        try change { (text: String) throws(AccountError) -> String in
+            guard let section = KeyLines.section(["domains", name], in: text) else {
+                throw AccountError("\(path): has no section [domains.\(name)] of its own; take it out by hand")
+            }
+            var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            // Comments right before the next section are that one's.
+            var end = section.upperBound
+            if end < lines.count {
+                while end > section.lowerBound + 1, lines[end - 1].hasPrefix("#") { end -= 1 }
+            }
+            lines.removeSubrange(section.lowerBound..<end)
+            return lines.joined(separator: "\n")
+        }
+    }
+
+    // MARK: The file
+
+    private func text() throws(AccountError) -> String {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            guard access(path, F_OK) != 0 else { throw AccountError("\(path): cannot be read") }
+            return ""
+        }
+        guard let text = String(validating: data, as: UTF8.self) else { throw AccountError("\(path): is not UTF-8") }
+        return text
+    }
+
+    /// One at a time, and whole: what is there is replaced when the new one is on disk and has no mistake in it.
+    private func change(_ body: (String) throws(AccountError) -> String) throws(AccountError) {
+        let folder = (path as NSString).deletingLastPathComponent
+        try PrivateFile.makeFolder(folder)
+        let lock = open(folder + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard lock >= 0, flock(lock, LOCK_EX) == 0 else { throw AccountError("\(folder): cannot be locked") }
+        defer { close(lock) }
+        let new = try body(try text())
+        _ = try Configuration(new, file: path)
+        try PrivateFile.write(Array(new.utf8), to: path)
+    }
+
+    /// A basic string (TOML 1.0).
+    private static func quoted(_ text: String) -> String {
+        var result = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": result += "\\\(scalar)"
+            case _ where scalar.value < 32 || scalar.value == 127:
+                let digits = String(scalar.value, radix: 16)
+                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result + "\""
+    }
+}

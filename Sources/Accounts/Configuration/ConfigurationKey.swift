@@ -1,0 +1,59 @@
+/// What may stand in `config.toml`, in a section `[domains.NAME]`: the one table for the reader, `hydrant help config` and
+/// the documentation, which a test compares with it.
+package enum ConfigurationKey: String, CaseIterable, Sendable {
+    case url
+    case user
+    case auth
+    case passwordCommand = "password-command"
+    case certificateAuthority = "certificate-authority"
+    case mountpoint
+    case readOnly = "read-only"
+    case cacheLimit = "cache-limit"
+    case minFree = "min-free"
+    case limitDownload = "limit-download"
+    case limitUpload = "limit-upload"
+    case holdDeletions = "hold-deletions"
+    case exclude
+
+    package enum Kind: Sendable {
+        case text, flag
+        case list
+
+        package var name: String {
+            switch self {
+            case .text: "a text in quotes"
+            case .flag: "true or false"
+            case .list: "a list of texts, [\"…\", \"…\"]"
+            }
+        }
+    }
+
+    package var kind: Kind {
+        switch self {
+        case .readOnly: .flag
+        case .exclude, .passwordCommand: .list
+        default: .text
+        }
+    }
+
+    /// For people, one sentence or two.
+    package var meaning: String {
+        switch self {
+        case .url: "Where the documents are: the https:// or http:// URL of a WebDAV folder. Required."
+        case .user: "The user name on the server."
+        case .auth: "How to sign in: basic (a user name and a password; the default) or bearer (a token)."
+        case .passwordCommand:
+            "A program, with its arguments, that prints the password (or token) on its first line; then none is kept by Hydrant."
+        case .certificateAuthority:
+            "A PEM file with the certificate authority of the server, trusted besides the system's."
+        case .mountpoint: "The directory to mount at when hydrant mount NAME names none."
+        case .readOnly: "As --read-only of hydrant mount."
+        case .cacheLimit: "As --cache-limit of hydrant mount."
+        case .minFree: "As --min-free of hydrant mount."
+        case .limitDownload: "As --limit-download of hydrant mount."
+        case .limitUpload: "As --limit-upload of hydrant mount."
+        case .holdDeletions: "As --hold-deletions of hydrant mount."
+        case .exclude: "Patterns as --exclude of hydrant mount has them."
+        }
+    }
+}

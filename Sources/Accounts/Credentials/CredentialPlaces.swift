@@ -1,0 +1,72 @@
+import Foundation
+package import HTTPTransport
+
+/// Where the credential of a domain is: with a command of the user's, in the keyring, or in a file.
+package struct CredentialPlaces: Sendable {
+    package let domain: String
+    package let settings: AccountSettings
+    private let file: FileStore
+
+    package init(
+        _ domain: String, _ settings: AccountSettings,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(AccountError) {
+        self.domain = domain
+        self.settings = settings
+        file = try FileStore(environment: environment)
+    }
+
+    /// The secret, and where it is. Blocks: for the keyring, for a person who opens it, for the command.
+    package func find() throws(AccountError) -> (secret: Secret, place: String)? {
+        if let command = settings.passwordCommand {
+            return (try HelperCommand(command).run(), "command \(command[0])")
+        }
+        // What is in a file is there because no keyring ran: it is looked at first, for the keyring may be locked.
+        if let secret = try file.secret(of: domain) { return (secret, "file \(file.place)/\(domain)") }
+        guard SecretServiceStore.isRunning else { return nil }
+        let keyring = SecretServiceStore()
+        return try keyring.secret(of: domain).map { ($0, keyring.place) }
+    }
+
+    /// Keeps it in the keyring where one runs and takes it, else in a file.
+    ///
+    /// - Returns: where it is now.
+    package func keep(_ secret: Secret) throws(AccountError) -> String {
+        if SecretServiceStore.isRunning {
+            let keyring = SecretServiceStore()
+            do throws(AccountError) {
+                try keyring.keep(secret, of: domain)
+                try file.forget(domain)
+                return keyring.place
+            } catch {}
+        }
+        try file.keep(secret, of: domain)
+        return "file \(file.place)/\(domain)"
+    }
+
+    package func forget() throws(AccountError) {
+        try file.forget(domain)
+        if SecretServiceStore.isRunning { try SecretServiceStore().forget(domain) }
+    }
+
+    package func credential(_ secret: Secret) -> Credential {
+        settings.usesToken ? .bearer(secret) : .basic(user: settings.user ?? "", password: secret)
+    }
+}
+
+/// The stored credential, for a transport.
+package struct StoredCredential: CredentialSource {
+    private let places: CredentialPlaces
+    package init(_ places: CredentialPlaces) { self.places = places }
+
+    package func credential() async throws -> Credential? {
+        // On a thread of its own: it may wait for a person.
+        try await withCheckedThrowingContinuation { continuation in
+            let thread = Thread {
+                continuation.resume(with: Result { try places.find().map { places.credential($0.secret) } })
+            }
+            thread.name = "credential"
+            thread.start()
+        }
+    }
+}

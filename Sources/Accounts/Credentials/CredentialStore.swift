@@ -1,0 +1,49 @@
+import Foundation
+package import HTTPTransport
+
+/// Where passwords and tokens are kept, by the names of domains.
+package protocol CredentialStore: Sendable {
+    /// For people: what `hydrant domain list` says.
+    var place: String { get }
+    func secret(of domain: String) throws(AccountError) -> Secret?
+    /// On return it survives a restart of the machine.
+    func keep(_ secret: Secret, of domain: String) throws(AccountError)
+    /// Nothing is there any more; it is no error if nothing was.
+    func forget(_ domain: String) throws(AccountError)
+}
+
+/// A folder of files with mode 0600.
+package struct FileStore: CredentialStore {
+    private let folder: String
+
+    package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws(AccountError) {
+        folder = try ConfigurationFile.folder(environment, "XDG_DATA_HOME", ".local/share") + "/credentials"
+    }
+
+    package var place: String { folder }
+
+    package func secret(of domain: String) throws(AccountError) -> Secret? {
+        let path = folder + "/" + domain
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw PrivateFile.last(path)
+        }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
+            throw AccountError(
+                "\(path): others can read it or it is not yours; chmod 600 it, and think of a new password")
+        }
+        guard let data = FileManager.default.contents(atPath: path) else { throw PrivateFile.last(path) }
+        return Secret(String(decoding: data, as: UTF8.self))
+    }
+
+    package func keep(_ secret: Secret, of domain: String) throws(AccountError) {
+        try PrivateFile.makeFolder(folder)
+        try PrivateFile.write(Array(secret.revealed.utf8), to: folder + "/" + domain)
+    }
+
+    package func forget(_ domain: String) throws(AccountError) {
+        let path = folder + "/" + domain
+        guard unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR else { throw PrivateFile.last(path) }
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+package import HTTPTransport
+
+/// A password from a person or a program; never from the command line, where everybody reads it.
+package enum PasswordInput {
+    package static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Asks at the terminal, without showing what is typed.
+    package static func ask(for settings: AccountSettings, at domain: String) throws(AccountError) -> Secret {
+        let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard terminal >= 0 else {
+            throw AccountError(
+                "there is no terminal to ask for a password; give it on standard input, with --password-stdin")
+        }
+        defer { close(terminal) }
+        let what = settings.usesToken ? "Token" : "Password of \(settings.user ?? "the user")"
+        write(terminal, "\(what) for \(domain) (\(settings.url)): ")
+        var shown = termios()
+        guard tcgetattr(terminal, &shown) == 0 else { throw AccountError("the terminal cannot be asked") }
+        var hidden = shown
+        hidden.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(terminal, TCSAFLUSH, &hidden)
+        defer {
+            tcsetattr(terminal, TCSAFLUSH, &shown)
+            write(terminal, "\n")
+        }
+        return try line(of: terminal)
+    }
+
+    /// The first line of standard input.
+    package static func read() throws(AccountError) -> Secret { try line(of: STDIN_FILENO) }
+
+    private static func line(of descriptor: Int32) throws(AccountError) -> Secret {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while bytes.count < 64 << 10 {
+            let count = Foundation.read(descriptor, &byte, 1)
+            if count < 0 && errno == EINTR { continue }
+            guard count == 1, byte != UInt8(ascii: "\n") else { break }
+            bytes.append(byte)
+        }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard !bytes.isEmpty else { throw AccountError("no password was given") }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw AccountError("the password is not UTF-8")
+        }
+        return Secret(text)
+    }
+
+    private static func write(_ descriptor: Int32, _ text: String) {
+        _ = Foundation.write(descriptor, text, text.utf8.count)
+    }
+}

@@ -1,0 +1,35 @@
+import FileProvider
+import Synchronization
+
+extension SyncContext {
+    /// So long may a store that is known to be away take to be back.
+    static let patienceWhenAway = Duration.milliseconds(80)
+
+    /// The result of `body`, or, while the store is known to be away, at once why nothing can be had from it; then `body`
+    /// goes on by itself.
+    func unlessAway(
+        _ body: @escaping @Sendable () async -> Result<Void, SyncError>
+    ) async -> Result<Void, SyncError> {
+        guard connection.failure != nil else { return await body() }
+        return await withCheckedContinuation { continuation in
+            let first = FirstResult(continuation)
+            Task(executorPreference: workers) { first.resume(await body()) }
+            Task {
+                try? await Task.sleep(for: Self.patienceWhenAway)
+                // It is back, and takes its time.
+                if let failure = self.connection.failure { first.resume(.failure(.provider(failure))) }
+            }
+        }
+    }
+}
+
+/// Whoever comes first answers.
+private final class FirstResult: Sendable {
+    private let waiter: Mutex<CheckedContinuation<Result<Void, SyncError>, Never>?>
+
+    init(_ continuation: CheckedContinuation<Result<Void, SyncError>, Never>) { waiter = Mutex(continuation) }
+
+    func resume(_ result: Result<Void, SyncError>) {
+        waiter.withLock { $0.take() }?.resume(returning: result)
+    }
+}

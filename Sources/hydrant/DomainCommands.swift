@@ -1,0 +1,150 @@
+import Accounts
+import ArgumentParser
+import ControlAPI
+import Daemon
+import Foundation
+import HTTPTransport
+
+struct DomainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "domain", abstract: "Add, list and remove domains: accounts on servers, by name.",
+        discussion: """
+            A domain is a section of config.toml; hydrant help config lists what may stand there.
+
+            Example:
+              hydrant domain add work https://cloud.example.org --user ada
+              hydrant login work
+              hydrant mount work ~/Work
+            """,
+        subcommands: [DomainAddCommand.self, DomainListCommand.self, DomainRemoveCommand.self])
+}
+
+struct DomainAddCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Add a domain: a name for a WebDAV folder and the account that opens it.")
+
+    @Argument(help: "What the domain is to be called: letters, digits, - and _.")
+    var name: String
+
+    @Argument(
+        help:
+            "https://HOST/PATH, the WebDAV folder; of a Nextcloud or an ownCloud, https://HOST will do: the folder is found."
+    )
+    var url: String
+
+    @Option(help: "The user name on the server.")
+    var user: String?
+
+    @Flag(help: "Sign in with a token (Bearer) instead of a password.")
+    var token = false
+
+    @Option(
+        help: ArgumentHelp(
+            "A PEM file with the server's certificate authority, if it is a private one.", valueName: "file"),
+        completion: .file())
+    var certificateAuthority: String?
+
+    func run() async throws {
+        do {
+            let (location, named, _) = try AccountURL.parse(url)
+            var settings = AccountSettings()
+            settings.url = location.url
+            settings.user = user ?? named
+            settings.usesToken = token
+            settings.certificateAuthority = certificateAuthority.map { path in
+                path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+            }
+            let file = try ConfigurationFile()
+            // A name that cannot be had is said before the network is waited for.
+            if let problem = DomainName.problem(name) { throw AccountError(problem) }
+            guard try file.load().domains[name] == nil else {
+                throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) takes it away")
+            }
+            settings.url = await AccountTrial.discover(settings)
+            try file.add(
+                name, url: settings.url, user: settings.user, usesToken: settings.usesToken,
+                authority: settings.certificateAuthority)
+            print("\(name): \(settings.url)")
+            print("next: hydrant login \(name)")
+        } catch { throw fail("\(error)") }
+    }
+}
+
+struct DomainListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the domains: where they are, where their passwords are, where they are mounted.")
+
+    @Flag(help: "Print an array of objects: name, url, user, credential, mountPoint.")
+    var json = false
+
+    private struct Line: Encodable {
+        var name: String
+        var url: String
+        var user: String?
+        /// Where it is kept; nil: nowhere.
+        var credential: String?
+        var mountPoint: String?
+    }
+
+    func run() async throws {
+        do {
+            let domains = try ConfigurationFile().load().domains
+            let mounts = await Mounts.byDomain()
+            let lines = try domains.sorted { $0.key < $1.key }.map { name, settings in
+                Line(
+                    name: name, url: settings.url, user: settings.user, credential: try place(name, settings),
+                    mountPoint: mounts[name])
+            }
+            if json { return print(Output.json(lines)) }
+            if lines.isEmpty { print("there are no domains; hydrant domain add NAME URL adds one") }
+            for line in lines {
+                print("\(line.name)  \(line.url)\(line.user.map { "  user \($0)" } ?? "")")
+                print("  password: \(line.credential ?? "none; hydrant login \(line.name)")")
+                if let mountPoint = line.mountPoint { print("  mounted at \(mountPoint)") }
+            }
+        } catch { throw fail("\(error)") }
+    }
+
+    /// A helper command is not run for it.
+    private func place(_ name: String, _ settings: AccountSettings) throws -> String? {
+        if let command = settings.passwordCommand { return "command \(command[0])" }
+        return try CredentialPlaces(name, settings).find()?.place
+    }
+}
+
+struct DomainRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Sign out of a domain (see hydrant logout) and forget it: takes its section out of config.toml.")
+
+    @Argument(help: "Its name.")
+    var name: String
+
+    @Flag(help: "Although changes are pending: they are put aside first, and it is said where.")
+    var force = false
+
+    func run() async throws {
+        do {
+            let file = try ConfigurationFile()
+            let settings = try file.domain(name)
+            try await SignOut(name: name, settings: settings, force: force).run()
+            try file.remove(name)
+        } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
+    }
+}
+
+/// The mounts of this user by the names of their domains.
+enum Mounts {
+    static func byDomain() async -> [String: String] {
+        var found: [String: String] = [:]
+        for mount in MountTable.entries() where mount.fileSystem == MountTable.hydrantType {
+            guard let path = try? SocketDirectory.socketPath(mountPoint: mount.mountPoint),
+                case .domain(let status, _)? = try? await ControlClient(socketPath: path).send(
+                    .status(paths: []), timeout: 5)
+            else { continue }
+            found[status.domain] = status.mountPoint
+        }
+        return found
+    }
+}

@@ -1,0 +1,103 @@
+import Accounts
+import ArgumentParser
+import ControlAPI
+import Daemon
+import Foundation
+
+struct LoginCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "login", abstract: "Sign in to a domain: asks for the password, tries it, and keeps it.",
+        discussion: """
+            It is kept in the Secret Service (the desktop's keyring) where one runs, else in a file that only you can read; \
+            hydrant domain list says where. On a Nextcloud take an app password: Settings, Security, Devices & sessions.
+
+            A mount that waits for the password goes on.
+            """)
+
+    @Argument(help: "The name of a domain, or webdavs://USER@HOST/PATH.")
+    var name: String
+
+    @Flag(help: "Read the password from the first line of standard input.")
+    var passwordStdin = false
+
+    func run() async throws {
+        do {
+            guard let account = try MountAccount(name) else {
+                throw AccountError("“\(name)” is no domain and no WebDAV folder; hydrant domain list shows the domains")
+            }
+            if let command = account.settings.passwordCommand {
+                throw AccountError(
+                    "the password of \(name) comes from \(command[0]), as config.toml says; change it there")
+            }
+            guard account.settings.user != nil || account.settings.usesToken else {
+                throw AccountError("no user is named for \(name); add user = \"…\" to it in config.toml")
+            }
+            let secret =
+                try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: account.settings, at: name)
+            let places = try account.places
+            if let problem = try await AccountTrial.signIn(account.settings, places.credential(secret)) {
+                print("\(problem); the password is kept without having been tried")
+            }
+            print("\(name): the password is kept in: \(try places.keep(secret))")
+            await tell(account.name)
+        } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
+    }
+
+    /// The daemons that may wait for it.
+    private func tell(_ domain: String) async {
+        guard let mountPoint = await Mounts.byDomain()[domain] else { return }
+        _ = try? await ask(mountPoint, .credentialsChanged, timeout: 10)
+    }
+}
+
+struct LogoutCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "logout",
+        abstract: "Sign out of a domain: removes its password, its placeholders and the documents on this machine.",
+        discussion:
+            "What is in the store stays there. The domain stays in config.toml; hydrant domain remove forgets it.")
+
+    @Argument(help: "The name of a domain, or webdavs://USER@HOST/PATH.")
+    var name: String
+
+    @Flag(help: "Although changes are pending: they are put aside first, and it is said where.")
+    var force = false
+
+    func run() async throws {
+        do {
+            guard let account = try MountAccount(name) else {
+                throw AccountError("“\(name)” is no domain and no WebDAV folder; hydrant domain list shows the domains")
+            }
+            try await SignOut(name: account.name, settings: account.settings, force: force).run()
+        } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
+    }
+}
+
+/// Takes away all that this machine has of a domain, unless something of it is nowhere else.
+struct SignOut {
+    let name: String
+    let settings: AccountSettings
+    let force: Bool
+
+    func run() async throws {
+        if let mountPoint = await Mounts.byDomain()[name] {
+            throw fail("\(name) is mounted at \(mountPoint); unmount it first: hydrant unmount \(mountPoint)")
+        }
+        do {
+            let removal = try DomainRemoval(domain: name)
+            if removal.pending > 0 {
+                guard force else {
+                    throw fail(
+                        "\(Output.changes(removal.pending)) of \(name) not in the store yet; mount it and run hydrant sync, or "
+                            + "say --force to have them put aside")
+                }
+                let folder = FileManager.default.currentDirectoryPath + "/hydrant-\(name)-pending"
+                try removal.putAside(in: folder)
+                print("what was pending is in \(folder)")
+            }
+            try CredentialPlaces(name, settings).forget()
+            try removal.run()
+            print("\(name): signed out; nothing of it is on this machine any more")
+        } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
+    }
+}
