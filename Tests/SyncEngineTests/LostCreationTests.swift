@@ -33,6 +33,11 @@ import Testing
         if silently { test.plan.clear(.createItem) } else { test.plan.clear() }
     }
 
+    /// What is joined may be a question that failed before the store was itself again.
+    private func look() async throws {
+        do { try await test.engine.enumerate(.root) } catch { try await test.engine.enumerate(.root) }
+    }
+
     private func end() async throws {
         test.plan.clear()
         try await test.engine.setPaused(false)
@@ -58,7 +63,7 @@ import Testing
         #expect(test.remote.snapshot() == ["a": document("text")])
         try test.unlink("a")
         // A person sees it nowhere, although the store tells of it.
-        try await test.engine.enumerate(.root)
+        try await look()
         #expect(try test.names().isEmpty)
         #expect(try test.engine.pending().count == 1)
         try await end()
@@ -69,7 +74,7 @@ import Testing
     @Test func aRenamedDocumentIsRenamedThere() async throws {
         try await lose { try test.save("a", "text") }
         try test.rename("a", "b")
-        try await test.engine.enumerate(.root)
+        try await look()
         #expect(try test.names() == ["b"])
         let identifier = test.remote.item(at: "a")?.identifier
         try await end()
@@ -90,7 +95,7 @@ import Testing
     @Test func aFolderGoes() async throws {
         try await lose { try test.makeFolder("f") }
         try removeFolder("f")
-        try await test.engine.enumerate(.root)
+        try await look()
         #expect(try test.names().isEmpty)
         try await end()
         #expect(test.remote.snapshot().isEmpty)
@@ -110,7 +115,7 @@ import Testing
         try test.remote.put("f/theirs", "theirs")
         try removeFolder("f")
         try await end()
-        try await test.engine.enumerate(.root)
+        try await look()
         #expect(test.remote.snapshot() == ["f": .folder, "f/theirs": document("theirs")])
         #expect(try test.names() == ["f"])
     }
@@ -127,7 +132,7 @@ import Testing
         try test.remote.put("a", "them")
         try test.unlink("a")
         try await end()
-        try await test.engine.enumerate(.root)
+        try await look()
         #expect(test.remote.snapshot() == ["a": document("them")])
         #expect(try test.names() == ["a"])
     }
@@ -147,7 +152,7 @@ import Testing
         if isMade {
             try await lose { try test.save("a", "first") }
         } else {
-            try await test.engine.enumerate(.root)
+            try await look()
             test.engine.start()
             test.plan.isOffline = true
             try test.save("a", "first")
@@ -174,7 +179,7 @@ import Testing
 
     @Test func itsFolderIsDeletedToo() async throws {
         try test.remote.mkdir("f")
-        try await test.engine.enumerate(.root)
+        try await look()
         let folder = try test.inode("f").id
         try await test.engine.enumerate(folder)
         test.engine.start()
@@ -202,7 +207,7 @@ import Testing
 
     /// It had not been made: nothing is asked of the store but its listing.
     @Test func whatWasNotMadeIsForgotten() async throws {
-        try await test.engine.enumerate(.root)
+        try await look()
         test.engine.start()
         test.plan.fail(.createItem, times: 100_000, with: .serverUnreachable)
         try test.save("a", "text")

@@ -48,7 +48,8 @@ package final class StoreConnection: Sendable {
 actor ReturnProbe {
     private let context: SyncContext
     private var task: Task<Void, Never>?
-    private var hurry: AsyncStream<Void>.Continuation?
+    private var pause: Task<Void, Never>?
+    private var isOver = false
     /// In seconds.
     private static let longest = 30.0
 
@@ -56,47 +57,38 @@ actor ReturnProbe {
 
     /// The store does not answer. Asks until it does.
     func begin() {
-        guard task == nil else { return }
-        let (hurries, hurry) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        self.hurry = hurry
-        task = Task(executorPreference: context.workers) { [weak self, context] in
-            var pause = context.times.firstRetry
-            while !Task.isCancelled, context.connection.failure != nil {
-                await Self.wait(pause, hurries)
-                pause = min(pause * 2, Self.longest)
-                guard !Task.isCancelled, context.connection.failure != nil else { break }
-                _ = try? await context.told(.providePlaceholder, .rootContainer, at: "") {
-                    () async throws(FileProviderError) in
-                    try await context.provider.providePlaceholder(for: .rootContainer)
-                }
-            }
-            await self?.ended()
-        }
+        guard task == nil, !isOver else { return }
+        task = Task(executorPreference: context.workers) { await self.run() }
     }
 
-    private static func wait(_ seconds: Double, _ hurries: AsyncStream<Void>) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
-            group.addTask { for await _ in hurries { break } }
-            await group.next()
-            group.cancelAll()
+    private func run() async {
+        var seconds = context.times.firstRetry
+        while !isOver, context.connection.failure != nil {
+            let pause = Task { [seconds] in _ = try? await Task.sleep(for: .seconds(seconds)) }
+            self.pause = pause
+            await pause.value
+            seconds = min(max(seconds, 0.1) * 2, Self.longest)
+            if isOver || context.connection.failure == nil { break }
+            await context.knock()
         }
-    }
-
-    private func ended() {
         task = nil
-        hurry = nil
-        if context.connection.failure != nil, !isOver { begin() }
     }
-
-    private var isOver = false
 
     /// Something may be otherwise by now: the network, the password.
-    func now() { hurry?.yield() }
+    func now() { pause?.cancel() }
 
     func end() {
         isOver = true
+        pause?.cancel()
         task?.cancel()
-        hurry?.finish()
+    }
+}
+
+extension SyncContext {
+    /// Asks the store something, so that it is known whether it answers.
+    fileprivate func knock() async {
+        _ = try? await told(.providePlaceholder, .rootContainer, at: "") { () async throws(FileProviderError) in
+            try await provider.providePlaceholder(for: .rootContainer)
+        }
     }
 }
