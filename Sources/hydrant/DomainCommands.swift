@@ -21,7 +21,11 @@ struct DomainCommand: AsyncParsableCommand {
 
 struct DomainAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a domain: a name for a WebDAV folder and the account that opens it.")
+        commandName: "add", abstract: "Add a domain: a name for a WebDAV folder and the account that opens it.",
+        discussion: """
+            Example:
+              hydrant domain add work https://cloud.example.org --user ada
+            """)
 
     @Argument(help: "What the domain is to be called: letters, digits, - and _.")
     var name: String
@@ -44,6 +48,15 @@ struct DomainAddCommand: AsyncParsableCommand {
         completion: .file())
     var certificateAuthority: String?
 
+    @Flag(help: "Print an object: name, url, user.")
+    var json = false
+
+    private struct Added: Encodable {
+        var name: String
+        var url: String
+        var user: String?
+    }
+
     func run() async throws {
         do {
             let (location, named, _) = try AccountURL.parse(url)
@@ -64,6 +77,7 @@ struct DomainAddCommand: AsyncParsableCommand {
             try file.add(
                 name, url: settings.url, user: settings.user, usesToken: settings.usesToken,
                 authority: settings.certificateAuthority)
+            if json { return print(Output.json(Added(name: name, url: settings.url, user: settings.user))) }
             print("\(name): \(settings.url)")
             print("next: hydrant login \(name)")
         } catch { throw fail("\(error)") }
@@ -73,7 +87,11 @@ struct DomainAddCommand: AsyncParsableCommand {
 struct DomainListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the domains: where they are, where their passwords are, where they are mounted.")
+        abstract: "List the domains: where they are, where their passwords are, where they are mounted.",
+        discussion: """
+            Example:
+              hydrant domain list --json
+            """)
 
     @Flag(help: "Print an array of objects: name, url, user, credential, mountPoint.")
     var json = false
@@ -116,7 +134,11 @@ struct DomainListCommand: AsyncParsableCommand {
 struct DomainRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Sign out of a domain (see hydrant logout) and forget it: takes its section out of config.toml.")
+        abstract: "Sign out of a domain (see hydrant logout) and forget it: takes its section out of config.toml.",
+        discussion: """
+            Example:
+              hydrant domain remove work
+            """)
 
     @Argument(help: "Its name.")
     var name: String
@@ -124,11 +146,14 @@ struct DomainRemoveCommand: AsyncParsableCommand {
     @Flag(help: "Although changes are pending: they are put aside first, and it is said where.")
     var force = false
 
+    @Flag(help: "Print an object: domain, putAside (where what was pending is).")
+    var json = false
+
     func run() async throws {
         do {
             let file = try ConfigurationFile()
             let settings = try file.domain(name)
-            try await SignOut(name: name, settings: settings, force: force).run()
+            try await SignOut(name: name, settings: settings, force: force, json: json).run()
             try file.remove(name)
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }

@@ -12,6 +12,9 @@ struct LoginCommand: AsyncParsableCommand {
             hydrant domain list says where. On a Nextcloud take an app password: Settings, Security, Devices & sessions.
 
             A mount that waits for the password goes on.
+
+            Example:
+              pass show cloud | hydrant login work --password-stdin
             """)
 
     @Argument(help: "The name of a domain, or webdavs://USER@HOST/PATH.")
@@ -19,6 +22,15 @@ struct LoginCommand: AsyncParsableCommand {
 
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
+
+    @Flag(help: "Print an object: domain, credential (where it is kept), untried (why it could not be tried).")
+    var json = false
+
+    private struct SignedIn: Encodable {
+        var domain: String
+        var credential: String
+        var untried: String?
+    }
 
     func run() async throws {
         do {
@@ -35,10 +47,14 @@ struct LoginCommand: AsyncParsableCommand {
             let secret =
                 try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: account.settings, at: name)
             let places = try account.places
-            if let problem = try await AccountTrial.signIn(account.settings, places.credential(secret)) {
-                print("\(problem); the password is kept without having been tried")
+            let untried = try await AccountTrial.signIn(account.settings, places.credential(secret))
+            let place = try places.keep(secret)
+            if json {
+                print(Output.json(SignedIn(domain: name, credential: place, untried: untried)))
+            } else {
+                if let untried { print("\(untried); the password is kept without having been tried") }
+                print("\(name): the password is kept in: \(place)")
             }
-            print("\(name): the password is kept in: \(try places.keep(secret))")
             await tell(account.name)
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }
@@ -54,8 +70,12 @@ struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
         abstract: "Sign out of a domain: removes its password, its placeholders and the documents on this machine.",
-        discussion:
-            "What is in the store stays there. The domain stays in config.toml; hydrant domain remove forgets it.")
+        discussion: """
+            What is in the store stays there. The domain stays in config.toml; hydrant domain remove forgets it.
+
+            Example:
+              hydrant logout work
+            """)
 
     @Argument(help: "The name of a domain, or webdavs://USER@HOST/PATH.")
     var name: String
@@ -63,12 +83,15 @@ struct LogoutCommand: AsyncParsableCommand {
     @Flag(help: "Although changes are pending: they are put aside first, and it is said where.")
     var force = false
 
+    @Flag(help: "Print an object: domain, putAside (where what was pending is).")
+    var json = false
+
     func run() async throws {
         do {
             guard let account = try MountAccount(name) else {
                 throw AccountError("“\(name)” is no domain and no WebDAV folder; hydrant domain list shows the domains")
             }
-            try await SignOut(name: account.name, settings: account.settings, force: force).run()
+            try await SignOut(name: account.name, settings: account.settings, force: force, json: json).run()
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }
 }
@@ -78,12 +101,19 @@ struct SignOut {
     let name: String
     let settings: AccountSettings
     let force: Bool
+    let json: Bool
+
+    private struct SignedOut: Encodable {
+        var domain: String
+        var putAside: String?
+    }
 
     func run() async throws {
         if let mountPoint = await Mounts.byDomain()[name] {
             throw fail("\(name) is mounted at \(mountPoint); unmount it first: hydrant unmount \(mountPoint)")
         }
         do {
+            var report = SignedOut(domain: name)
             let removal = try DomainRemoval(domain: name)
             if removal.pending > 0 {
                 guard force else {
@@ -93,10 +123,12 @@ struct SignOut {
                 }
                 let folder = FileManager.default.currentDirectoryPath + "/hydrant-\(name)-pending"
                 try removal.putAside(in: folder)
-                print("what was pending is in \(folder)")
+                report.putAside = folder
             }
             try CredentialPlaces(name, settings).forget()
             try removal.run()
+            if json { return print(Output.json(report)) }
+            if let folder = report.putAside { print("what was pending is in \(folder)") }
             print("\(name): signed out; nothing of it is on this machine any more")
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }

@@ -37,7 +37,7 @@ struct ProviderProgram {
         if let refused { throw DaemonError("\(refused): is there, but is no program that you may run (chmod +x?)") }
         let builtIn = ProviderMaker.builtIn.map { "\($0.scheme):" }.joined(separator: ", ")
         throw DaemonError(
-            "the scheme \(scheme) is not known: it is not built in (\(builtIn) is), and there is no \(name) in PATH "
+            "the scheme \(scheme) is not known: it is not built in (those are: \(builtIn)), and there is no \(name) in PATH "
                 + "(\(folders.joined(separator: ":")))")
     }
 }

@@ -46,8 +46,12 @@ struct CommandLineTests {
                     let shown = argument.names?.last?.name ?? argument.valueName ?? "?"
                     #expect(argument.abstract?.isEmpty == false, "\(name): \(shown) is not documented")
                 }
-                let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name)
-                #expect(names.contains("json"), "\(name)")
+                // One that only has others below it prints nothing by itself.
+                for printing in command.subcommands?.filter({ $0.commandName != "help" }) ?? [command] {
+                    let names = (printing.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name)
+                    #expect(names.contains("json"), "\(name) \(printing.commandName)")
+                    #expect(printing.discussion?.contains("hydrant \(name)") == true, "\(name) \(printing.commandName)")
+                }
                 let help = try mount.hydrant(["help", name])
                 #expect(help.succeeded && help.stderr.isEmpty && help.stdout.contains("USAGE: hydrant \(name)"))
             }
