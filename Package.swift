@@ -126,6 +126,8 @@ let package = Package(
                 "WebDAVProvider",
                 .logging,
             ]),
+        .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),
+        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
         .testTarget(name: "FUSETests", dependencies: ["FUSE"]),
         .testTarget(
             name: "DirectoryProviderTests",
@@ -186,7 +188,7 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "ControlAPI", "FileProvider", "MountHarness", "hydrant", "hydrant-provider-chapters",
+                "ControlAPI", "FileProvider", "MountHarness", "WebDAVHarness", "hydrant", "hydrant-provider-chapters",
                 "hydrant-provider-memory",
             ]),
     ],

@@ -11,12 +11,15 @@ final class SignIn: Sendable {
         var isKnown = false
         var refused: Credential?
         var wasRefused = false
+        var refusedAt: ContinuousClock.Instant?
         var askedAt: ContinuousClock.Instant?
     }
     private let state = Mutex(State())
     private let source: any CredentialSource
     /// Seconds between two looks at the source while what it had is refused.
     private static let pause = 30.0
+    /// Seconds after which a credential that was refused is tried again: it may have been the server that was wrong.
+    private static let forgiveness = 900.0
 
     init(_ source: any CredentialSource) { self.source = source }
 
@@ -39,7 +42,8 @@ final class SignIn: Sendable {
             state.askedAt = .now
             state.isKnown = true
             state.current = credential
-            if state.wasRefused, credential == state.refused { return .refused }
+            let isOld = state.refusedAt.map { $0.duration(to: .now) > .seconds(Self.forgiveness) } ?? false
+            if state.wasRefused, credential == state.refused, !isOld { return .refused }
             state.wasRefused = false
             return .send(credential)
         }
@@ -52,6 +56,7 @@ final class SignIn: Sendable {
             guard state.current == credential else { return false }
             state.refused = credential
             state.wasRefused = true
+            state.refusedAt = .now
             state.askedAt = nil
             return true
         }
@@ -61,10 +66,12 @@ final class SignIn: Sendable {
     }
 
     /// The source may have another one.
+    /// The one that was refused is tried once more as well.
     func mayHaveChanged() {
         state.withLock { state in
             state.isKnown = false
             state.askedAt = nil
+            state.wasRefused = false
         }
     }
 }

@@ -14,6 +14,7 @@ struct Hydrant: AsyncParsableCommand {
             """,
         subcommands: [
             MountCommand.self, UnmountCommand.self, DomainCommand.self, LoginCommand.self, LogoutCommand.self,
+            ConfigCommand.self,
             StatusCommand.self, EvictCommand.self, DownloadCommand.self,
             PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,

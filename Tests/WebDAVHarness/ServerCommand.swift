@@ -53,7 +53,7 @@ struct ServerCommand {
         var site: [String] = []
         if options.wantsPassword {
             modules += ["authn_core", "authn_file", "authz_user", "auth_basic"]
-            try passwordFile()
+            try server.setPassword(TestServer.password)
             folder += [
                 "AuthType Basic", "AuthName test", "AuthBasicProvider file", "AuthUserFile \(directory)/users",
                 "Require valid-user",
@@ -81,14 +81,5 @@ struct ServerCommand {
         lines += site
         lines += ["Alias /dav \(server.root)", "<Location /dav>", "Dav On"] + folder + ["</Location>"]
         return lines.joined(separator: "\n") + "\n"
-    }
-
-    private func passwordFile() throws {
-        let child = try ChildProcess(
-            ["openssl", "passwd", "-apr1", TestServer.password], environment: ["PATH": "/usr/bin:/bin"],
-            output: directory + "/passwd")
-        let result = child.wait(limit: 10)
-        guard result.succeeded, let hash = result.lines.first else { throw HarnessError("openssl passwd: \(result)") }
-        try "\(TestServer.user):\(hash)\n".write(toFile: directory + "/users", atomically: true, encoding: .utf8)
     }
 }

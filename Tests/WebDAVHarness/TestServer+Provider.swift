@@ -17,10 +17,14 @@ extension TestServer {
     /// A provider of this server's folder.
     ///
     /// - Parameter url: another way to it: a proxy's.
-    package func provider(at url: String? = nil, credentials: (any CredentialSource)? = nil) throws -> WebDAVProvider {
+    package func provider(at url: String? = nil, credentials: (any CredentialSource)? = nil, idleTimeout: Double = 30)
+        throws -> WebDAVProvider
+    {
         guard let root = HTTPLocation(url ?? self.url) else { throw HarnessError("“\(url ?? self.url)” is no URL") }
+        var settings = settings()
+        settings.http.idleTimeout = idleTimeout
         return try WebDAVProvider(
-            root: root, settings: settings(), credentials: credentials ?? FixedCredential(credential),
+            root: root, settings: settings, credentials: credentials ?? FixedCredential(credential),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 }

@@ -83,6 +83,16 @@ package final class TestServer: Sendable {
         }
     }
 
+    /// Apache looks at it anew for each request.
+    package func setPassword(_ password: String) throws {
+        let child = try ChildProcess(
+            ["openssl", "passwd", "-apr1", password], environment: ["PATH": "/usr/bin:/bin"],
+            output: directory + "/passwd")
+        let result = child.wait(limit: 10)
+        guard result.succeeded, let hash = result.lines.first else { throw HarnessError("openssl passwd: \(result)") }
+        try "\(Self.user):\(hash)\n".write(toFile: directory + "/users", atomically: true, encoding: .utf8)
+    }
+
     /// As a crash ends it.
     package func kill() {
         let child = process.withLock { $0.take() }

@@ -61,7 +61,7 @@ package struct ConfigurationFile: Sendable {
             // Comments right before the next section are that one's.
             var end = section.upperBound
             if end < lines.count {
-                while end > section.lowerBound + 1, lines[end - 1].hasPrefix("#") { end -= 1 }
+                while end > section.lowerBound + 1, lines[end - 1].hasPrefix("#") || lines[end - 1].isEmpty { end -= 1 }
             }
             lines.removeSubrange(section.lowerBound..<end)
             return lines.joined(separator: "\n")

@@ -46,7 +46,7 @@ extension SyncContext {
         storeIsLost()
     }
 
-    private func storeAnswered() {
+    func storeAnswered() {
         guard connection.answered() else { return }
         logger.info("the store answers again")
         events.add(SyncEvent(.online))

@@ -20,27 +20,27 @@ actor FolderFetcher {
         if let task = running[folder] {
             let result = await task.value
             if joining { return try result.get() }
-            // Whoever began that one may not have been resumed yet to take it out of the table.
-            if let newer = running[folder], newer != task { return try await newer.value.get() }
+            // Somebody else has begun a new one.
+            if let newer = running[folder] { return try await newer.value.get() }
         }
         let task = Task(executorPreference: context.workers) { [context] () -> Result<Void, SyncError> in
+            let result: Result<Void, SyncError>
             do {
                 try await FolderListing(context: context).fetch(folder)
-                return .success(())
+                result = .success(())
             } catch {
-                return .failure(SyncError(error))
+                result = .failure(SyncError(error))
             }
-        }
-        running[folder] = task
-        let end = Task {
-            let result = await task.value
-            if running[folder] == task { running[folder] = nil }
+            // Whoever asks again when this has ended is not given its answer once more.
+            await self.ended(folder)
             return result
         }
-        let result = joining ? await context.unlessAway { await end.value } : await end.value
+        running[folder] = task
+        let result = joining ? await context.unlessAway { await task.value } : await task.value
         if joining, case .failure(let error) = result { tell(error, folder) }
         try result.get()
     }
+    private func ended(_ folder: InodeID) { running[folder] = nil }
 }
 
 extension FolderFetcher {

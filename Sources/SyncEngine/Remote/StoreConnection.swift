@@ -85,10 +85,13 @@ actor ReturnProbe {
 }
 
 extension SyncContext {
-    /// Asks the store something, so that it is known whether it answers.
+    /// Asks the store something, so that it is known whether it answers. That it still does not is no event.
     fileprivate func knock() async {
-        _ = try? await told(.providePlaceholder, .rootContainer, at: "") { () async throws(FileProviderError) in
-            try await provider.providePlaceholder(for: .rootContainer)
+        do throws(FileProviderError) {
+            _ = try await provider.providePlaceholder(for: .rootContainer)
+        } catch {
+            if StoreConnection.isAway(error.code) || error.code == .cancelled { return }
         }
+        storeAnswered()
     }
 }

@@ -46,19 +46,28 @@ struct Upload {
     }
 
     func create() async throws(FileProviderError) -> Item {
-        switch try await send(replacing: nil, false) {
-        case .done(let validator):
-            let resource = try await there()
-            let identifier = try await provider.identifier(of: resource, at: place)
-            return try await check(WebDAVProvider.item(identifier, place, resource), validator) { item in
-                FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
+        for attempt in 0... {
+            switch try await send(replacing: nil, false) {
+            case .done(let validator):
+                let resource = try await there()
+                let identifier = try await provider.identifier(of: resource, at: place)
+                return try await check(WebDAVProvider.item(identifier, place, resource), validator) { item in
+                    FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
+                }
+            case .isUnmet:
+                // Apache says so as well when others lock and unlock in the folder just then.
+                if attempt < Self.weakTag, try await !provider.isTaken(location) {
+                    try await pause()
+                    continue
+                }
+                throw try await provider.collision(place, location)
+            case .refused(let status):
+                try await provider.checkFolder(place.parent, folder)
+                if try await provider.isTaken(location) { throw try await provider.collision(place, location) }
+                throw provider.refusal(status, place.name)
             }
-        case .isUnmet: throw try await provider.collision(place, location)
-        case .refused(let status):
-            try await provider.checkFolder(place.parent, folder)
-            if try await provider.isTaken(location) { throw try await provider.collision(place, location) }
-            throw provider.refusal(status, place.name)
         }
+        throw provider.refusal(412, place.name)
     }
 
     // MARK: How it is done
@@ -82,8 +91,15 @@ struct Upload {
         }
         do throws(FileProviderError) {
             var status = try await put([condition, lock.condition()])
-            // While it is locked, what is there is what was sent.
-            if case .done = status { status = .done(try await client.resource(location)?.validator) }
+            // While it is locked, what is new there is what was sent; if the server has taken it at all.
+            if case .done = status {
+                guard let there = try await client.resource(location), there.size == contents.size,
+                    there.validator != base
+                else {
+                    throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it")
+                }
+                status = .done(there.validator)
+            }
             await lock.release(client)
             return status
         } catch {

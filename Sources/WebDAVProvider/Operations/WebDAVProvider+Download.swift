@@ -109,10 +109,10 @@ private struct Download {
             let what = provider.refusal(reply.status, Filename(bytes: location.components.last ?? []))
             // 412 and 416: what is there is shorter by now.
             guard reply.status == 412 || reply.status == 416 else { throw what }
-            try await compare(nil)
+            try await compare(nil, size: nil)
             throw what
         }
-        try await compare(validator(of: reply))
+        try await compare(validator(of: reply), size: Self.total(reply))
         guard reply.status == 206 else { return 0 }
         guard let start = Self.start(reply.field("Content-Range")), start <= range.lowerBound else {
             throw FileProviderError(
@@ -132,24 +132,30 @@ private struct Download {
         switch wanted {
         case .tag: return reply.field("ETag").flatMap { Validator(tag: $0) }
         case .dateAndSize:
-            let total =
-                reply.status == 206
-                ? reply.field("Content-Range").flatMap { $0.split(separator: "/").last }.flatMap { Int64($0) }
-                : reply.contentLength
-            guard let total, let date = reply.field("Last-Modified").flatMap(HTTPDate.parse) else { return nil }
+            guard let total = Self.total(reply), let date = reply.field("Last-Modified").flatMap(HTTPDate.parse) else {
+                return nil
+            }
             return .dateAndSize(date, total)
         }
     }
 
+    /// How large the whole is, in bytes, where the answer says it.
+    private static func total(_ reply: HTTPReply) -> Int64? {
+        reply.status == 206
+            ? reply.field("Content-Range").flatMap { $0.split(separator: "/").last }.flatMap { Int64($0) }
+            : reply.contentLength
+    }
+
     /// - Throws: ``FileProviderError/Code/versionMismatch`` when the server has another version.
-    private func compare(_ found: Validator?) async throws(FileProviderError) {
+    private func compare(_ found: Validator?, size: Int64?) async throws(FileProviderError) {
         if found == wanted { return }
         // Not said, or another one: the server's own list decides.
         guard let resource = try await provider.client.resource(location),
             let item = try await provider.item(identifier, resource)
         else { throw provider.gone(identifier) }
         if resource.isFolder || resource.validator != wanted { throw provider.mismatch(item) }
-        if let found, found != wanted {
+        // An answer that says nothing of its version must at least be as large.
+        if found != nil || size.map({ $0 != resource.size }) ?? false {
             throw FileProviderError(
                 .serverUnreachable,
                 "\(location): another answer came than the document: does this network want you to sign in?")

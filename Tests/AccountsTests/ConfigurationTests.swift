@@ -1,0 +1,129 @@
+import Foundation
+import HTTPTransport
+import Testing
+
+@testable import Accounts
+
+/// `config.toml`: what is read, what is refused, and what stays when the command changes it.
+@Suite struct ConfigurationTests {
+    @Test func everyKeyIsRead() throws {
+        let configuration = try Configuration(
+            """
+            # Mine.
+            [domains.work]
+            url = "davs://ignored@cloud.example.org/remote.php/dav/files/ada"   # a comment
+            user = "ada"
+            auth = "bearer"
+            password-command = ["pass", "show", "cloud"]
+            certificate-authority = "/etc/ca.pem"
+            mountpoint = "/home/ada/Work"
+            read-only = true
+            cache-limit = "10G"
+            min-free = "5%"
+            limit-download = "2M"
+            limit-upload = "1M"
+            hold-deletions = "20"
+            exclude = ["*.iso"]
+
+            [domains.home]
+            url = "http://nas:8080/"
+            """, file: "f")
+        let work = try #require(configuration.domains["work"])
+        #expect(work.url == "https://cloud.example.org/remote.php/dav/files/ada/")
+        #expect(work.user == "ada" && work.usesToken && work.passwordCommand == ["pass", "show", "cloud"])
+        #expect(work.certificateAuthority == "/etc/ca.pem" && work.mountpoint == "/home/ada/Work" && work.isReadOnly)
+        #expect(
+            work.options == [
+                .cacheLimit: "10G", .minFree: "5%", .limitDownload: "2M", .limitUpload: "1M", .holdDeletions: "20",
+            ])
+        #expect(work.exclude == ["*.iso"])
+        #expect(configuration.domains["home"]?.url == "http://nas:8080/")
+    }
+
+    @Test(arguments: [
+        (
+            "[domains.a]\nurl = \"https://h/\"\ncache_limit = \"1G\"",
+            "f:3: “cache_limit” is no key; is cache-limit meant?"
+        ),
+        ("[domains.a]\nurl = \"https://h/\"\nread-only = \"yes\"", "f:3: “read-only” takes true or false"),
+        ("[domains.a]\nurl = \"https://h/\"\nexclude = \"*.o\"", "f:3: “exclude” takes a list"),
+        ("[domains.a]\nurl = \"ftp://h/\"", "f:2: “ftp://h/”: Hydrant speaks WebDAV"),
+        ("[domains.\"a b\"]\nurl = \"https://h/\"", "is no name for a domain"),
+        ("[domains]\na.url = \"https://h/\"\na.auth = \"digest\"", "f:3: auth is"),
+        ("x = 1", "f:1: “x” is not known here"),
+        ("[domains.a", "f:1: "),
+    ])
+    func aMistakeIsSaidWithItsLine(_ text: String, _ message: String) throws {
+        let error = try #require(throws: AccountError.self) { try Configuration(text, file: "f") }
+        #expect(error.description.contains(message), "\(error)")
+    }
+
+    private func withFile(_ body: (ConfigurationFile, String) throws -> Void) throws {
+        let folder = NSTemporaryDirectory() + "hydrant-config-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = try ConfigurationFile(environment: ["XDG_CONFIG_HOME": folder])
+        try body(file, folder + "/hydrant/config.toml")
+    }
+
+    @Test func whatPeopleWroteStays() throws {
+        try withFile { file, path in
+            #expect(try file.load() == Configuration())
+            try file.add("a", url: "https://a/", user: "with \"quotes\" and \\", usesToken: false, authority: nil)
+            try (String(contentsOfFile: path, encoding: .utf8) + "# mine\ncache-limit = \"1G\"\n\n# of b\n")
+                .write(toFile: path, atomically: true, encoding: .utf8)
+            try file.add("b", url: "https://b/", user: nil, usesToken: true, authority: "/ca")
+            #expect(try file.domain("a").user == "with \"quotes\" and \\")
+            #expect(try file.domain("a").options == [.cacheLimit: "1G"])
+            #expect(try file.domain("b").usesToken)
+            #expect(throws: AccountError.self) {
+                try file.add("a", url: "https://x/", user: nil, usesToken: false, authority: nil)
+            }
+            try file.remove("a")
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.contains("# of b") && !text.contains("https://a/") && text.contains("https://b/"))
+            let error = #expect(throws: AccountError.self) { try file.domain("bb") }
+            #expect(error?.description.contains("is b meant?") == true)
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+    }
+
+    @Test func aFileWithAMistakeIsNotChanged() throws {
+        try withFile { file, path in
+            try FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try "[domains.a]\nurl = 1\n".write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(throws: AccountError.self) {
+                try file.add("b", url: "https://b/", user: nil, usesToken: false, authority: nil)
+            }
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == "[domains.a]\nurl = 1\n")
+        }
+    }
+
+    @Test func aFileThatOthersCanReadIsNoPlaceForAPassword() throws {
+        let folder = NSTemporaryDirectory() + "hydrant-data-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = try FileStore(environment: ["XDG_DATA_HOME": folder])
+        #expect(try store.secret(of: "a") == nil)
+        try store.keep(.init("one\ntwo"), of: "a")
+        #expect(try store.secret(of: "a")?.revealed == "one\ntwo")
+        chmod(store.place + "/a", 0o644)
+        #expect(throws: AccountError.self) { try store.secret(of: "a") }
+        try store.forget("a")
+        try store.forget("a")
+        #expect(try store.secret(of: "a") == nil)
+    }
+
+    /// The page of the documentation has the table that the program has.
+    @Test func everyKeyIsDocumented() throws {
+        let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().path
+        let page = try String(
+            contentsOfFile: root + "/Sources/Daemon/Documentation.docc/WebDAV.md", encoding: .utf8)
+        for key in ConfigurationKey.allCases {
+            #expect(page.contains("| `\(key.rawValue)` | \(key.kind.name) | \(key.meaning) |"), "\(key)")
+        }
+        let rows = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(rows.count == ConfigurationKey.allCases.count)
+    }
+}

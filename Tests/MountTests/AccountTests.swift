@@ -1,0 +1,261 @@
+import ControlAPI
+import Foundation
+import Glibc
+import MountHarness
+import Testing
+import WebDAVHarness
+
+/// Domains by name, with a password, on a real server: Apache over HTTPS with Basic.
+@Suite("hydrant domain, login, logout")
+struct AccountTests {
+    private static let options = MountOptions.with { $0.limit = 90 }
+
+    private struct Account {
+        let mount: MountedStore
+        let server: TestServer
+
+        func hydrant(_ arguments: String..., input: String? = nil) throws -> ChildResult {
+            guard let input else { return try mount.hydrant(arguments) }
+            let words = arguments.map { "'\($0)'" }.joined(separator: " ")
+            return try mount.sandbox.run(
+                ["sh", "-c", "printf '%s\\n' '\(input)' | \"$HYDRANT\" \(words)"], environment: mount.environment,
+                limit: 20)
+        }
+
+        func add() throws {
+            let added = try hydrant(
+                "domain", "add", "work", server.url, "--user", TestServer.user, "--certificate-authority",
+                server.authority)
+            guard added.succeeded else { throw HarnessError("domain add: \(added)") }
+        }
+
+        func login(_ password: String = TestServer.password) throws -> ChildResult {
+            try hydrant("login", "work", "--password-stdin", input: password)
+        }
+
+        func mountIt() throws {
+            let result = try hydrant(
+                "mount", "work", mount.mountPoint, "--log-level", "debug")
+            guard result.succeeded else { throw HarnessError("mount: \(result)") }
+        }
+
+        func status() throws -> String { try hydrant("status").stdout }
+    }
+
+    private static func withAccount(_ body: @escaping @Sendable (Account) throws -> Void) async throws {
+        try await withServer(.apache, .usual) { server in
+            try await withSandbox(options) { mount in try body(Account(mount: mount, server: server)) }
+        }
+    }
+
+    @Test("from nothing to a mount, and back to nothing")
+    func everything() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try Seeding(server.root).file("there.txt", "there\n")
+            try account.add()
+            #expect(try account.hydrant("domain", "list").stdout.contains("none; hydrant login work"))
+            let login = try account.login()
+            #expect(login.succeeded && login.stdout.contains("file "), "\(login)")
+            let list = try account.hydrant("domain", "list")
+            #expect(list.stdout.contains(server.url) && list.stdout.contains("/credentials/work"), "\(list)")
+            try account.mountIt()
+            #expect(try mount.run("cat there.txt; echo new > new.txt; mkdir d; mv new.txt d/moved") == "there\n")
+            try mount.sync()
+            #expect(try Seeding(server.root).text("d/moved") == "new\n")
+            #expect(try account.status().contains("online since"))
+            #expect(try account.hydrant("domain", "list").stdout.contains("mounted at \(mount.mountPoint)"))
+            let refused = try account.hydrant("logout", "work")
+            #expect(refused.status == 1 && refused.stderr.contains("is mounted at"), "\(refused)")
+            try mount.unmount()
+            #expect(try account.hydrant("domain", "remove", "work").succeeded)
+            #expect(try account.hydrant("domain", "list").stdout.contains("there are no domains"))
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/credentials/work"))
+        }
+    }
+
+    @Test("a wrong password is refused, and not kept")
+    func wrongPassword() async throws {
+        try await Self.withAccount { account in
+            try account.add()
+            let login = try account.login("wrong")
+            #expect(login.status == 1 && login.stderr.contains("does not accept"), "\(login)")
+            #expect(try account.hydrant("domain", "list").stdout.contains("none; hydrant login work"))
+        }
+    }
+
+    @Test("the password is in no command line, no environment, no log, and there is no core dump")
+    func secrecy() async throws {
+        try await Self.withAccount { account in
+            let mount = account.mount
+            try account.add()
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            try mount.run("echo x > x")
+            try mount.sync()
+            let pid = try Seeding(mount.sandbox.path).text("data/hydrant/domains/work/lock")
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+            for file in ["cmdline", "environ"] {
+                let bytes = FileManager.default.contents(atPath: "/proc/\(pid)/\(file)") ?? Data()
+                #expect(bytes.range(of: Data(TestServer.password.utf8)) == nil, "\(file)")
+            }
+            #expect(try mount.logLines(with: TestServer.password) == 0)
+            let limits = try String(contentsOfFile: "/proc/\(pid)/limits", encoding: .utf8)
+            let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+            #expect(core?.split(separator: " ").contains("1") == true, "\(core ?? "")")
+            var status = stat()
+            #expect(stat(mount.sandbox.path + "/data/hydrant/credentials/work", &status) == 0)
+            #expect(status.st_mode & 0o777 == 0o600)
+            let inURL = try account.hydrant("mount", "webdavs://alice:secret@localhost/", mount.mountPoint)
+            #expect(inURL.status == 1 && inURL.stderr.contains("a password does not belong into a URL"), "\(inURL)")
+        }
+    }
+
+    @Test("a revoked password: offline, said so, and on again after login, without a remount")
+    func revoked() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try Seeding(server.root).file("here.txt", "here\n")
+            try Seeding(server.root).file("there.txt", "there\n")
+            try account.add()
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            #expect(try mount.run("cat here.txt") == "here\n")
+            try server.setPassword("another one")
+            let read = try mount.shell("cat there.txt")
+            #expect(!read.succeeded && read.stderr.contains("Permission denied"), "\(read)")
+            #expect(try account.status().contains("offline since"))
+            #expect(try account.status().contains("does not accept the user name and password"))
+            #expect(try mount.run("cat here.txt; echo mine > mine.txt; cat mine.txt") == "here\nmine\n")
+            let events = try account.hydrant("events", mount.mountPoint, "--no-follow", "--last", "100").stdout
+            #expect(events.contains("offline"), "\(events)")
+            #expect(try account.login("another one").succeeded)
+            try waitUntil(10, "it is on again") { try account.status().contains("online since") }
+            #expect(try mount.run("cat there.txt") == "there\n")
+            try mount.sync()
+            #expect(try Seeding(server.root).text("mine.txt") == "mine\n")
+        }
+    }
+
+    @Test("offline at the start and later: what is here is read and written, what is not fails at once")
+    func offline() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try Seeding(server.root).file("here.txt", "here\n")
+            try Seeding(server.root).file("there.txt", "there\n")
+            try account.add()
+            #expect(try account.login().succeeded)
+            server.kill()
+            try account.mountIt()
+            let look = try mount.shell("ls", limit: 40)
+            #expect(!look.succeeded && look.stderr.contains("No route to host"), "\(look)")
+            #expect(try account.status().contains("offline since"))
+            try server.start()
+            try waitUntil(40, "it is back") { try mount.shell("cat here.txt").stdout == "here\n" }
+            server.kill()
+            #expect(try !mount.shell("cat there.txt", limit: 40).succeeded)
+            // Known to be away: no time-out is waited for.
+            let start = ContinuousClock.now
+            let again = try mount.shell("cat there.txt")
+            #expect(!again.succeeded && again.stderr.contains("No route to host"), "\(again)")
+            #expect(start.duration(to: .now) < .seconds(2 * patience))
+            #expect(
+                try mount.run("cat here.txt; echo more >> here.txt; echo new > new.txt; mkdir d; ls")
+                    == "here\nd\nhere.txt\nnew.txt\nthere.txt\n")
+            #expect(
+                try account.status().contains("changes pending") || account.status().contains("changes are pending"))
+            try server.start()
+            try waitUntil(40, "all is sent, without a command") {
+                (try? Seeding(server.root).text("new.txt")) == "new\n"
+                    && (try? Seeding(server.root).text("here.txt")) == "here\nmore\n"
+            }
+            #expect(try mount.run("cat there.txt") == "there\n")
+        }
+    }
+
+    @Test("logout with changes pending: refused, or they are put aside")
+    func pending() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try account.add()
+            #expect(try account.login().succeeded)
+            let mounted = try account.hydrant("mount", "work", mount.mountPoint)
+            #expect(mounted.succeeded, "\(mounted)")
+            try mount.run("ls")
+            server.kill()
+            try mount.run("echo only copy > letter.txt")
+            #expect(try account.hydrant("unmount", mount.mountPoint).succeeded)
+            let refused = try account.hydrant("logout", "work")
+            #expect(refused.status == 1 && refused.stderr.contains("not in the store yet"), "\(refused)")
+            let result = try mount.sandbox.run(
+                ["sh", "-c", "cd \"$SCRATCH\" && exec \"$HYDRANT\" logout work --force --json"],
+                environment: mount.environment, limit: 20)
+            #expect(result.succeeded && result.stdout.contains("hydrant-work-pending"), "\(result)")
+            #expect(try Seeding(mount.scratch).text("hydrant-work-pending/letter.txt") == "only copy\n")
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/domains/work"))
+        }
+    }
+
+    @Test("the keyring has it where one runs")
+    func keyring() async throws {
+        try await Self.withAccount { account in
+            try account.add()
+            let script = """
+                set -e
+                printf 'keyring' | gnome-keyring-daemon --unlock --components=secrets > /dev/null
+                printf '%s\\n' '\(TestServer.password)' | "$HYDRANT" login work --password-stdin
+                "$HYDRANT" domain list
+                "$HYDRANT" logout work
+                "$HYDRANT" domain list
+                """
+            let result = try account.mount.sandbox.run(
+                ["dbus-run-session", "--", "sh", "-c", script], environment: account.mount.environment, limit: 40)
+            #expect(result.succeeded, "\(result)")
+            #expect(result.stdout.contains("work: the password is kept in: Secret Service"), "\(result)")
+            #expect(
+                result.stdout.contains("  password: Secret Service") && result.lines.last?.contains("none") == true,
+                "\(result)")
+        }
+    }
+
+    @Test("a helper command gives it, and nothing is kept")
+    func helper() async throws {
+        try await Self.withAccount { account in
+            let mount = account.mount
+            try account.add()
+            let file = mount.sandbox.path + "/home/.config/hydrant/config.toml"
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            try (text + "password-command = [\"echo\", \"\(TestServer.password)\"]\n")
+                .write(toFile: file, atomically: true, encoding: .utf8)
+            try account.mountIt()
+            try mount.run("echo x > x")
+            try mount.sync()
+            #expect(try account.hydrant("domain", "list").stdout.contains("password: command echo"))
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/credentials/work"))
+        }
+    }
+
+    @Test(
+        "a mistake in config.toml is said with its line, and nothing is done",
+        arguments: [
+            (
+                "[domains.work]\nurl = \"https://localhost/\"\nuzer = \"a\"\n",
+                "config.toml:3: “uzer” is no key; is user meant?"
+            ),
+            ("[domains.work]\nurl = 5\n", "config.toml:2: “url” takes a text"),
+            ("[domains.work]\nurl = \"https://localhost/\n", "config.toml:2: "),
+            ("\n\n[domain.work]\n", "config.toml:3: “domain” is not known"),
+            ("[domains.work]\nuser = \"a\"\n", "config.toml:1: the domain has no url"),
+            ("[domains.work]\nurl = \"https://a:b@localhost/\"\n", "config.toml:2: a password does not belong"),
+        ])
+    func mistakes(_ text: String, _ message: String) async throws {
+        try await withSandbox(Self.options) { mount in
+            try Seeding(mount.sandbox.path + "/home").file(".config/hydrant/config.toml", text)
+            for arguments in [["domain", "list"], ["mount", "work", mount.mountPoint]] {
+                let result = try mount.hydrant(arguments)
+                #expect(result.status == 1 && result.stderr.contains(message), "\(result)")
+            }
+            #expect(!mount.isMounted)
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import Foundation
+import Glibc
+import MountHarness
+import Synchronization
+
+/// Between a client and a test's server, over plain HTTP: does what networks and servers do.
+///
+/// One request a connection, each on a thread of its own.
+package final class FaultProxy: Sendable {
+    package enum Fault: Sendable {
+        /// An answer of the proxy's own, as it stands on the wire; the server hears nothing of the request.
+        case reply(String)
+        /// The same, but the server has done what it was asked.
+        case replyAfterwards(String)
+        /// The connection is reset when the request has come.
+        case reset
+        /// The connection is reset after so many bytes of the server's answer, its head included.
+        case cut(Int)
+        /// Nothing comes for so many seconds, then the connection ends.
+        case hang(Double)
+        /// The server's answer, so many bytes a second.
+        case drip(Int)
+        /// The server's answer, in the first piece of which a text is another.
+        case rewrite(String, String)
+    }
+    private struct Rule: Sendable {
+        var method: String
+        var path: String?
+        var times: Int
+        var fault: Fault
+    }
+    private struct State {
+        var rules: [Rule] = []
+        var requests: [String] = []
+    }
+    private let state = Mutex(State())
+    private let listener: Int32
+    private let upstream: UInt16
+    package let port: UInt16
+
+    package init(to server: TestServer) throws {
+        upstream = server.port
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        port = try FreePort.find()
+        var address = FreePort.loopback(port)
+        var yes: Int32 = 1
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+        let isBound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isBound, listen(listener, 64) == 0 else { throw HarnessError("the proxy cannot listen") }
+        let thread = Thread { [self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                if client < 0 { return }
+                Thread { self.serve(client) }.start()
+            }
+        }
+        thread.start()
+    }
+
+    package func end() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    /// The next so many requests with this method (and this in their path) get this.
+    package func inject(_ fault: Fault, into method: String, path: String? = nil, times: Int = 1) {
+        state.withLock { $0.rules.append(Rule(method: method, path: path, times: times, fault: fault)) }
+    }
+
+    package func clear() { state.withLock { $0.rules = [] } }
+
+    /// Each as `METHOD /path`.
+    package var requests: [String] { state.withLock { $0.requests } }
+
+    private func fault(_ method: String, _ path: String) -> Fault? {
+        state.withLock { state in
+            state.requests.append("\(method) \(path)")
+            let index = state.rules.firstIndex { rule in
+                rule.times > 0 && rule.method == method && (rule.path.map { path.contains($0) } ?? true)
+            }
+            guard let index else { return nil }
+            state.rules[index].times -= 1
+            return state.rules[index].fault
+        }
+    }
+
+    // MARK: One request
+
+    private func serve(_ client: Int32) {
+        defer { close(client) }
+        var head: [UInt8] = []
+        var rest: [UInt8] = []
+        while rest.isEmpty {
+            guard let bytes = Self.receive(client), head.count < 1 << 20 else { return }
+            head += bytes
+            let text = String(decoding: head, as: UTF8.self)
+            if let end = text.range(of: "\r\n\r\n") {
+                let count = text[..<end.upperBound].utf8.count
+                rest = Array(head[count...])
+                head = Array(head[..<count])
+                break
+            }
+        }
+        let text = String(decoding: head, as: UTF8.self)
+        let words = text.split(separator: " ")
+        guard words.count > 2 else { return }
+        let fault = fault(String(words[0]), String(words[1]))
+        switch fault {
+        case .reply(let answer):
+            Self.drain(client, rest, text)
+            Self.send(client, Array(answer.utf8))
+            return Self.lingeringClose(client)
+        case .reset: return Self.reset(client)
+        case .hang(let seconds):
+            usleep(UInt32(seconds * 1e6))
+            return
+        default: break
+        }
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(server) }
+        var address = FreePort.loopback(upstream)
+        let isConnected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return Self.reset(client) }
+        let once = text.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+        Self.send(server, Array(once.utf8) + rest)
+        // The rest of the request, while the answer comes.
+        let length = Self.field("content-length", text).flatMap { Int($0) } ?? 0
+        let outstanding = length - rest.count
+        let pump = Thread {
+            var left = outstanding
+            while left > 0, let bytes = Self.receive(client) {
+                left -= bytes.count
+                if !Self.send(server, bytes) { break }
+            }
+        }
+        pump.start()
+        answer(client, server, fault)
+    }
+
+    private func answer(_ client: Int32, _ server: Int32, _ fault: Fault?) {
+        var passed = 0
+        var isHead = true
+        while var bytes = Self.receive(server) {
+            if case .replyAfterwards = fault { continue }
+            if isHead, case .rewrite(let old, let new) = fault {
+                var changed = Data(bytes)
+                while let place = changed.range(of: Data(old.utf8)), old != new {
+                    changed.replaceSubrange(place, with: new.utf8)
+                    if new.contains(old) { break }
+                }
+                bytes = Array(changed)
+            }
+            isHead = false
+            switch fault {
+            case .cut(let most) where passed + bytes.count > most:
+                Self.send(client, Array(bytes.prefix(most - passed)))
+                usleep(50_000)
+                return Self.reset(client)
+            case .drip(let rate):
+                for start in stride(from: 0, to: bytes.count, by: max(1, rate / 10)) {
+                    guard Self.send(client, Array(bytes[start..<min(start + max(1, rate / 10), bytes.count)])) else {
+                        return
+                    }
+                    usleep(100_000)
+                }
+            default:
+                guard Self.send(client, bytes) else { return }
+            }
+            passed += bytes.count
+        }
+        if case .replyAfterwards(let answer) = fault { Self.send(client, Array(answer.utf8)) }
+        Self.lingeringClose(client)
+    }
+
+    // MARK: Sockets
+
+    private static func field(_ name: String, _ head: String) -> String? {
+        head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name + ":") }
+            .map { String($0.dropFirst(name.count + 1)).trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// What is not read would turn the end of the connection into a reset, and the answer could be lost.
+    private static func drain(_ client: Int32, _ rest: [UInt8], _ head: String) {
+        var left = (field("content-length", head).flatMap { Int($0) } ?? 0) - rest.count
+        while left > 0, let bytes = receive(client) { left -= bytes.count }
+    }
+
+    private static func lingeringClose(_ socket: Int32) { shutdown(socket, Int32(SHUT_WR)) }
+
+    private static func reset(_ socket: Int32) {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+    }
+
+    private static func receive(_ socket: Int32) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0 && errno == EINTR { continue }
+            return count > 0 ? Array(buffer[..<count]) : nil
+        }
+    }
+
+    @discardableResult
+    private static func send(_ socket: Int32, _ bytes: [UInt8]) -> Bool {
+        var done = 0
+        while done < bytes.count {
+            let count = bytes.withUnsafeBytes {
+                Glibc.send(socket, $0.baseAddress! + done, bytes.count - done, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0 && errno == EINTR { continue }
+            if count <= 0 { return false }
+            done += count
+        }
+        return true
+    }
+}

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import WebDAVProvider
+
+/// Answers in XML: what is taken from them, and what is refused.
+@Suite struct MultistatusTests {
+    private func read(_ text: String, pieces: Int = .max) throws -> (responses: [DAVResponse], token: String?) {
+        let reader = MultistatusReader()
+        var responses: [DAVResponse] = []
+        let bytes = Array(text.utf8)
+        for start in stride(from: 0, to: bytes.count, by: min(pieces, bytes.count)) {
+            let piece = Array(bytes[start..<min(start + min(pieces, bytes.count), bytes.count)])
+            responses += try piece.withUnsafeBytes { try reader.feed($0) }
+        }
+        try reader.finish()
+        return (responses, reader.syncToken)
+    }
+
+    private static let answer = """
+        <?xml version="1.0"?><d:multistatus xmlns:d="DAV:" xmlns:oc="http://owncloud.org/ns"><d:response>
+        <d:href>/a%20b/</d:href><d:propstat><d:prop><d:resourcetype><d:collection/></d:resourcetype><oc:fileid>12</oc:fileid>
+        <d:resource-id><d:href>urn:uuid:1</d:href></d:resource-id></d:prop><d:status>HTTP/1.1 200 OK</d:status></d:propstat>
+        <d:propstat><d:prop><d:getetag>"no"</d:getetag></d:prop><d:status>HTTP/1.1 404 Not Found</d:status></d:propstat>
+        </d:response><d:response><d:href>/gone</d:href><d:status>HTTP/1.1 404 Not Found</d:status></d:response>
+        <d:sync-token>t1</d:sync-token></d:multistatus>
+        """
+
+    @Test(arguments: [Int.max, 1, 7]) func whatIsSaidIsTaken(pieces: Int) throws {
+        let (responses, token) = try read(Self.answer, pieces: pieces)
+        #expect(token == "t1" && responses.count == 2)
+        #expect(responses[0].href == "/a%20b/" && responses[0].isFolder && responses[0].properties[.fileID] == "12")
+        #expect(responses[0].properties[.resourceID] == "urn:uuid:1")
+        #expect(responses[0].properties[.entityTag] == nil)
+        #expect(responses[1].status == 404 && responses[1].isNothing)
+    }
+
+    @Test(
+        "what could fill the memory, or read our files, is refused",
+        arguments: [
+            #"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><d:multistatus xmlns:d="DAV:">&b;</d:multistatus>"#,
+            #"<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><d:multistatus xmlns:d="DAV:">&a;</d:multistatus>"#,
+            #"<!DOCTYPE x SYSTEM "http://localhost/x.dtd"><d:multistatus xmlns:d="DAV:"/>"#,
+            #"<d:multistatus xmlns:d="DAV:">"# + String(repeating: "<d:a>", count: 100),
+            #"<d:multistatus xmlns:d="DAV:"><d:response><d:href>"# + String(repeating: "x", count: 100_000)
+                + "</d:href></d:response></d:multistatus>",
+            "<html><body>Sign in</body></html>", "", "<d:multistatus xmlns:d=\"DAV:\"><d:response>", "not xml",
+        ])
+    func badAnswers(_ text: String) { #expect(throws: (any Error).self) { try read(text) } }
+
+    @Test(arguments: [
+        ("\"abc\"", "abc"), ("W/\"abc\"", "abc"), ("abc", "abc"), ("  \"a-b\" ", "a-b"),
+    ])
+    func tags(_ text: String, _ tag: String) {
+        let validator = Validator(tag: text)
+        #expect(validator == .tag(tag))
+        #expect(validator.flatMap { Validator($0.version) } == validator)
+        #expect(validator?.condition.value == "\"\(tag)\"")
+    }
+
+    @Test(arguments: ["", "\"\"", "\"a\nb\"", "a b", "ä"]) func noTags(_ text: String) {
+        #expect(Validator(tag: text) == nil)
+    }
+
+    @Test func withoutATagDateAndSizeTell() {
+        let validator = Validator.dateAndSize(784_111_777, 5)
+        #expect(Validator(validator.version) == validator)
+        #expect(validator.condition == ("If-Unmodified-Since", "Sun, 06 Nov 1994 08:49:37 GMT"))
+    }
+}
