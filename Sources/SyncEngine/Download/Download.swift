@@ -72,7 +72,7 @@ final class Download: Sendable {
                 if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
                 state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation, thread: thread) }
                 advance()
-                if context.connection.failure != nil { giveUp(id) }
+                if context.isKnownToBeAway { giveUp(id) }
             }
         } onCancel: {
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }

@@ -5,12 +5,16 @@ extension SyncContext {
     /// So long may a store that is known to be away take to be back.
     static let patienceWhenAway = Duration.milliseconds(80)
 
+    /// Asking would only keep somebody waiting: the store has accounts, so it is reached over a network, and did not answer the
+    /// last time. A store on this machine says at once that it is away.
+    var isKnownToBeAway: Bool { connection.failure != nil && provider is any SigningIn }
+
     /// The result of `body`, or, while the store is known to be away, at once why nothing can be had from it; then `body`
     /// goes on by itself.
     func unlessAway(
         _ body: @escaping @Sendable () async -> Result<Void, SyncError>
     ) async -> Result<Void, SyncError> {
-        guard connection.failure != nil else { return await body() }
+        guard isKnownToBeAway else { return await body() }
         return await withCheckedContinuation { continuation in
             let first = FirstResult(continuation)
             Task(executorPreference: workers) { first.resume(await body()) }
