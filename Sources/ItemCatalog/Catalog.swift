@@ -11,6 +11,7 @@ import Synchronization
 /// network.
 package final class Catalog: Sendable {
     private let pool: DatabasePool
+    private let users = CatalogUsers()
     package let path: String
     /// What stays on this machine.
     package let exclusions: Exclusions
@@ -111,6 +112,8 @@ package final class Catalog: Sendable {
 
     /// Looks something up; sees every change committed before the call.
     package func read<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
+        try users.enter(path)
+        defer { users.leave() }
         do { return try pool.read { try body(Reader(db: $0)) } } catch {
             throw Catalog.translate(error, path: path)
         }
@@ -119,6 +122,8 @@ package final class Catalog: Sendable {
     /// One transaction: all of it is committed when this returns, or nothing when it throws. Where the disk is full
     /// `body` may run twice: also what gives room again, a deletion above all, has to be written down.
     package func write<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
+        try users.enter(path)
+        defer { users.leave() }
         do { return try transaction(body) } catch {
             guard error.code == .diskFull else { throw error }
             // What is in the database by now makes room in the log.
@@ -169,7 +174,9 @@ package final class Catalog: Sendable {
         }
     }
 
+    /// Waits for whoever is at work in it; whoever comes later gets an error.
     package func close() {
+        users.shut()
         try? pool.close()
     }
 
