@@ -8,7 +8,7 @@ import Testing
         let reader = MultistatusReader()
         var responses: [DAVResponse] = []
         let bytes = Array(text.utf8)
-        for start in stride(from: 0, to: bytes.count, by: min(pieces, bytes.count)) {
+        for start in stride(from: 0, to: bytes.count, by: max(1, min(pieces, bytes.count))) {
             let piece = Array(bytes[start..<min(start + min(pieces, bytes.count), bytes.count)])
             responses += try piece.withUnsafeBytes { try reader.feed($0) }
         }
