@@ -117,7 +117,7 @@ let package = Package(
         // Real WebDAV servers.
         .target(
             name: "WebDAVHarness",
-            dependencies: ["FileProvider", "HTTPTransport", "MountHarness", "WebDAVProvider", .logging],
+            dependencies: ["HTTPTransport", "MountHarness", "WebDAVProvider", .logging],
             path: "Tests/WebDAVHarness"),
         .testTarget(
             name: "WebDAVProviderTests",

@@ -97,9 +97,6 @@ package final class SyncEngine: Sendable {
         await probe.now()
     }
 
-    /// There may be a network again, or another one.
-    package func networkChanged() async { await probe.now() }
-
     // MARK: What the volume asks for
 
     /// The folder's first listing. Returns when it is in the catalog.

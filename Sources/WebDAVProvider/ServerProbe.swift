@@ -40,9 +40,7 @@ final class ServerProbe: Sendable {
     }
 
     private func look() async throws(FileProviderError) -> ServerTraits {
-        let wanted: [DAVProperty] = [
-            .resourceType, .fileID, .resourceID, .quotaUsed, .quotaAvailable, .reports, .entityTag,
-        ]
+        let wanted: [DAVProperty] = [.resourceType, .fileID, .resourceID]
         guard let response = try await client.look(root, wanted) else {
             throw FileProviderError(
                 .serverUnreachable, "\(root): the server has no such folder; is the path of the URL right?")
@@ -63,8 +61,6 @@ final class ServerProbe: Sendable {
             traits.family = .apache
         }
         if response.properties[.resourceID]?.isEmpty == false { traits.keepsIdentifiers = true }
-        traits.reportsChanges = response.reports.contains("DAV:|sync-collection")
-        traits.hasQuota = response.properties[.quotaUsed].flatMap { Int64($0) } != nil
         logger.info(
             "the server answers",
             metadata: ["url": "\(root)", "family": "\(traits.family)", "identifiers": "\(traits.keepsIdentifiers)"])

@@ -8,14 +8,8 @@ struct ServerTraits: Sendable, Equatable {
         case other
     }
     var family = Family.other
-    /// A version changes for every folder above with what is in it (Nextcloud's and ownCloud's entity tags of folders).
-    var folderTagsPropagate: Bool { family == .ownCloud }
     /// Items have identifiers that the server keeps.
     var keepsIdentifiers = false
-    /// RFC 6578.
-    var reportsChanges = false
-    /// RFC 4331.
-    var hasQuota = false
     /// Class 2 of RFC 4918, and they hold.
     var hasLocks = false
     /// Takes a `?`, a `#` or a `;` in the target of a MOVE for the end of the path, and leaves control characters out, however they

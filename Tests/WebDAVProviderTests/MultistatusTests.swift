@@ -4,7 +4,7 @@ import Testing
 
 /// Answers in XML: what is taken from them, and what is refused.
 @Suite struct MultistatusTests {
-    private func read(_ text: String, pieces: Int = .max) throws -> (responses: [DAVResponse], token: String?) {
+    private func read(_ text: String, pieces: Int = .max) throws -> [DAVResponse] {
         let reader = MultistatusReader()
         var responses: [DAVResponse] = []
         let bytes = Array(text.utf8)
@@ -13,7 +13,7 @@ import Testing
             responses += try piece.withUnsafeBytes { try reader.feed($0) }
         }
         try reader.finish()
-        return (responses, reader.syncToken)
+        return responses
     }
 
     private static let answer = """
@@ -26,8 +26,8 @@ import Testing
         """
 
     @Test(arguments: [Int.max, 1, 7]) func whatIsSaidIsTaken(pieces: Int) throws {
-        let (responses, token) = try read(Self.answer, pieces: pieces)
-        #expect(token == "t1" && responses.count == 2)
+        let responses = try read(Self.answer, pieces: pieces)
+        #expect(responses.count == 2)
         #expect(responses[0].href == "/a%20b/" && responses[0].isFolder && responses[0].properties[.fileID] == "12")
         #expect(responses[0].properties[.resourceID] == "urn:uuid:1")
         #expect(responses[0].properties[.entityTag] == nil)

@@ -12,7 +12,6 @@ struct DAVClient: Sendable {
     struct Outcome: Sendable {
         var status: Int
         var entityTag: Validator?
-        var fileID: String?
         /// Without its angle brackets.
         var lockToken: String?
         var isSuccess: Bool { status == 200 || status == 201 || status == 204 }
@@ -29,7 +28,6 @@ struct DAVClient: Sendable {
             }
             return Outcome(
                 status: reply.status, entityTag: reply.field("ETag").flatMap { Validator(tag: $0) },
-                fileID: reply.field("OC-FileId"),
                 lockToken: reply.field("Lock-Token").map { $0.filter { $0 != "<" && $0 != ">" && $0 != " " } })
         }
     }
@@ -61,16 +59,15 @@ struct DAVClient: Sendable {
                 _ = try? await reply.prefix(64 << 10)
                 return false
             }
-            _ = try await read(reply, "\(place)", each)
+            try await read(reply, "\(place)", each)
             return true
         }
     }
 
-    /// Reads a 207 answer. Returns the `sync-token` in it.
-    @discardableResult
+    /// Reads a 207 answer.
     func read(
         _ reply: HTTPReply, _ what: String, _ each: ([DAVResponse]) async throws -> Void
-    ) async throws -> String? {
+    ) async throws {
         guard reply.status == 207 else { throw try await refusal(reply, what) }
         let reader = MultistatusReader()
         do {
@@ -83,7 +80,6 @@ struct DAVClient: Sendable {
             if reply.mediaType == "text/html" { throw Self.page(reply.location) }
             throw FileProviderError(.cannotSynchronize, "\(what): the server's answer cannot be read: \(error)")
         }
-        return reader.syncToken
     }
 
     /// Why a question was not answered.

@@ -6,16 +6,9 @@ enum DAVProperty: String, CaseIterable {
     case entityTag = "DAV:|getetag"
     /// RFC 5842, 3.1.
     case resourceID = "DAV:|resource-id"
-    /// RFC 4331.
-    case quotaAvailable = "DAV:|quota-available-bytes"
-    case quotaUsed = "DAV:|quota-used-bytes"
-    /// RFC 6578, 4.
-    case syncToken = "DAV:|sync-token"
-    case reports = "DAV:|supported-report-set"
     /// docs.nextcloud.com, WebDAV: the number of the file, unique on the server; and what this user may do.
     case fileID = "http://owncloud.org/ns|fileid"
     case permissions = "http://owncloud.org/ns|permissions"
-    case checksums = "http://owncloud.org/ns|checksums"
 
     /// What a listing asks for.
     static let ofItems: [DAVProperty] = [

@@ -8,7 +8,6 @@ struct DAVResponse {
     /// Those that the server has, with status 200.
     var properties: [DAVProperty: String] = [:]
     var isFolder = false
-    var reports: Set<String> = []
 
     /// Not there: or no more than a lock on a name, as Apache keeps one.
     var isNothing: Bool {
@@ -18,7 +17,6 @@ struct DAVResponse {
 
 /// Reads a 207 answer as it comes.
 final class MultistatusReader {
-    private(set) var syncToken: String?
     private var complete: [DAVResponse] = []
     private var response: DAVResponse?
     private var isMultistatus = false
@@ -28,7 +26,6 @@ final class MultistatusReader {
     private var text = ""
     private var found: [DAVProperty: String] = [:]
     private var foundFolder = false
-    private var foundReports: Set<String> = []
     private var statusOfProperties: Int?
     private lazy var stream = XMLStream(
         began: { [unowned self] in try self.began($0) }, text: { [unowned self] in try self.take($0) },
@@ -61,9 +58,8 @@ final class MultistatusReader {
         switch open.count {
         case 2 where name == "DAV:|response": response = DAVResponse()
         case 3 where name == "DAV:|propstat":
-            (found, foundFolder, foundReports, statusOfProperties) = ([:], false, [], nil)
+            (found, foundFolder, statusOfProperties) = ([:], false, nil)
         case 6 where name == "DAV:|collection" && open[4] == DAVProperty.resourceType.rawValue: foundFolder = true
-        case 8 where open[4] == DAVProperty.reports.rawValue: foundReports.insert(name)
         default: break
         }
         // What a value is made of (an `href` in a resource-id) belongs to it.
@@ -84,14 +80,12 @@ final class MultistatusReader {
         case (2, "DAV:|response"):
             if let response { complete.append(response) }
             response = nil
-        case (2, "DAV:|sync-token"): syncToken = text.trimmingASCIIWhitespace()
         case (3, "DAV:|href"): response?.href = text.trimmingASCIIWhitespace()
         case (3, "DAV:|status"): response?.status = Self.status(text)
         case (3, "DAV:|propstat"):
             guard statusOfProperties.map({ 200..<300 ~= $0 }) ?? true else { return }
             response?.properties.merge(found) { $1 }
             if foundFolder { response?.isFolder = true }
-            response?.reports.formUnion(foundReports)
         case (4, "DAV:|status"): statusOfProperties = Self.status(text)
         case (5, _) where open[3] == "DAV:|prop":
             if let property = DAVProperty(rawValue: name) { found[property] = text.trimmingASCIIWhitespace() }
