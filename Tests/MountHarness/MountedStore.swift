@@ -1,8 +1,24 @@
 import Foundation
 import Synchronization
 
+/// What a scenario's documents are kept by.
+package enum StoreKind: String, CaseIterable, Sendable {
+    /// A directory of this machine: `dir:`.
+    case directory
+    /// The same directory, which Apache serves over HTTPS.
+    case webdav
+
+    /// What `HYDRANT_TEST_STORE` says; a directory where it says nothing.
+    package static let usual: StoreKind = {
+        guard let name = ProcessInfo.processInfo.environment["HYDRANT_TEST_STORE"] else { return .directory }
+        guard let kind = StoreKind(rawValue: name) else { fatalError("HYDRANT_TEST_STORE: “\(name)” is no store") }
+        return kind
+    }()
+}
+
 /// How a store is mounted for a scenario.
 package struct MountOptions: Sendable {
+    package var store = StoreKind.usual
     package var passthrough = true
     /// Seconds from the last writable close to the upload. Long ones keep a change pending until sync.
     package var settle = 0.1
@@ -41,6 +57,7 @@ package final class MountedStore: Sendable {
     package var mountPoint: String { sandbox.mountPoint }
     package var scratch: String { sandbox.scratch }
     private let logStart = Mutex(0)
+    let serving = Mutex<TestServer?>(nil)
 
     package init(_ sandbox: Sandbox, _ options: MountOptions) {
         self.sandbox = sandbox
@@ -59,13 +76,21 @@ package final class MountedStore: Sendable {
 
     // MARK: Mounting
 
+    /// The words that mount the store, its state being in `sandbox.state`.
+    package var mountWords: [String] {
+        switch options.store {
+        case .directory: ["mount", "dir:\(store)", mountPoint, "--state-dir", sandbox.state]
+        case .webdav: ["mount", "test", mountPoint]
+        }
+    }
+
     /// The command line that mounts the store; `arguments` are added.
     package func mountCommand(_ arguments: [String] = []) -> [String] {
-        ["mount", "dir:\(store)", mountPoint, "--state-dir", sandbox.state, "--log-level", "debug"]
-            + options.arguments + arguments
+        mountWords + ["--log-level", "debug"] + options.arguments + arguments
     }
 
     package func mount() throws {
+        if options.store == .webdav { _ = try server() }
         let result = try hydrant(mountCommand())
         guard result.succeeded else { throw HarnessError("cannot mount: \(result)") }
         sandbox.note(daemon: try daemonPID())

@@ -32,6 +32,7 @@ package func withSandbox(
         let result = Result { try body(store) }
         let log = store.logTail
         watchdog.end()
+        store.endServer()
         let cleaned = Result { try sandbox.remove() }
         if watchdog.hasFired {
             throw HarnessError("the scenario took longer than \(options.limit) s and was ended by force; log:\n\(log)")

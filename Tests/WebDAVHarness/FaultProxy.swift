@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import MountHarness
+package import MountHarness
 import Synchronization
 
 /// Between a client and a test's server, over plain HTTP: does what networks and servers do.

@@ -1,6 +1,6 @@
 package import HTTPTransport
 import Logging
-import MountHarness
+package import MountHarness
 package import WebDAVProvider
 
 extension TestServer {

@@ -1,5 +1,6 @@
 import FileProvider
 import FileProviderTesting
+import MountHarness
 import Testing
 import WebDAVHarness
 import WebDAVProvider

@@ -1,6 +1,7 @@
 import FileProvider
 import FileProviderTesting
 import Glibc
+import MountHarness
 import Testing
 import WebDAVHarness
 

@@ -1,5 +1,4 @@
 import Foundation
-import MountHarness
 import Synchronization
 
 /// Servers of Debian's and PyPI's, each on a free port of this machine, started and ended by the test.
@@ -49,15 +48,15 @@ package final class TestServer: Sendable {
     /// A PEM file.
     package var authority: String { directory + "/ca.pem" }
 
-    init(_ kind: ServerKind, _ options: ServerOptions) throws {
+    /// - Parameter root: the folder that it serves, which is there already; nil: a new one.
+    package init(_ kind: ServerKind, _ options: ServerOptions, root: String? = nil) throws {
         self.kind = kind
         self.options = options
         port = try FreePort.find()
         directory = try Self.makeDirectory()
-        root = directory + "/root"
-        try Self.makeFolder(root, mode: 0o777)
-        // A server may run as another user.
-        if options.isSecure { try Certificate.make(in: directory) }
+        self.root = root ?? directory + "/root"
+        if root == nil { try Self.makeFolder(self.root) }
+        if options.isSecure { try Certificate.put(into: directory) }
     }
 
     private static func makeDirectory() throws -> String {
@@ -66,8 +65,9 @@ package final class TestServer: Sendable {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func makeFolder(_ path: String, mode: mode_t) throws {
-        guard mkdir(path, 0o755) == 0, chmod(path, mode) == 0 else { throw HarnessError("cannot make \(path)") }
+    private static func makeFolder(_ path: String) throws {
+        // A server may run as another user.
+        guard mkdir(path, 0o755) == 0, chmod(path, 0o777) == 0 else { throw HarnessError("cannot make \(path)") }
     }
 
     // MARK: Running
@@ -108,7 +108,7 @@ package final class TestServer: Sendable {
         }.joined(separator: "\n")
     }
 
-    func end() {
+    package func end() {
         kill()
         try? FileManager.default.removeItem(atPath: directory)
     }

@@ -1,5 +1,4 @@
 import Foundation
-import MountHarness
 
 /// How each server is started.
 struct ServerCommand {
@@ -13,7 +12,7 @@ struct ServerCommand {
         case .apache:
             try apacheConfiguration().write(toFile: directory + "/httpd.conf", atomically: true, encoding: .utf8)
             // One process, in the foreground.
-            return ["/usr/sbin/apache2", "-d", directory, "-f", directory + "/httpd.conf", "-X"]
+            return Self.user + ["/usr/sbin/apache2", "-d", directory, "-f", directory + "/httpd.conf", "-X"]
         case .rclone:
             var command = [
                 try Self.installed("rclone"), "serve", "webdav", server.root, "--addr", "127.0.0.1:\(server.port)",
@@ -33,6 +32,16 @@ struct ServerCommand {
                 "anonymous", "--quiet",
             ]
         }
+    }
+
+    /// Apache serves nothing as root. As www-data it may nevertheless use whatever the test puts into its folder.
+    private static var user: [String] {
+        guard getuid() == 0 else { return [] }
+        let rights = "+dac_override,+dac_read_search,+fowner"
+        return [
+            "/usr/bin/setpriv", "--reuid=www-data", "--regid=www-data", "--clear-groups", "--inh-caps=\(rights)",
+            "--ambient-caps=\(rights)",
+        ]
     }
 
     /// A program that `scripts/test` has installed from PyPI.
@@ -76,7 +85,6 @@ struct ServerCommand {
             "DocumentRoot \(server.root)", "DavLockDB \(directory)/lock/db", "LimitXMLRequestBody 0",
             "KeepAliveTimeout 60", "ThreadsPerChild 32", "MaxKeepAliveRequests 0",
         ]
-        if getuid() == 0 { lines += ["User www-data", "Group www-data"] }
         lines += modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
         lines += site
         lines += ["Alias /dav \(server.root)", "<Location /dav>", "Dav On"] + folder + ["</Location>"]

@@ -1,5 +1,4 @@
-import Foundation
-import MountHarness
+package import Foundation
 
 /// TCP ports of this machine.
 package enum FreePort {
@@ -29,7 +28,7 @@ package enum FreePort {
         }
     }
 
-    static func loopback(_ port: UInt16) -> sockaddr_in {
+    package static func loopback(_ port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

@@ -1,0 +1,41 @@
+import Foundation
+import Synchronization
+
+extension MountedStore {
+    /// The server of the store, which is started, and made known to the command, when it is first asked for.
+    package func server() throws -> TestServer {
+        try serving.withLock { serving in
+            if let serving { return serving }
+            let server = try TestServer(.apache, .usual, root: store)
+            do {
+                try configure(server)
+                try server.start()
+            } catch {
+                server.end()
+                throw error
+            }
+            serving = server
+            return server
+        }
+    }
+
+    private func configure(_ server: TestServer) throws {
+        // A domain has its state among the user's data.
+        let state = "data/hydrant/domains/test"
+        try Seeding(sandbox.path).folder(state)
+        try Seeding(sandbox.path).link("state", to: state)
+        try Seeding(sandbox.path).file("password", TestServer.password + "\n")
+        try Seeding(sandbox.path).file(
+            "home/.config/hydrant/config.toml",
+            """
+            [domains.test]
+            url = "\(server.url)"
+            user = "\(TestServer.user)"
+            password-command = ["cat", "\(sandbox.path)/password"]
+            certificate-authority = "\(server.authority)"
+
+            """)
+    }
+
+    func endServer() { serving.withLock { $0.take() }?.end() }
+}
