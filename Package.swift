@@ -122,8 +122,8 @@ let package = Package(
         .testTarget(
             name: "WebDAVProviderTests",
             dependencies: [
-                "FileProvider", "FileProviderTesting", "HTTPTransport", "MountHarness", "WebDAVHarness",
-                "WebDAVProvider",
+                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "MountHarness",
+                "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider",
                 .logging,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),

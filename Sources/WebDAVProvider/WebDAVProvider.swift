@@ -130,13 +130,13 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
             places.endAttempt(identifier)
             if isThere { return places.put(identifier, at: attempted) }
         }
-        guard let place = try await place(of: identifier), !places.wasListed(place.parent, within: .seconds(5)) else {
-            return
-        }
+        guard let place = try await place(of: identifier), places.maySearch(place.parent) else { return }
+        let start = ContinuousClock.now
         do throws(FileProviderError) { _ = try await list(place.parent) } catch {
             // The folder is gone with it.
             if error.code != .noSuchItem { throw error }
         }
+        places.searched(place.parent, for: start.duration(to: .now))
     }
 }
 

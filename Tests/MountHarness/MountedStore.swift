@@ -70,6 +70,8 @@ package final class MountedStore: Sendable {
         all["HYDRANT_SETTLE"] = all["HYDRANT_SETTLE"] ?? "\(options.settle)"
         all["HYDRANT_SETTLE_AFTER_SYNC"] = all["HYDRANT_SETTLE_AFTER_SYNC"] ?? "\(options.settleAfterSync)"
         all["HYDRANT_READ_TIMEOUT"] = all["HYDRANT_READ_TIMEOUT"] ?? "\(options.readTimeout)"
+        // A server tells nobody of what changes: it is asked.
+        if options.store == .webdav { all["HYDRANT_POLL"] = all["HYDRANT_POLL"] ?? "0.3" }
         if !options.passthrough { all["HYDRANT_PASSTHROUGH"] = "0" }
         return all
     }
@@ -171,7 +173,7 @@ package final class MountedStore: Sendable {
     /// Nil when store and mount are the same, byte for byte; else what differs. Drafts of uploads, which the
     /// provider keeps beside the documents, do not count.
     package func difference() throws -> String? {
-        let result = try shell("diff -r --no-dereference -x '.hydrant-*.tmp' \"$STORE\" \"$MOUNT\"", limit: 30)
+        let result = try shell("diff -r --no-dereference -x '.hydrant-*.tmp' -x .DAV \"$STORE\" \"$MOUNT\"", limit: 30)
         return result.succeeded ? nil : result.stdout + result.stderr
     }
 

@@ -41,7 +41,8 @@ package struct Seeding: Sendable {
     package func text(_ path: String) throws -> String { String(decoding: try read(path), as: UTF8.self) }
 
     package func names(_ path: String = "") throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: root + "/" + path).sorted()
+        // (Apache's own folder in each that it serves is nobody's document.)
+        try FileManager.default.contentsOfDirectory(atPath: root + "/" + path).filter { $0 != ".DAV" }.sorted()
     }
 
     private static func check(_ condition: Bool, _ path: String) throws {

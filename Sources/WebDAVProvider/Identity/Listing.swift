@@ -18,12 +18,10 @@ extension WebDAVProvider {
     /// - Throws: ``FileProviderError/Code/noSuchItem``.
     func list(_ folder: ItemIdentifier) async throws(FileProviderError) -> [Item] {
         let traits = try await probe.traits()
-        let start = ContinuousClock.now
         let listing = try await reach(folder, isFolder: true) { location throws(FileProviderError) in
             try await read(location)
         }
         let identifiers = try await identify(listing, in: folder, traits)
-        places.wasListed(folder, at: start)
         sweep(listing.leftovers, in: folder)
         return listing.entries.compactMap { entry in
             identifiers[entry.name].map { Self.item($0, Place(parent: folder, name: entry.name), entry.resource) }

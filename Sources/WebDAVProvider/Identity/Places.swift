@@ -14,8 +14,8 @@ final class Places: Sendable {
     private struct State {
         var places: [ItemIdentifier: Place] = [:]
         var holders: [Place: ItemIdentifier] = [:]
-        /// When each folder was last listed to its end.
-        var listed: [ItemIdentifier: ContinuousClock.Instant] = [:]
+        /// When a folder may be searched again for what is not where it was.
+        var searchable: [ItemIdentifier: ContinuousClock.Instant] = [:]
         /// Where items were to go by moves without an answer.
         var attempts: [ItemIdentifier: Place] = [:]
         /// In the order in which they came.
@@ -69,17 +69,19 @@ final class Places: Sendable {
         }
     }
 
-    // MARK: Listings
+    // MARK: Searches
 
-    func wasListed(_ folder: ItemIdentifier, at moment: ContinuousClock.Instant) {
-        state.withLock { state in
-            if state.listed.count > 1_000 { state.listed = state.listed.filter { $0.value > .now - .seconds(60) } }
-            state.listed[folder] = moment
-        }
+    /// A folder of which a thousand documents are gone is not listed a thousand times: at most a tenth of the time is spent
+    /// on it.
+    func maySearch(_ folder: ItemIdentifier) -> Bool {
+        state.withLock { $0.searchable[folder].map { $0 < .now } ?? true }
     }
 
-    func wasListed(_ folder: ItemIdentifier, within time: Duration) -> Bool {
-        state.withLock { $0.listed[folder].map { $0.duration(to: .now) < time } ?? false }
+    func searched(_ folder: ItemIdentifier, for time: Duration) {
+        state.withLock { state in
+            if state.searchable.count > 1_000 { state.searchable = state.searchable.filter { $0.value > .now } }
+            state.searchable[folder] = .now + time * 10
+        }
     }
 
     // MARK: Moves whose answer was lost

@@ -19,14 +19,11 @@ struct Recognition {
     func identify(_ entries: [Listing.Entry]) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
         let known = try await provider.catalog?.knownItems(in: folder) ?? []
         var identifiers = try await identified(entries, known)
+        exchange(&identifiers, entries, known)
         var new = entries.filter { identifiers[$0.name] == nil }
         if !new.isEmpty {
             let present = Set(identifiers.values)
-            // Known here, and not seen: by the catalog, and not moved away since.
-            let missing = known.filter { item in
-                !present.contains(item.identifier)
-                    && places.place(of: item.identifier).map { $0.parent == folder } ?? true
-            }
+            let missing = known.filter { isMissing($0, present) }
             for (name, identifier) in renamed(new, missing) { identifiers[name] = identifier }
             for (name, identifier) in try await renamedFolders(new.filter { identifiers[$0.name] == nil }, missing) {
                 identifiers[name] = identifier
@@ -96,6 +93,43 @@ struct Recognition {
             identifiers[entries[0].name] = items[0].identifier
         }
         return identifiers
+    }
+
+    /// Names that are there as before, for other documents: two that changed places, one that was renamed over another.
+    ///
+    /// Whoever saves by renaming the old document first, to keep it as a backup, means the name: it has its document still.
+    private func exchange(
+        _ identifiers: inout [Filename: ItemIdentifier], _ entries: [Listing.Entry], _ known: [KnownItem]
+    ) {
+        let present = Set(identifiers.values)
+        let items = Dictionary(known.map { ($0.identifier, $0) }) { first, _ in first }
+        func likeness(of item: KnownItem) -> Likeness { Likeness(version: item.contentVersion, size: item.size) }
+        let changed = entries.filter { entry in
+            guard let item = identifiers[entry.name].flatMap({ items[$0] }), let new = self.likeness(entry) else {
+                return false
+            }
+            return !item.isFolder && likeness(of: item) != new
+        }
+        guard !changed.isEmpty else { return }
+        let names = Dictionary(changed.map { (identifiers[$0.name]!, $0.name) }) { first, _ in first }
+        let lost = Dictionary(
+            grouping: known.filter {
+                !$0.isFolder && (names[$0.identifier] != nil || isMissing($0, present))
+            }, by: likeness(of:))
+        var found: [Filename: ItemIdentifier] = [:]
+        for (like, alike) in Dictionary(grouping: changed, by: { self.likeness($0)! }) {
+            if alike.count == 1, let items = lost[like], items.count == 1 { found[alike[0].name] = items[0].identifier }
+        }
+        // A document leaves its name only for one that comes.
+        while let homeless = found.first(where: { names[$0.value].map { found[$0] == nil } ?? false }) {
+            found[homeless.key] = nil
+        }
+        identifiers.merge(found) { $1 }
+    }
+
+    /// Known here, and not seen: by the catalog, and not moved away since.
+    private func isMissing(_ item: KnownItem, _ present: Set<ItemIdentifier>) -> Bool {
+        !present.contains(item.identifier) && places.place(of: item.identifier).map { $0.parent == folder } ?? true
     }
 
     /// A folder whose documents are those of one that is missing.
