@@ -17,6 +17,9 @@ package final class SyncContext: Sendable {
     package let room: DiskRoom
     /// Nothing is sent; what is pending stays so.
     package let isReadOnly: Bool
+    /// The provider says when something changes; nobody need look.
+    let followsChanges: Bool
+    let opened = OpenedDocuments()
     package let events = EventLog()
     package let transfers: Transfers
     package let downloadFailures = DownloadFailures()
@@ -51,6 +54,7 @@ package final class SyncContext: Sendable {
         self.times = times
         self.defaults = defaults
         self.isReadOnly = isReadOnly
+        followsChanges = provider is any ChangeSignaling
         self.logger = logger
         self.workers = workers ?? Workers(threads: 16)
         self.labels = ContentLabels(store: store, logger: logger)

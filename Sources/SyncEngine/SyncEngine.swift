@@ -105,14 +105,19 @@ package final class SyncEngine: Sendable {
     }
 
     /// The provider says when something changes; nobody need look.
-    package var followsChanges: Bool { context.provider is any ChangeSignaling }
+    package var followsChanges: Bool { context.followsChanges }
 
     /// What is deleted goes to the store's trash.
     package var hasTrash: Bool { (context.provider as? any Trashing)?.hasTrash == true }
 
     package func wasLookedAt(_ folder: InodeID) {
-        if followsChanges { return }
+        if context.followsChanges { return }
         Task { [listener] in await listener.wasLookedAt(folder) }
+    }
+
+    /// Its folder will be asked for as if a program had looked into it.
+    package func wasOpened(_ document: InodeID) {
+        if !context.followsChanges { context.opened.add(document) }
     }
 
     /// A local change is pending.

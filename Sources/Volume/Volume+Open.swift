@@ -40,6 +40,7 @@ extension Volume {
                 }
                 return mode
             }
+            engine.wasOpened(node.inode)
             let handle = handles.add(HandleTable.Handle(node: node, isWritable: writes))
             return Opened(handle: handle, mode: mode, isReadOnly: !writes)
         } catch {

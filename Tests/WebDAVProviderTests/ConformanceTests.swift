@@ -1,5 +1,8 @@
 import FileProvider
 import FileProviderTesting
+import Foundation
+import HTTPTransport
+import Logging
 import MountHarness
 import Testing
 import WebDAVHarness
@@ -24,5 +27,30 @@ struct ConformanceTests {
             await other.invalidate()
             #expect(report.isPassed, "\(report)")
         }
+    }
+
+    /// `HYDRANT_TEST_WEBDAV` is the URL of an empty folder on a server of yours, with user and password:
+    /// `https://ada:secret@cloud.example.org/remote.php/dav/files/ada/try/`. What the suite makes there goes again.
+    @Test("every rule holds on a server of yours", .enabled(if: named != nil))
+    func ownServer() async throws {
+        let parts = try #require(Self.named)
+        let (provider, other) = (try Self.provider(parts), try Self.provider(parts))
+        let report = await ConformanceSuite(provider: provider, otherClient: other).run()
+        await provider.invalidate()
+        await other.invalidate()
+        print(report)
+        #expect(report.isPassed, "\(report)")
+    }
+
+    private static let named = ProcessInfo.processInfo.environment["HYDRANT_TEST_WEBDAV"].flatMap(URLComponents.init)
+
+    private static func provider(_ parts: URLComponents) throws -> WebDAVProvider {
+        var plain = parts
+        (plain.user, plain.password) = (nil, nil)
+        let root = try #require(plain.string.flatMap { HTTPLocation($0) })
+        let credential = Credential.basic(user: parts.user ?? "", password: Secret(parts.password ?? ""))
+        return try WebDAVProvider(
+            root: root, credentials: FixedCredential(credential),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 }

@@ -13,7 +13,14 @@ actor ChangeListener {
     private var waiting: Set<ChangeSignal> = []
     private var isDraining = false
     private var isOver = false
-    private var lookedAt: [InodeID: ContinuousClock.Instant] = [:]
+    private var looks: FolderLooks
+    /// Folders that are to be asked for at once, since a program has looked into them after a while.
+    private var urgent: Set<InodeID> = []
+    private static let mostUrgent = 32
+    private var isAsking = false
+    /// Of a store that has such a thing: of the topmost folder, when all was as it should be.
+    private var version: String?
+    private var hasVersions = true
 
     /// To be asked again, and how often that was in vain.
     private var kept: [ChangeSignal: Int64] = [:]
@@ -25,6 +32,7 @@ actor ChangeListener {
     init(context: SyncContext, fetcher: FolderFetcher) {
         self.context = context
         self.fetcher = fetcher
+        looks = FolderLooks(poll: context.times.poll)
     }
 
     /// Runs until its task is cancelled.
@@ -50,14 +58,64 @@ actor ChangeListener {
         timer?.cancel()
     }
 
+    // MARK: Looking
+
     private func look() async {
-        let recent = ContinuousClock.now - .seconds(context.times.poll * 10)
-        lookedAt = lookedAt.filter { $0.value > recent }
-        for folder in lookedAt.keys { try? await fetcher.fetch(folder, joining: false) }
+        for inode in context.opened.take() {
+            // (It may have no name any more.)
+            guard let folder = (try? context.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
+            _ = looks.wasLookedAt(folder, at: .now)
+        }
+        guard let found = await newVersion() else {
+            await ask(looks.due(at: .now))
+            return
+        }
+        guard found != version else { return }
+        looks.allAreDue()
+        if await ask(looks.due(at: .now)) { version = found }
     }
 
-    /// A program looked at a folder: it is worth polling.
-    func wasLookedAt(_ folder: InodeID) { lookedAt[folder] = .now }
+    /// Nil: the store has no such thing, or did not say.
+    private func newVersion() async -> String? {
+        guard hasVersions, let provider = context.provider as? any FolderVersioning else { return nil }
+        do {
+            let found = try await provider.folderVersion(of: .rootContainer)
+            hasVersions = found != nil
+            return found
+        } catch { return version }
+    }
+
+    /// - Returns: whether all of them could be asked for.
+    @discardableResult
+    private func ask(_ folders: [InodeID]) async -> Bool {
+        var isComplete = true
+        for folder in folders {
+            let moment = ContinuousClock.now
+            do {
+                let hasChanged = try await fetcher.fetch(folder, joining: false)
+                looks.asked(folder, at: moment, hasChanged: hasChanged)
+            } catch {
+                // One that is gone is not missed.
+                if context.connection.failure != nil { isComplete = false }
+                looks.asked(folder, at: moment, hasChanged: false)
+            }
+        }
+        return isComplete
+    }
+
+    /// A program looked at a folder: it is worth asking for, now and then.
+    func wasLookedAt(_ folder: InodeID) {
+        guard looks.wasLookedAt(folder, at: .now), urgent.count < Self.mostUrgent else { return }
+        urgent.insert(folder)
+        if isAsking { return }
+        isAsking = true
+        Task(executorPreference: context.workers) { await self.askUrgently() }
+    }
+
+    private func askUrgently() async {
+        while let folder = urgent.popFirst(), !isOver { await ask([folder]) }
+        isAsking = false
+    }
 
     // MARK: What is to be asked again
 

@@ -5,7 +5,7 @@ import Logging
 /// Fetches folders' listings; callers that want the same folder at once share one fetch.
 actor FolderFetcher {
     private let context: SyncContext
-    private var running: [InodeID: Task<Result<Void, SyncError>, Never>] = [:]
+    private var running: [InodeID: Task<Result<Bool, SyncError>, Never>] = [:]
 
     init(context: SyncContext) {
         self.context = context
@@ -16,19 +16,18 @@ actor FolderFetcher {
     /// Returns when the folder's listing, as the store has it after this call began, is in the catalog.
     ///
     /// - Parameter joining: a fetch that is already under way will do (a first look).
-    func fetch(_ folder: InodeID, joining: Bool) async throws(SyncError) {
+    /// - Returns: whether it said anything new.
+    @discardableResult
+    func fetch(_ folder: InodeID, joining: Bool) async throws(SyncError) -> Bool {
         if let task = running[folder] {
             let result = await task.value
             if joining { return try result.get() }
             // Somebody else has begun a new one.
             if let newer = running[folder] { return try await newer.value.get() }
         }
-        let task = Task(executorPreference: context.workers) { [context] () -> Result<Void, SyncError> in
-            let result: Result<Void, SyncError>
-            do {
-                try await FolderListing(context: context).fetch(folder)
-                result = .success(())
-            } catch {
+        let task = Task(executorPreference: context.workers) { [context] () -> Result<Bool, SyncError> in
+            let result: Result<Bool, SyncError>
+            do { result = .success(try await FolderListing(context: context).fetch(folder)) } catch {
                 result = .failure(SyncError(error))
             }
             // Whoever asks again when this has ended is not given its answer once more.
@@ -38,8 +37,9 @@ actor FolderFetcher {
         running[folder] = task
         let result = joining ? await context.unlessAway { await task.value } : await task.value
         if joining, case .failure(let error) = result { tell(error, folder) }
-        try result.get()
+        return try result.get()
     }
+
     private func ended(_ folder: InodeID) { running[folder] = nil }
 }
 
@@ -63,11 +63,12 @@ struct FolderListing: Sendable {
     /// In bytes, of what a page is called.
     static let longestPage = 64 << 10
 
-    func fetch(_ folder: InodeID) async throws {
+    /// - Returns: whether it said anything new.
+    func fetch(_ folder: InodeID) async throws -> Bool {
         guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
             // Nobody can list it: whoever waits for that would wait for ever.
             try context.change { try $0.becomesListed(folder) }
-            return
+            return false
         }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
@@ -78,7 +79,10 @@ struct FolderListing: Sendable {
         }
         // What was just changed from here is asked for by itself, when that is over.
         for identifier in doubtful { context.doubt(.item(identifier)) }
-        if let unchanged { return tell(unchanged.refused, of: folder) }
+        if let unchanged {
+            tell(unchanged.refused, of: folder)
+            return false
+        }
         let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
             // Asked inside the transaction: what is confirmed after it is not undone by it.
@@ -87,6 +91,7 @@ struct FolderListing: Sendable {
         }
         tell(result.refused, of: folder)
         await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
+        return true
     }
 
     /// `hydrant status` of the folder says it as well.

@@ -27,7 +27,8 @@ struct RemoteRefresh: Sendable {
         guard try await isGone(identifier, known: known, isOwn: isOwn) else { return }
         if let fetcher, let folder = try folder(of: identifier) {
             // The listing finds it missing, and asks for it once more.
-            return try await fetcher.fetch(folder, joining: false)
+            try await fetcher.fetch(folder, joining: false)
+            return
         }
         // The store answered: it is gone.
         try context.takeRemoteChange { try $0.mergeDeletion(of: identifier, defaults: context.defaults) }

@@ -11,9 +11,9 @@ extension SyncContext {
 
     /// The result of `body`, or, while the store is known to be away, at once why nothing can be had from it; then `body`
     /// goes on by itself.
-    func unlessAway(
-        _ body: @escaping @Sendable () async -> Result<Void, SyncError>
-    ) async -> Result<Void, SyncError> {
+    func unlessAway<T: Sendable>(
+        _ body: @escaping @Sendable () async -> Result<T, SyncError>
+    ) async -> Result<T, SyncError> {
         guard isKnownToBeAway else { return await body() }
         return await withCheckedContinuation { continuation in
             let first = FirstResult(continuation)
@@ -28,12 +28,12 @@ extension SyncContext {
 }
 
 /// Whoever comes first answers.
-private final class FirstResult: Sendable {
-    private let waiter: Mutex<CheckedContinuation<Result<Void, SyncError>, Never>?>
+private final class FirstResult<T: Sendable>: Sendable {
+    private let waiter: Mutex<CheckedContinuation<Result<T, SyncError>, Never>?>
 
-    init(_ continuation: CheckedContinuation<Result<Void, SyncError>, Never>) { waiter = Mutex(continuation) }
+    init(_ continuation: CheckedContinuation<Result<T, SyncError>, Never>) { waiter = Mutex(continuation) }
 
-    func resume(_ result: Result<Void, SyncError>) {
+    func resume(_ result: Result<T, SyncError>) {
         waiter.withLock { $0.take() }?.resume(returning: result)
     }
 }
