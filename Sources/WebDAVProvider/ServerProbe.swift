@@ -57,6 +57,12 @@ final class ServerProbe: Sendable {
         if response.properties[.fileID]?.isEmpty == false {
             traits.family = .ownCloud
             traits.keepsIdentifiers = true
+            traits.cloud = CloudPlaces(root: root)
+            // (Its locks are an app's; they are not needed.)
+            traits.hasLocks = false
+            if let trash = traits.cloud?.trash {
+                traits.hasTrash = try await client.look(trash, [.resourceType, .lastModified])?.isFolder == true
+            }
         } else if abilities.dav.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
             traits.family = .apache
         }

@@ -16,6 +16,11 @@ struct ServerTraits: Sendable, Equatable {
     /// are encoded (WsgiDAV 4.4).
     var manglesTargets = false
 
+    /// Of ownCloud and Nextcloud: where parts of documents go, and what was deleted.
+    var cloud: CloudPlaces?
+    /// What is deleted can be had back.
+    var hasTrash = false
+
     /// Where a PUT is put in its place at its end, whole, and a MOVE over a document would make another one of it.
     ///
     /// Elsewhere contents are sent as a new document, which is then moved over the old one: many servers write into the

@@ -1,4 +1,5 @@
 package import FileProvider
+import Foundation
 package import HTTPTransport
 package import Logging
 import Synchronization
@@ -84,6 +85,17 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         guard Leftover(name) == nil else {
             throw FileProviderError(
                 .invalidName, "“\(name)”: such names are Hydrant's own on a WebDAV server; rename it")
+        }
+        if probe.traitsIfKnown?.family == .ownCloud {
+            if name.string.precomposedStringWithCanonicalMapping.utf8.elementsEqual(name.bytes) == false {
+                throw FileProviderError(
+                    .invalidName,
+                    "“\(name)”: this server keeps names in composed Unicode only (NFC), and this one is not; rename it")
+            }
+            if name.string.lowercased() == ".htaccess" {
+                throw FileProviderError(
+                    .invalidName, "“\(name)”: this server takes no document of this name; rename it")
+            }
         }
         if probe.traitsIfKnown?.manglesTargets == true,
             name.bytes.contains(where: { $0 < 32 || "?#;".utf8.contains($0) })

@@ -10,7 +10,7 @@ struct Upload {
     let modified: FileTime
     let location: HTTPLocation
     let place: Place
-    private var client: DAVClient { provider.client }
+    var client: DAVClient { provider.client }
     /// A tag that Apache calls weak, in the first second after a change, satisfies no condition: it is waited for.
     static let weakTag = 12
     static let weakPause = Duration.milliseconds(250)
@@ -19,6 +19,7 @@ struct Upload {
 
     /// - Returns: nil: there is no document at this place.
     func replace(_ identifier: ItemIdentifier, _ base: Validator) async throws(FileProviderError) -> Item? {
+        if traits.replacesAtOnce { return try await replaceAtOnce(identifier, base) }
         for attempt in 0... {
             let isLast = attempt == Self.weakTag
             // Who keeps no conditions is asked right before.
@@ -46,6 +47,7 @@ struct Upload {
     }
 
     func create() async throws(FileProviderError) -> Item {
+        if traits.replacesAtOnce { return try await createAtOnce() }
         for attempt in 0... {
             switch try await send(replacing: nil, false) {
             case .done(let validator):
@@ -84,7 +86,6 @@ struct Upload {
     ///   - isLast: the server keeps no conditions: it is asked right before.
     private func send(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
         let condition = base?.condition ?? ("If-None-Match", "*")
-        if traits.replacesAtOnce, !isLast { return try await put([condition]) }
         guard contents.size <= traits.mostUnderLock, !isLast, let lock = try await WriteLock.take(location, client)
         else {
             return try await staged(replacing: base, isLast)
@@ -108,7 +109,7 @@ struct Upload {
         }
     }
 
-    private var folder: HTTPLocation {
+    var folder: HTTPLocation {
         HTTPLocation(origin: location.origin, components: location.components.dropLast())
     }
 
@@ -117,7 +118,6 @@ struct Upload {
     ) async throws(FileProviderError) -> Status {
         var headers = conditions
         headers.append(("Content-Type", "application/octet-stream"))
-        if traits.family == .ownCloud { headers.append(("X-OC-Mtime", "\(max(0, modified.seconds))")) }
         let outcome = try await client.send(
             HTTPRequest(
                 "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size),
@@ -207,7 +207,7 @@ struct Upload {
         return sent
     }
 
-    private func pause() async throws(FileProviderError) {
+    func pause() async throws(FileProviderError) {
         do { try await Task.sleep(for: Self.weakPause) } catch {
             throw FileProviderError(.cancelled, "“\(place.name)”: the upload was given up")
         }
@@ -215,7 +215,7 @@ struct Upload {
 
     // MARK: What is there now
 
-    private func there() async throws(FileProviderError) -> DAVResource {
+    func there() async throws(FileProviderError) -> DAVResource {
         for _ in 0..<4 {
             if let resource = try await client.resource(location) { return resource }
             // A server that replaces in two steps, while somebody else does it too.

@@ -7,6 +7,13 @@ extension WebDAVProvider {
     package func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
+        try await delete(identifier, baseVersion, toTrash: false)
+    }
+
+    /// - Parameter toTrash: where the server has one.
+    func delete(
+        _ identifier: ItemIdentifier, _ baseVersion: ItemVersion, toTrash: Bool
+    ) async throws(FileProviderError) {
         let traits = try await probe.traits()
         guard identifier != .rootContainer else { throw FileProviderError(.unsupported, "the topmost folder stays") }
         try await reach(identifier) { location throws(FileProviderError) -> Void? in
@@ -14,18 +21,19 @@ extension WebDAVProvider {
             else { return nil }
             guard !resource.isFolder else { return try await deleteFolder(identifier, location.asFolder(true), traits) }
             guard let base = Validator(baseVersion.content), resource.validator == base else { throw mismatch(current) }
-            return try await deleteDocument(identifier, location, base)
+            return try await deleteDocument(identifier, location, base, isForGood: traits.hasTrash && !toTrash)
         }
         places.remove(identifier)
     }
 
     private func deleteDocument(
-        _ identifier: ItemIdentifier, _ location: HTTPLocation, _ base: Validator
+        _ identifier: ItemIdentifier, _ location: HTTPLocation, _ base: Validator, isForGood: Bool
     ) async throws(FileProviderError) -> Void? {
         let name = Filename(bytes: location.components.last ?? [])
         for attempt in 0...Upload.weakTag {
             // As for an upload: a weak tag satisfies no condition, and becomes strong; or the server keeps none.
-            let headers = attempt < Upload.weakTag ? [base.condition] : []
+            var headers = attempt < Upload.weakTag ? [base.condition] : []
+            if isForGood { headers.append(("X-NC-Skip-Trashbin", "true")) }
             let outcome = try await client.send(HTTPRequest("DELETE", location, headers: headers))
             if outcome.isSuccess { return () }
             guard let resource = try await client.resource(location), let item = try await item(identifier, resource)
@@ -49,6 +57,8 @@ extension WebDAVProvider {
         let isNotEmpty = FileProviderError(.directoryNotEmpty, "“\(name)”: is not empty")
         guard listing.entries.isEmpty else { throw isNotEmpty }
         let folder = HTTPLocation(origin: location.origin, components: location.components.dropLast())
+        // There it can be had back with what somebody has just put into it.
+        if traits.hasTrash { return try await destroy(location, name) }
         guard let asideName = Leftover.folderName(for: name) else { return try await destroy(location, name) }
         let aside = folder.appending(asideName.bytes, isFolder: true)
         let moved = try await client.send(

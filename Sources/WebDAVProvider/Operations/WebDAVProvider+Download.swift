@@ -131,6 +131,12 @@ private struct Download {
     private func validator(of reply: HTTPReply) -> Validator? {
         switch wanted {
         case .tag: return reply.field("ETag").flatMap { Validator(tag: $0) }
+        case .summed(_, let checksum):
+            // A proxy may have left it out.
+            guard let found = reply.field("OC-Checksum").flatMap({ ContentChecksum.best($0) }),
+                ContentChecksum.isSameKind(found, checksum)
+            else { return nil }
+            return reply.field("ETag").flatMap { Validator(tag: $0)?.with(checksum: found) }
         case .dateAndSize:
             guard let total = Self.total(reply), let date = reply.field("Last-Modified").flatMap(HTTPDate.parse) else {
                 return nil

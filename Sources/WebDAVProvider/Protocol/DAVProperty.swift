@@ -9,10 +9,16 @@ enum DAVProperty: String, CaseIterable {
     /// docs.nextcloud.com, WebDAV: the number of the file, unique on the server; and what this user may do.
     case fileID = "http://owncloud.org/ns|fileid"
     case permissions = "http://owncloud.org/ns|permissions"
+    /// What contents were sent with: `SHA1:…`, or several.
+    case checksums = "http://owncloud.org/ns|checksums"
+    /// RFC 4331; in bytes.
+    case quotaUsed = "DAV:|quota-used-bytes"
+    case quotaAvailable = "DAV:|quota-available-bytes"
 
     /// What a listing asks for.
     static let ofItems: [DAVProperty] = [
         .resourceType, .contentLength, .lastModified, .entityTag, .resourceID, .fileID, .permissions,
+        .checksums,
     ]
 
     /// The body of a PROPFIND (RFC 4918, 9.1).

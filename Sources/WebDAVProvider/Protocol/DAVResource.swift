@@ -16,7 +16,9 @@ struct DAVResource: Sendable {
     var identifier: String?
     /// Nextcloud's letters for what this user may do; nil: everything, as far as is known.
     var permissions: String?
+}
 
+extension DAVResource {
     /// - Parameter server: what `href` is seen from.
     /// - Throws: why it cannot be taken.
     init(_ response: DAVResponse, on server: HTTPLocation) throws(BadXML) {
@@ -42,6 +44,8 @@ struct DAVResource: Sendable {
             throw BadXML("“\(response.href)” has no size")
         }
         self.size = size
-        validator = properties[.entityTag].flatMap { Validator(tag: $0) } ?? .dateAndSize(modified, size)
+        let tag = properties[.entityTag].flatMap { Validator(tag: $0) }
+        let checksum = properties[.checksums].flatMap { ContentChecksum.best($0) }
+        validator = tag?.with(checksum: checksum) ?? .dateAndSize(modified, size)
     }
 }

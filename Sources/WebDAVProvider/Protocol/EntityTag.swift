@@ -6,6 +6,8 @@ enum Validator: Hashable, Sendable {
     /// An entity tag without its quotes (RFC 9110, 8.8.3), weak or not: Apache calls a tag weak while the document is less
     /// than a second old, and the same one strong from then on.
     case tag(String)
+    /// A tag, and the checksum of the contents: of ownCloud and Nextcloud, whose tags two versions within one second may share.
+    case summed(String, String)
     /// Of a server that gives no tags: seconds since 1970 of the last change, and the size in bytes. Two changes within one
     /// second that leave the size are not told apart.
     case dateAndSize(Int64, Int64)
@@ -26,6 +28,8 @@ enum Validator: Hashable, Sendable {
         let text = version.description
         if text.hasPrefix("t") {
             self = .tag(String(text.dropFirst()))
+        } else if text.hasPrefix("s"), let end = text.firstIndex(of: ";") {
+            self = .summed(String(text[text.index(after: end)...]), String(text[..<end].dropFirst()))
         } else {
             let parts = text.dropFirst().split(separator: ";")
             guard text.hasPrefix("d"), parts.count == 2, let date = Int64(parts[0]), let size = Int64(parts[1]) else {
@@ -38,6 +42,7 @@ enum Validator: Hashable, Sendable {
     var version: ContentVersion {
         switch self {
         case .tag(let tag): ContentVersion("t" + tag)
+        case .summed(let tag, let checksum): ContentVersion("s\(checksum);\(tag)")
         case .dateAndSize(let date, let size): ContentVersion("d\(date);\(size)")
         }
     }
@@ -45,14 +50,25 @@ enum Validator: Hashable, Sendable {
     /// The header that makes a change conditional on this version (RFC 9110, 13.1.1 and 13.1.4).
     var condition: (name: String, value: String) {
         switch self {
-        case .tag(let tag): ("If-Match", "\"\(tag)\"")
+        case .tag(let tag), .summed(let tag, _): ("If-Match", "\"\(tag)\"")
         case .dateAndSize(let date, _): ("If-Unmodified-Since", HTTPDate.format(date))
         }
     }
 
     /// The same for the target of a MOVE (RFC 4918, 10.4); nil: it cannot be said.
     func condition(at place: HTTPLocation) -> (name: String, value: String)? {
-        guard case .tag(let tag) = self else { return nil }
-        return ("If", "<\(place.path)> ([\"\(tag)\"])")
+        switch self {
+        case .tag(let tag), .summed(let tag, _): ("If", "<\(place.path)> ([\"\(tag)\"])")
+        case .dateAndSize: nil
+        }
+    }
+
+    /// The checksum of the contents, where the server has one.
+    var checksum: String? {
+        if case .summed(_, let checksum) = self { checksum } else { nil }
+    }
+
+    func with(checksum: String?) -> Validator {
+        if case .tag(let tag) = self, let checksum { .summed(tag, checksum) } else { self }
     }
 }

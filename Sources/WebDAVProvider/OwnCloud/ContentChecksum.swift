@@ -1,0 +1,41 @@
+import Crypto
+import FileProvider
+
+/// What contents are known by on ownCloud and Nextcloud besides their entity tag, which two versions within one second may
+/// share: `SHA1:…`, kept by the server as it was sent.
+///
+/// Source: docs.nextcloud.com, developer manual, WebDAV, `OC-Checksum`; seen with Nextcloud 34: the tag of a document is
+/// made of its date in seconds and its size, and no checksum is ever verified.
+enum ContentChecksum {
+    /// Of several (`MD5:… SHA1:…`) the best, as it stands there; nil: there is none that can be used.
+    static func best(_ text: String) -> String? {
+        let all = text.split(separator: " ").filter { word in
+            word.contains(":") && word.utf8.count <= 200 && word.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != 0x3b }
+        }
+        for kind in ["SHA256:", "SHA1:", "MD5:"] {
+            if let found = all.first(where: { $0.uppercased().hasPrefix(kind) }) { return String(found) }
+        }
+        return all.first.map(String.init)
+    }
+
+    /// What of two checksums is before the colon.
+    static func isSameKind(_ one: String, _ other: String) -> Bool {
+        one.prefix { $0 != ":" }.uppercased() == other.prefix { $0 != ":" }.uppercased()
+    }
+
+    /// Reads all of it.
+    static func of(_ contents: any ContentSource, _ name: Filename) async throws(FileProviderError) -> String {
+        var hash = Insecure.SHA1()
+        var offset: Int64 = 0
+        while offset < contents.size {
+            let bytes = try await contents.read(at: offset, upTo: ContentPiece.size)
+            guard !bytes.isEmpty else {
+                throw FileProviderError(.cannotSynchronize, "“\(name)”: the contents end before their size")
+            }
+            hash.update(data: bytes)
+            offset += Int64(bytes.count)
+        }
+        let digits = Array("0123456789abcdef")
+        return "SHA1:" + hash.finalize().reduce(into: "") { $0 += [digits[Int($1 >> 4)], digits[Int($1 & 15)]] }
+    }
+}

@@ -1,0 +1,86 @@
+import FileProvider
+import HTTPTransport
+
+/// ownCloud and Nextcloud put a PUT in its place at its end, and a MOVE over a document would make another one of it: a
+/// document goes to its own place, as one request, or in parts.
+extension Upload {
+    /// In bytes: what is larger is sent in parts, so that it need not begin anew.
+    private static let mostAtOnce: Int64 = 10 << 20
+    /// The same for what replaces something: a PUT that breaks off leaves an empty document there (Nextcloud 34).
+    private static let mostOver: Int64 = 256 << 10
+    private static let mostAttempts = 4
+
+    func replaceAtOnce(_ identifier: ItemIdentifier, _ base: Validator) async throws(FileProviderError) -> Item? {
+        let checksum = try await ContentChecksum.of(contents, place.name)
+        for _ in 0..<Self.mostAttempts {
+            guard let current = try await client.resource(location),
+                let item = try await provider.item(identifier, current)
+            else { return nil }
+            guard !current.isFolder else { throw provider.mismatch(item) }
+            guard current.validator == base else {
+                // Sent before; the answer was lost.
+                if current.size == contents.size, current.validator.checksum == checksum { return item }
+                throw provider.mismatch(item)
+            }
+            // The server's tag is made of date and size: the new one must not be the old one.
+            let isAlike = current.size == contents.size && current.modified == modified.seconds
+            let date = modified.seconds + (isAlike ? 1 : 0)
+            let outcome = try await send(date, checksum, base)
+            if outcome.isSuccess {
+                return try await check(identifier, checksum)
+            }
+            // 412: it is looked at again. 423: somebody else writes just now.
+            guard outcome.status == 412 else { throw provider.refusal(outcome.status, place.name) }
+            try await pause()
+        }
+        throw provider.refusal(412, place.name)
+    }
+
+    func createAtOnce() async throws(FileProviderError) -> Item {
+        let checksum = try await ContentChecksum.of(contents, place.name)
+        let outcome = try await send(modified.seconds, checksum, nil)
+        guard outcome.isSuccess else {
+            try await provider.checkFolder(place.parent, folder)
+            if try await provider.isTaken(location) { throw try await provider.collision(place, location) }
+            throw provider.refusal(outcome.status, place.name)
+        }
+        let resource = try await there()
+        // Of two at once the server may take both, the one over the other: it looks at conditions before the bytes come.
+        guard resource.size == contents.size, resource.validator.checksum == checksum else {
+            throw try await provider.collision(place, location)
+        }
+        let identifier = try await provider.identifier(of: resource, at: place)
+        return WebDAVProvider.item(identifier, place, resource)
+    }
+
+    private func send(
+        _ date: Int64, _ checksum: String, _ base: Validator?
+    ) async throws(FileProviderError) -> DAVClient.Outcome {
+        var headers = [("OC-Checksum", checksum)]
+        // Nextcloud 34 answers 500 to any other, and has taken the document all the same.
+        if date > 0 { headers.append(("X-OC-Mtime", "\(date)")) }
+        if contents.size > (base == nil ? Self.mostAtOnce : Self.mostOver), let cloud = traits.cloud {
+            // (If-Match would be about what is moved.)
+            let condition = base.map { $0.condition(at: location) } ?? ("Overwrite", "F")
+            let upload = ChunkedUpload(
+                client: client, uploads: cloud.uploads, contents: contents, target: location, name: place.name,
+                headers: headers + [condition].compactMap { $0 }, checksum: checksum, logger: provider.logger)
+            let outcome = try await upload.run()
+            if outcome.status != 404 { return outcome }
+        }
+        headers += [base?.condition ?? ("If-None-Match", "*"), ("Content-Type", "application/octet-stream")]
+        return try await client.send(
+            HTTPRequest(
+                "PUT", location, headers: headers, body: .content(contents, 0..<contents.size), isTransfer: true))
+    }
+
+    /// - Returns: what is there now, if it is what was sent.
+    private func check(_ identifier: ItemIdentifier, _ checksum: String) async throws(FileProviderError) -> Item {
+        let resource = try await there()
+        guard let item = try await provider.item(identifier, resource) else { throw provider.gone(identifier) }
+        guard resource.size == contents.size, resource.validator.checksum == checksum else {
+            throw provider.mismatch(item)
+        }
+        return item
+    }
+}

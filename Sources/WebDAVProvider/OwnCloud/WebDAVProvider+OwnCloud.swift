@@ -1,0 +1,25 @@
+package import FileProvider
+import HTTPTransport
+
+extension WebDAVProvider: Trashing {
+    package var hasTrash: Bool { probe.traitsIfKnown?.hasTrash ?? false }
+
+    /// DELETE puts everything there.
+    package func trashItem(
+        _ identifier: ItemIdentifier, baseVersion: ItemVersion
+    ) async throws(FileProviderError) {
+        guard try await probe.traits().hasTrash else {
+            throw FileProviderError(.unsupported, "this server has no trash")
+        }
+        try await delete(identifier, baseVersion, toTrash: true)
+    }
+}
+
+extension WebDAVProvider: FolderVersioning {
+    package func folderVersion(of folder: ItemIdentifier) async throws(FileProviderError) -> String? {
+        guard try await probe.traits().family == .ownCloud else { return nil }
+        return try await reach(folder, isFolder: true) { location throws(FileProviderError) in
+            try await client.look(location, [.resourceType, .lastModified, .entityTag])?.properties[.entityTag]
+        }
+    }
+}
