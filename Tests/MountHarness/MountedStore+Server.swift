@@ -4,7 +4,8 @@ import Synchronization
 extension MountedStore {
     /// The server of the store, which is started, and made known to the command, when it is first asked for.
     package func server() throws -> TestServer {
-        try serving.withLock { serving in
+        if let guest = guest.withLock({ $0 }) { return guest }
+        return try serving.withLock { serving in
             if let serving { return serving }
             let server = try TestServer(.apache, .usual, root: store)
             do {
@@ -17,6 +18,12 @@ extension MountedStore {
             serving = server
             return server
         }
+    }
+
+    /// The server of another machine is this one's as well.
+    package func use(_ server: TestServer) throws {
+        try configure(server)
+        guest.withLock { $0 = server }
     }
 
     private func configure(_ server: TestServer) throws {

@@ -57,7 +57,9 @@ package final class MountedStore: Sendable {
     package var mountPoint: String { sandbox.mountPoint }
     package var scratch: String { sandbox.scratch }
     private let logStart = Mutex(0)
+    /// This machine's own server, and another machine's.
     let serving = Mutex<TestServer?>(nil)
+    let guest = Mutex<TestServer?>(nil)
 
     package init(_ sandbox: Sandbox, _ options: MountOptions) {
         self.sandbox = sandbox

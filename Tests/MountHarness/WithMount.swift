@@ -22,18 +22,28 @@ package func withMount(
 package func withSandbox(
     _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore) throws -> Void
 ) async throws {
+    try await withMachines(1, options) { try body($0[0]) }
+}
+
+/// As ``withSandbox(_:_:)``, for several machines, that is, domains with a daemon each. Which server they share is up to the
+/// body (``MountedStore/use(_:)``).
+package func withMachines(
+    _ count: Int, _ options: MountOptions = MountOptions(),
+    _ body: @escaping @Sendable ([MountedStore]) throws -> Void
+) async throws {
     let weight = options.isAlone ? MountSlots.shared.count : 1
     await MountSlots.shared.take(weight)
     defer { MountSlots.shared.give(weight) }
     try await onThread {
-        let sandbox = try Sandbox()
-        let store = MountedStore(sandbox, options)
-        let watchdog = Watchdog(limit: options.limit) { sandbox.forceDown() }
-        let result = Result { try body(store) }
-        let log = store.logTail
+        let stores = try (0..<count).map { _ in MountedStore(try Sandbox(), options) }
+        let watchdog = Watchdog(limit: options.limit) { for store in stores { store.sandbox.forceDown() } }
+        let result = Result { try body(stores) }
+        let log = stores.map(\.logTail).joined(separator: "\n")
         watchdog.end()
-        store.endServer()
-        let cleaned = Result { try sandbox.remove() }
+        let cleaned = Result {
+            for store in stores { try store.sandbox.remove() }
+            for store in stores { store.endServer() }
+        }
         if watchdog.hasFired {
             throw HarnessError("the scenario took longer than \(options.limit) s and was ended by force; log:\n\(log)")
         }
