@@ -33,6 +33,7 @@ struct Command {
     private var prints = false
     private var isMounted = false
     private var output: String?
+    private var server = MountedWorld.Server(url: "", folder: "", settings: "")
     private let directory: String
 
     static let usage = """
@@ -46,6 +47,9 @@ struct Command {
         --shrink FILE   makes a sequence that fails as short as it can, and leaves it in FILE
         --twice         plays each sequence twice, which must do the same
         --mount         plays at a real mount, with the hydrant beside this program (or $HYDRANT_EXECUTABLE)
+        --server URL    with --mount: at a mount of this WebDAV folder
+        --folder DIR    where the folder is on this machine: the other client works there; it is emptied
+        --settings TEXT what config.toml says of it besides: user, password-command, certificate-authority
         --print         says which operations a sequence has, and plays nothing
         --verbose       tells what happens
         """
@@ -72,6 +76,9 @@ struct Command {
                 output = try value(word)
             case "--verbose", "-v": isVerbose = true
             case "--twice": isTwice = true
+            case "--server": server.url = try value(word)
+            case "--folder": server.folder = try value(word)
+            case "--settings": server.settings = try value(word)
             case "--print": prints = true
             case "--mount": isMounted = true
             case "--help", "-h":
@@ -81,6 +88,9 @@ struct Command {
             }
         }
         if (first == nil) == replay.isEmpty { throw Misuse(description: "either --seed or --replay\n\(Self.usage)") }
+        if server.url.isEmpty != server.folder.isEmpty {
+            throw Misuse(description: "--server and --folder belong together\n\(Self.usage)")
+        }
         let place = !isMounted && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         directory = "\(place)/hydrant-model-\(getpid())"
     }
@@ -167,7 +177,8 @@ struct Command {
 
     private func playMounted(_ sequence: OperationList) -> (violation: String?, story: [String], trace: UInt64) {
         do {
-            let world = try MountedWorld(directory: directory + "/mounted", hydrant: Self.hydrant)
+            let world = try MountedWorld(
+                directory: directory + "/mounted", hydrant: Self.hydrant, server: server.url.isEmpty ? nil : server)
             defer { world.end() }
             let player = MountedPlayer(sequence, world)
             let violation = player.play()

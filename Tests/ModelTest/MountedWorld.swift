@@ -7,15 +7,43 @@ import Glibc
 /// The store's other client works in the folder itself; death is SIGKILL.
 final class MountedWorld {
     let directory: String
-    var store: String { directory + "/store" }
+    /// Where the store's other client works.
+    let store: String
+    /// What WebDAV has not stays on this machine for ever.
+    let hasLinks: Bool
+    private let state: String
+    private let words: [String]
     var mount: String { directory + "/mnt" }
     private let hydrant: String
 
-    init(directory: String, hydrant: String) throws {
+    /// A WebDAV server that serves a folder of this machine.
+    struct Server {
+        var url: String
+        /// Is emptied before each sequence.
+        var folder: String
+        /// A section of config.toml without its head.
+        var settings: String
+    }
+
+    /// - Parameter server: nil: the store is a folder.
+    init(directory: String, hydrant: String, server: Server?) throws {
         self.directory = directory
         self.hydrant = hydrant
-        for folder in ["", "/store", "/mnt", "/run", "/log"] {
+        store = server?.folder ?? directory + "/store"
+        hasLinks = server == nil
+        state = directory + (server == nil ? "/state" : "/log/hydrant/domains/test")
+        words =
+            server == nil
+            ? ["mount", "dir:\(store)", directory + "/mnt", "--state-dir", state] : ["mount", "test", directory + "/mnt"]
+        for folder in ["", "/store", "/mnt", "/run", "/log", "/.config", "/.config/hydrant"] {
             guard mkdir(directory + folder, 0o700) == 0 else { throw Files.Failure("mkdir", directory + folder) }
+        }
+        if let server {
+            for name in Files.names(store) {
+                if unlink(store + "/" + name) != 0 { Files.removeTree(store + "/" + name) }
+            }
+            let configuration = "[domains.test]\nurl = \"\(server.url)\"\n\(server.settings)\n"
+            try Files.write(Array(configuration.utf8), to: directory + "/.config/hydrant/config.toml")
         }
         try start()
     }
@@ -23,9 +51,7 @@ final class MountedWorld {
     // MARK: The daemon
 
     func start() throws {
-        let (status, output) = run([
-            "mount", "dir:\(store)", mount, "--state-dir", directory + "/state", "--hold-deletions", "100",
-        ])
+        let (status, output) = run(words + ["--hold-deletions", "100"])
         if status != 0 { throw Failure("cannot mount: \(output)") }
     }
 
@@ -35,7 +61,7 @@ final class MountedWorld {
     }
 
     private var daemon: pid_t? {
-        Files.read(directory + "/state/lock").flatMap {
+        Files.read(state + "/lock").flatMap {
             pid_t(String(decoding: $0, as: UTF8.self).filter(\.isNumber))
         }
     }
@@ -80,7 +106,8 @@ final class MountedWorld {
         var words = ([hydrant] + arguments).map { strdup($0) } + [nil]
         let settings = [
             "XDG_RUNTIME_DIR=\(directory)/run", "XDG_STATE_HOME=\(directory)/log", "XDG_DATA_HOME=\(directory)/log",
-            "HOME=\(directory)", "HYDRANT_SETTLE=0.05", "HYDRANT_SETTLE_AFTER_SYNC=0.1", "LC_ALL=C.UTF-8",
+            "HOME=\(directory)", "HYDRANT_SETTLE=0.05", "HYDRANT_SETTLE_AFTER_SYNC=0.1", "HYDRANT_POLL=0.3",
+            "LC_ALL=C.UTF-8",
             "PATH=\(String(cString: getenv("PATH") ?? strdup("/usr/bin:/bin")))",
         ]
         let mark = getenv("RUN_OF_HYDRANT_TESTS").map { "RUN_OF_HYDRANT_TESTS=" + String(cString: $0) }
@@ -110,7 +137,7 @@ final class MountedWorld {
             switch status.st_mode & S_IFMT {
             case S_IFDIR:
                 file = ModelFile(.folder, mode: status.st_mode & 0o7777)
-                for name in Files.names(path) where !name.hasPrefix(".hydrant-") {
+                for name in Files.names(path) where !name.hasPrefix(".hydrant-") && name != ".DAV" {
                     guard let child = try look(path + "/" + name) else { continue }
                     child.names += 1
                     file.children[name] = child

@@ -42,6 +42,28 @@ struct SequenceTests {
         #expect(result.succeeded, "from seed \(seed):\n\(result.stdout.suffix(8_000))\(result.stderr)")
     }
 
+    /// At a mount of a folder that Apache serves over HTTPS; HYDRANT_MODEL_WEBDAV says how many.
+    @Test("random sequences at a mount over WebDAV", .timeLimit(.minutes(60)))
+    func webdav() async throws {
+        let count = ProcessInfo.processInfo.environment["HYDRANT_MODEL_WEBDAV"].flatMap { Int($0) } ?? 3
+        let seed = ProcessInfo.processInfo.environment["HYDRANT_TEST_SEED"].flatMap { Int($0) } ?? 1
+        try await withServer(.apache, .usual) { server in
+            let password = server.directory + "/password"
+            try (TestServer.password + "\n").write(toFile: password, atomically: true, encoding: .utf8)
+            let settings = """
+                user = "\(TestServer.user)"
+                password-command = ["cat", "\(password)"]
+                certificate-authority = "\(server.authority)"
+                """
+            let result = try await play(
+                [
+                    "--mount", "--server", server.url, "--folder", server.root, "--settings", settings, "--seed",
+                    "\(seed)", "--count", "\(count)", "--operations", "60", "--shrink", "/dev/null",
+                ], limit: 120 + 30 * Double(count))
+            #expect(result.succeeded, "from seed \(seed):\n\(result.stdout.suffix(8_000))\(result.stderr)")
+        }
+    }
+
     /// Each found a fault once.
     @Test("kept sequences", arguments: replays())
     func replay(_ file: String) async throws {

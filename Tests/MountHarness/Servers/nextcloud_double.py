@@ -5,8 +5,9 @@ Documents are real files below --root, which a test may look at and change as an
 what is known of the documents are beside it, in ROOT.state, so that a server that is started again still knows them.
 What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with.
 """
-import argparse, base64, hashlib, json, mimetypes, os, pickle, posixpath, re, secrets, shutil, ssl, stat, sys
+import argparse, base64, hashlib, io, json, mimetypes, os, pickle, posixpath, re, secrets, shutil, ssl, stat, sys
 import threading, time, traceback, unicodedata
+from collections import namedtuple
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from email.utils import formatdate
@@ -28,17 +29,16 @@ KINDS = {400: "BadRequest", 401: "NotAuthenticated", 403: "Forbidden", 404: "Not
          409: "Conflict", 412: "PreconditionFailed", 415: "UnsupportedMediaType", 416: "RequestedRangeNotSatisfiable",
          501: "NotImplemented", 503: "ServiceUnavailable", 507: "InsufficientStorage"}
 CLOSING = {400, 413, 500, 501, 503}  # Apache ends the connection after these
-XML, HTML = ("Content-Type", "application/xml; charset=utf-8"), ("Content-Type", "text/html; charset=UTF-8")
+XML, HTML, JSON = (("Content-Type", kind) for kind in
+                   ("application/xml; charset=utf-8", "text/html; charset=UTF-8", "application/json; charset=utf-8"))
 PAGE = b"This is the WebDAV interface. It can only be accessed by WebDAV clients such as the Nextcloud desktop sync client."
-CONDITION = re.compile(r"(?:<(.*?)>\s)?\((Not\s)?(?:<([^>]*)>)?\s?(?:\[([^\]]*)\])?\)", re.I)
-IF_MATCH = "An If-Match header was specified"
+CONDITION = re.compile(r"(?:<(.*?)>\s)?\((Not\s)?(?:<([^>]*)>)?\s?(?:\[([^\]]*)\])?\)", re.I)  # of the header If
 STATUS = {"installed": True, "maintenance": False, "needsDbUpgrade": False, "version": "34.0.1.2", "versionstring": "34.0.1",
           "edition": "", "productname": "Nextcloud", "extendedSupport": False}
-ABILITIES = {"version": {"major": 34, "minor": 0, "micro": 1, "string": "34.0.1", "edition": ""}, "capabilities": {
-    "core": {"pollinterval": 60, "webdav-root": "remote.php/webdav"}, "dav": {"chunking": "1.0", "bulkupload": "1.0"},
-    "files": {"bigfilechunking": True, "chunked_upload": {"max_size": 104857600, "max_parallel_count": 5}, "undelete": True,
-              "forbidden_filenames": [".htaccess"], "forbidden_filename_characters": ["\\", "/"],
-              "forbidden_filename_extensions": [".filepart", ".part"]}}}
+ABILITIES = {"core": {"pollinterval": 60, "webdav-root": "remote.php/webdav"}, "dav": {"chunking": "1.0"},
+             "files": {"bigfilechunking": True, "chunked_upload": {"max_size": 104857600, "max_parallel_count": 5},
+                       "forbidden_filenames": [".htaccess"], "forbidden_filename_characters": ["\\", "/"],
+                       "forbidden_filename_extensions": [".filepart", ".part"], "undelete": True}}
 
 
 class DavError(Exception):
@@ -48,20 +48,16 @@ class DavError(Exception):
         self.body = ('<?xml version="1.0" encoding="utf-8"?>\n<d:error xmlns:d="DAV:" xmlns:s="http://sabredav.org/ns">\n'
                      f"  <s:exception>{kind or SABRE + KINDS[status]}</s:exception>\n  {text}\n{extra}</d:error>\n").encode()
 
-
 def refuse(condition, *arguments, **more):
     if condition:
         raise DavError(*arguments, **more)
 
-
 def refuse_condition(condition, header, message, tag=None):
     refuse(condition, 412, message, extra=f"  <s:header>{header}</s:header>\n", headers=[("ETag", tag)] if tag else [])
 
-
 def refuse_path(condition, message):
-    refuse(condition, 400, message, OURS + "InvalidPath", f'  <o:retry xmlns:o="o:">false</o:retry>\n'
+    refuse(condition, 400, message, OURS + "InvalidPath", '  <o:retry xmlns:o="o:">false</o:retry>\n'
            f'  <o:reason xmlns:o="o:">{escape(message)}</o:reason>\n')
-
 
 def check_name(name):
     lower = name.lower()
@@ -72,7 +68,6 @@ def check_name(name):
     refuse_path(any(character < " " for character in name), "Filename contains at least one invalid character")
     refuse_path("\\" in name, '"\\" is not allowed inside a file or folder name.')
 
-
 def is_served(name):
     """Whether what somebody put on the disk is seen at all."""
     try:
@@ -81,6 +76,13 @@ def is_served(name):
     except (DavError, UnicodeEncodeError):
         return False
 
+def decoded(name):
+    """A part of a path, which is taken for Latin-1 if it is not UTF-8."""
+    name = unquote_to_bytes(name)
+    try:
+        return unicodedata.normalize("NFC", name.decode())
+    except UnicodeDecodeError:
+        return name.decode("latin-1")
 
 def parent(path): return path.rpartition("/")[0]
 def last(path): return path.rpartition("/")[2]
@@ -89,19 +91,11 @@ def is_below(path, folder): return not folder or path == folder or path.startswi
 def href(path): return re.sub("%..", lambda match: match[0].lower(), quote(path, safe="~()/:@"))
 def unique(): return secrets.token_hex(7)[1:]
 def date(seconds): return formatdate(seconds, usegmt=True)
-def plural(number): return f"{number} byte" + ("" if number == 1 else "s")
-
+def kind(name): return mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 def stamp(status):
     """What tells whether a file was changed or renamed behind the server's back."""
     return stat.S_ISDIR(status.st_mode), status.st_ino, status.st_mtime_ns, status.st_size
-
-
-def element(tag, content=""):
-    space, _, name = tag[1:].rpartition("}")
-    name, where = (f"{SPACES[space]}:{name}", "") if space in SPACES else (f"x1:{name}", f' xmlns:x1="{escape(space)}"')
-    return f"<{name}{where}>{content}</{name}>" if content != "" else f"<{name}{where}/>"
-
 
 def parsed(body):
     try:
@@ -109,6 +103,25 @@ def parsed(body):
     except ElementTree.ParseError as error:
         raise DavError(400, str(error))
 
+def element(tag, content=""):
+    space, _, name = tag[1:].rpartition("}")
+    name, where = (f"{SPACES[space]}:{name}", "") if space in SPACES else (f"x1:{name}", f' xmlns:x1="{escape(space)}"')
+    return f"<{name}{where}>{content}</{name}>" if content != "" else f"<{name}{where}/>"
+
+def response(url, *parts):
+    stats = (f"<d:propstat><d:prop>{content}</d:prop><d:status>HTTP/1.1 {status}</d:status></d:propstat>"
+             for content, status in parts if content)
+    return f"<d:response><d:href>{escape(url)}</d:href>{''.join(stats)}</d:response>"
+
+def multistatus(text):
+    spaces = "".join(f' xmlns:{prefix}="{space}"' for space, prefix in SPACES.items())
+    return 207, [XML], f'<?xml version="1.0"?>\n<d:multistatus{spaces}>{text}</d:multistatus>'.encode()
+
+
+# What a URL means: files/alice/PATH, uploads/alice/PATH or trashbin/alice/PATH.
+Place = namedtuple("Place", "area path prefix uri")
+Chunk = namedtuple("Chunk", "file size etag mtime")
+Trashed = namedtuple("Trashed", "location time file nodes")  # nodes: by the path below it, "" for itself
 
 @dataclass
 class Node:
@@ -119,25 +132,6 @@ class Node:
     size: int = 0
     checksum: str = ""
     stamp: tuple = ()
-    tag = property(lambda self: None if self.is_folder else f'"{self.etag}"')  # as If-Match sees it
-
-
-@dataclass
-class Trashed:
-    location: str
-    time: int
-    file: str
-    nodes: dict = field(default_factory=dict)  # by the path below it, "" for itself
-    root = property(lambda self: self.nodes[""])
-
-
-@dataclass
-class Chunk:
-    file: str
-    size: int
-    etag: str
-    mtime: float
-
 
 PHANTOM = Node(-1, False, etag="")  # whatever ends in ".part" exists, though nobody can read or write it
 
@@ -152,11 +146,12 @@ class Store:
         self.state = self.root + ".state"
         os.makedirs(self.root, exist_ok=True)
         os.makedirs(self.state, exist_ok=True)
-        self.instance, self.last_id, self.trash, self.uploads = "oc" + secrets.token_hex(5), 99, {}, {}
-        self.nodes = {"": Node(99, True, mtime=int(time.time()))}
+        self.known = {"instance": "oc" + secrets.token_hex(5), "id": 99, "trash": {}, "uploads": {},
+                      "nodes": {"": Node(99, True, mtime=int(time.time()))}}
         if os.path.exists(self.state + "/known"):
             with open(self.state + "/known", "rb") as file:
-                self.instance, self.last_id, self.nodes, self.trash, self.uploads = pickle.load(file)
+                self.known = pickle.load(file)
+        self.nodes, self.trash, self.uploads = (self.known[name] for name in ("nodes", "trash", "uploads"))
 
     @contextmanager
     def using(self):
@@ -168,7 +163,7 @@ class Store:
             finally:
                 if self.is_changed:
                     with open(self.state + "/known.new", "wb") as file:
-                        pickle.dump((self.instance, self.last_id, self.nodes, self.trash, self.uploads), file)
+                        pickle.dump(self.known, file)
                     os.replace(self.state + "/known.new", self.state + "/known")
                     self.is_changed = False
 
@@ -189,17 +184,22 @@ class Store:
                OURS + "FileLocked" if status == 423 else "OCP\\Lock\\LockedException")
 
     def new_id(self):
-        self.last_id += 1
-        return self.last_id
+        self.known["id"] += 1
+        return self.known["id"]
 
     def new_file(self): return f"{self.state}/{secrets.token_hex(8)}"
     def disk(self, path): return join(self.root, path)
     def exists(self, path): return path in self.nodes or path.endswith(".part")
     def below(self, path): return sorted(other for other in self.nodes if is_below(other, path))
+    def free(self): return float("inf") if self.quota is None else self.quota - self.sizes()[""]
 
     def node(self, path):
         refuse(not self.exists(path), 404, f"File with name /{path} could not be located")
         return self.nodes.get(path, PHANTOM)
+
+    def tag(self, path):
+        """The ETag as If-Match sees it: folders have none."""
+        return None if self.node(path).is_folder else f'"{self.node(path).etag}"'
 
     def sizes(self):
         total = {path: node.size for path, node in self.nodes.items()}
@@ -208,8 +208,6 @@ class Store:
                 path = parent(path)
                 total[path] += node.size
         return total
-
-    def free(self): return float("inf") if self.quota is None else self.quota - self.sizes()[""]
 
     def check_room(self, path, size, more=""):
         refuse(size and size > max(0, self.free()), 507, f"Insufficient space in /{path}{more}")
@@ -234,43 +232,38 @@ class Store:
 
     def scan(self):
         """Takes in what others did to the files since the last request."""
-        found, folders = {}, [""]
+        found, folders = {"": ()}, [""]
         while folders:
             folder = folders.pop()
             try:
                 for entry in os.scandir(self.disk(folder)):
-                    path, status = join(folder, entry.name), entry.stat(follow_symlinks=False)
-                    if is_served(entry.name) and (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
-                        found[path] = stamp(status)
-                        folders += [path] if found[path][0] else []
+                    path, new = join(folder, entry.name), stamp(entry.stat(follow_symlinks=False))
+                    if is_served(entry.name) and (new[0] or entry.is_file(follow_symlinks=False)):
+                        found[path] = new
+                        folders += [path] if new[0] else []
             except OSError:
                 continue  # somebody is at it: the next request will see what came of it
-
-        def is_same(path, node):  # (the date of a folder changes with what is in it)
-            new = found.get(path, ())
-            return not path or new == node.stamp or bool(new) and node.is_folder and new[:2] == node.stamp[:2]
-
-        lost = {path: node for path, node in self.nodes.items() if not is_same(path, node)}
-        self.nodes = {path: node for path, node in self.nodes.items() if path not in lost}
-        for path, node in self.nodes.items():
-            node.stamp = found.get(path, ())
+        lost = {}
+        for path, node in list(self.nodes.items()):
+            new = found.get(path)
+            if not path or new == node.stamp or new and node.is_folder and new[:2] == node.stamp[:2]:
+                node.stamp = new  # (the date of a folder changes with what is in it)
+            else:
+                lost[path] = self.nodes.pop(path)
         fresh = sorted(found.keys() - self.nodes.keys())
-        if not lost and not fresh:
-            return
         changed = lost.keys() | fresh
         # What is the same but for its place was renamed; what is something else at the same place was written to.
         origins = {node.stamp: path for path, node in lost.items()}
         for path in fresh:
             if found[path] in origins:
                 self.nodes[path] = lost.pop(origins.pop(found[path]))
-        for path in fresh:
-            if path not in self.nodes:
-                (is_folder, _, mtime, size), old = found[path], lost.get(path)
-                number = old.id if old and not old.is_folder and not is_folder else self.new_id()
-                # (Made of date and size, the new ETag could be the old one.)
-                etag = unique() if is_folder else secrets.token_hex(16)
-                self.nodes[path] = Node(number, is_folder, etag, mtime // 10**9, 0 if is_folder else size, "", found[path])
-        self.touched(*changed)
+        for path in (path for path in fresh if path not in self.nodes):
+            (is_folder, _, mtime, size), old = found[path], lost.get(path)
+            number = old.id if old and not old.is_folder and not is_folder else self.new_id()
+            etag = unique() if is_folder else secrets.token_hex(16)  # (made of date and size, it could be the old one)
+            self.nodes[path] = Node(number, is_folder, etag, mtime // 10**9, 0 if is_folder else size, "", found[path])
+        if changed:
+            self.touched(*changed)
 
     def put(self, path, file, mtime, checksum):
         """Puts a file that has arrived in its place. Returns whether it is a new one there."""
@@ -306,18 +299,20 @@ class Store:
         self.touched(target)
 
     def delete(self, path, to_trash=True):
-        item = Trashed(path, int(time.time()), self.new_file())
-        os.rename(self.disk(path), item.file)
-        item.nodes = {other[len(path):].lstrip("/"): self.nodes.pop(other) for other in self.below(path)}
+        now, file = int(time.time()), self.new_file()
+        os.rename(self.disk(path), file)
+        nodes = {other[len(path):].lstrip("/"): self.nodes.pop(other) for other in self.below(path)}
         self.touched(path)
-        key = f"{last(path)}.d{item.time}"
-        if not to_trash or key in self.trash:
-            self.remove(self.trash[key] if to_trash else item)
-        if to_trash:
-            self.trash[key] = item
+        key = f"{last(path)}.d{now}"
+        if key in self.trash:
+            self.remove(key)
+        self.trash[key] = Trashed(path, now, file, nodes)
+        if not to_trash:
+            self.remove(key)
 
-    def remove(self, item):
-        (shutil.rmtree if item.root.is_folder else os.unlink)(item.file)
+    def remove(self, key):
+        item, self.is_changed = self.trash.pop(key), True
+        (shutil.rmtree if item.nodes[""].is_folder else os.unlink)(item.file)
 
     def restore(self, key, path=None):
         """To where it is wanted, or was; to the top if that folder is gone; under another name if its own is taken."""
