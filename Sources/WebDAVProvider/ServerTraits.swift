@@ -29,6 +29,8 @@ struct ServerTraits: Sendable, Equatable {
     var replacesAtOnce: Bool { family == .ownCloud }
     /// In bytes: up to here a document is sent to its own place under a lock, which must not be held for long.
     var mostUnderLock: Int64 { family == .apache && hasLocks ? 256 << 10 : -1 }
+    /// Of a PUT with a Content-Range that breaks off, what has come is kept.
+    var keepsPartOfUploads: Bool { family == .apache }
     /// The condition of a MOVE on what it replaces is kept, and a document that is moved keeps its version. Others ignore
     /// conditions (WsgiDAV), or refuse whatever has one (rclone): there what is to be replaced is looked at right before.
     var checksTargets: Bool { family == .apache }

@@ -53,6 +53,8 @@ extension WebDAVProvider {
                     continue
                 }
                 let entry = Listing.Entry(name: Filename(bytes: name), resource: resource)
+                // What Apache itself is just receiving, or was when it died.
+                if name.starts(with: ".davfs.tmp".utf8), name.count == 16 { continue }
                 if Leftover(entry.name) != nil {
                     listing.leftovers.append(entry)
                 } else {

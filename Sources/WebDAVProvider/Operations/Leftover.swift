@@ -1,3 +1,4 @@
+import Crypto
 import FileProvider
 
 /// Names that this provider gives on a server, for a moment: no user sees them, and what a crash leaves of them goes.
@@ -13,6 +14,12 @@ enum Leftover: Equatable {
     private static let digits = 16
 
     static func uploadName() -> Filename { Filename(uploadMark + random()) }
+
+    /// The same name for the same text.
+    static func uploadName(for text: String) -> Filename {
+        let number = SHA256.hash(data: Array(text.utf8)).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return Filename(uploadMark + hexadecimal(number))
+    }
 
     /// Nil: the name would be too long.
     static func folderName(for name: Filename) -> Filename? {
@@ -31,8 +38,10 @@ enum Leftover: Equatable {
         }
     }
 
-    private static func random() -> String {
-        let text = String(UInt64.random(in: .min ... .max), radix: 16)
+    private static func random() -> String { hexadecimal(UInt64.random(in: .min ... .max)) }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let text = String(number, radix: 16)
         return String(repeating: "0", count: digits - text.count) + text
     }
 }

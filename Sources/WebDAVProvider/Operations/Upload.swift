@@ -122,20 +122,24 @@ struct Upload {
             HTTPRequest(
                 "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size),
                 isTransfer: true))
-        switch outcome.status {
-        case 200, 201, 204: return .done(outcome.entityTag)
-        case 412: return .isUnmet
-        default: return .refused(outcome.status)
+        return status(outcome.status, outcome.entityTag)
+    }
+
+    private func status(_ status: Int, _ validator: Validator?) -> Status {
+        switch status {
+        case 200, 201, 204: .done(validator)
+        case 412: .isUnmet
+        default: .refused(status)
         }
     }
 
     /// As a document of its own first, which is then moved over the place.
-    ///
     private func staged(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
-        let name = Leftover.uploadName()
-        let stage = folder.appending(name.bytes)
+        let partial =
+            traits.keepsPartOfUploads && contents.size >= PartialUpload.smallest ? try await PartialUpload(self) : nil
+        let stage = partial?.stage ?? folder.appending(Leftover.uploadName().bytes)
         do throws(FileProviderError) {
-            let status = try await put([], at: stage)
+            let status = if let partial { status(try await partial.send(), nil) } else { try await put([], at: stage) }
             guard case .done = status else {
                 await provider.remove(stage)
                 return status
@@ -148,7 +152,8 @@ struct Upload {
             await provider.remove(stage)
             return moved
         } catch {
-            await provider.remove(stage)
+            // What has arrived need not be sent again. (Who lists the folder a day later takes it away.)
+            if partial == nil { await provider.remove(stage) }
             throw error
         }
     }

@@ -5,48 +5,35 @@ Documents are real files below --root, which a test may look at and change as an
 what is known of the documents are beside it, in ROOT.state, so that a server that is started again still knows them.
 What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with.
 """
-import argparse, base64, hashlib, io, json, mimetypes, os, pickle, posixpath, re, secrets, shutil, ssl, stat, sys
-import threading, time, traceback, unicodedata
-from collections import namedtuple
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from email.utils import formatdate
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import quote, unquote_to_bytes, urlsplit
+import argparse, base64, contextlib, dataclasses, email.utils, functools, hashlib, http, http.server, io, json, mimetypes
+import os, pickle, posixpath, re, secrets, shutil, ssl, stat, threading, time, unicodedata
+from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 BLOCK = 8192  # what PHP reads at once: of a body that breaks off, whole blocks arrive
 SPACES = {"DAV:": "d", "http://owncloud.org/ns": "oc", "http://nextcloud.org/ns": "nc"}
 D, OC, NC = (f"{{{space}}}" for space in SPACES)
-USUAL = [D + name for name in ("getlastmodified", "getcontentlength", "resourcetype", "quota-used-bytes",
-                               "quota-available-bytes", "getetag", "getcontenttype")]  # when nothing is named
+SABRE, OURS = "Sabre\\DAV\\Exception\\", "OCA\\DAV\\Connector\\Sabre\\Exception\\"
+CLOSING = {400, 413, 500, 501, 503}  # Apache ends the connection after these
+METHODS = "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT"
 CLASSES = ("1, 3, extended-mkcol, access-control, calendarserver-principal-property-search, nc-paginate, "
            "nextcloud-checksum-update, nc-calendar-search, nc-enable-birthday-calendar")
-METHODS = "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT"
-SABRE, OURS = "Sabre\\DAV\\Exception\\", "OCA\\DAV\\Connector\\Sabre\\Exception\\"
-KINDS = {400: "BadRequest", 401: "NotAuthenticated", 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed",
-         409: "Conflict", 412: "PreconditionFailed", 415: "UnsupportedMediaType", 416: "RequestedRangeNotSatisfiable",
-         501: "NotImplemented", 503: "ServiceUnavailable", 507: "InsufficientStorage"}
-CLOSING = {400, 413, 500, 501, 503}  # Apache ends the connection after these
 XML, HTML, JSON = (("Content-Type", kind) for kind in
                    ("application/xml; charset=utf-8", "text/html; charset=UTF-8", "application/json; charset=utf-8"))
-PAGE = b"This is the WebDAV interface. It can only be accessed by WebDAV clients such as the Nextcloud desktop sync client."
 CONDITION = re.compile(r"(?:<(.*?)>\s)?\((Not\s)?(?:<([^>]*)>)?\s?(?:\[([^\]]*)\])?\)", re.I)  # of the header If
 STATUS = {"installed": True, "maintenance": False, "needsDbUpgrade": False, "version": "34.0.1.2", "versionstring": "34.0.1",
           "edition": "", "productname": "Nextcloud", "extendedSupport": False}
-ABILITIES = {"core": {"pollinterval": 60, "webdav-root": "remote.php/webdav"}, "dav": {"chunking": "1.0"},
-             "files": {"bigfilechunking": True, "chunked_upload": {"max_size": 104857600, "max_parallel_count": 5},
-                       "forbidden_filenames": [".htaccess"], "forbidden_filename_characters": ["\\", "/"],
-                       "forbidden_filename_extensions": [".filepart", ".part"], "undelete": True}}
-
+ABILITIES = {"version": {"major": 34, "string": "34.0.1"}, "capabilities": {"files": {"bigfilechunking": True, "undelete": True}}}
 
 class DavError(Exception):
     def __init__(self, status, message="", kind=None, extra="", headers=()):
-        self.status, self.headers = status, [XML, *headers] + ([("Allow", METHODS)] if status == 405 else [])
+        headers = [XML, *headers] + ([("Allow", METHODS)] if status == 405 else [])
+        kind = kind or SABRE + http.HTTPStatus(status).phrase.title().replace(" ", "")
         text = f"<s:message>{escape(message)}</s:message>" if message else "<s:message/>"
-        self.body = ('<?xml version="1.0" encoding="utf-8"?>\n<d:error xmlns:d="DAV:" xmlns:s="http://sabredav.org/ns">\n'
-                     f"  <s:exception>{kind or SABRE + KINDS[status]}</s:exception>\n  {text}\n{extra}</d:error>\n").encode()
+        text = ('<?xml version="1.0" encoding="utf-8"?>\n<d:error xmlns:d="DAV:" xmlns:s="http://sabredav.org/ns">\n'
+                f"  <s:exception>{kind}</s:exception>\n  {text}\n{extra}</d:error>\n")
+        self.reply = status, headers, text.encode()
 
 def refuse(condition, *arguments, **more):
     if condition:
@@ -55,273 +42,516 @@ def refuse(condition, *arguments, **more):
 def refuse_condition(condition, header, message, tag=None):
     refuse(condition, 412, message, extra=f"  <s:header>{header}</s:header>\n", headers=[("ETag", tag)] if tag else [])
 
-def refuse_path(condition, message):
-    refuse(condition, 400, message, OURS + "InvalidPath", '  <o:retry xmlns:o="o:">false</o:retry>\n'
-           f'  <o:reason xmlns:o="o:">{escape(message)}</o:reason>\n')
+def refuse_path(message):
+    about = f'  <o:retry xmlns:o="o:">false</o:retry>\n  <o:reason xmlns:o="o:">{escape(message)}</o:reason>\n'
+    refuse(message, 400, message, OURS + "InvalidPath", about)
 
-def check_name(name):
-    lower = name.lower()
-    refuse_path(not name.strip(), "Empty filename is not allowed")
-    refuse_path(len(os.fsencode(name)) > 250, "Filename is too long")
-    refuse_path(lower == ".htaccess", "Filename is a reserved word")
-    refuse_path(lower.endswith((".filepart", ".part")), f'".{lower.rpartition(".")[2]}" is a forbidden file type.')
-    refuse_path(any(character < " " for character in name), "Filename contains at least one invalid character")
-    refuse_path("\\" in name, '"\\" is not allowed inside a file or folder name.')
-
-def is_served(name):
-    """Whether what somebody put on the disk is seen at all."""
-    try:
-        check_name(name)
-        return unicodedata.is_normalized("NFC", name) and bool(name.encode())
-    except (DavError, UnicodeEncodeError):
-        return False
-
-def decoded(name):
-    """A part of a path, which is taken for Latin-1 if it is not UTF-8."""
-    name = unquote_to_bytes(name)
-    try:
-        return unicodedata.normalize("NFC", name.decode())
-    except UnicodeDecodeError:
-        return name.decode("latin-1")
+@functools.cache
+def fault(name):
+    """Why nothing can have this name. (What others put on the disk under such a name is not seen.)"""
+    is_odd = re.search("[\0-\x1f\ud800-\udfff]", name) or not unicodedata.is_normalized("NFC", name)
+    return ("Empty filename is not allowed" if not name.strip() else
+            "Filename is too long" if len(os.fsencode(name)) > 250 else
+            "Filename is a reserved word" if name.lower() == ".htaccess" else
+            '".part" is a forbidden file type.' if name.lower().endswith(".part") else
+            '".filepart" is a forbidden file type.' if name.lower().endswith(".filepart") else
+            "Filename contains at least one invalid character" if is_odd else
+            '"\\" is not allowed inside a file or folder name.' if "\\" in name else "")
 
 def parent(path): return path.rpartition("/")[0]
 def last(path): return path.rpartition("/")[2]
-def join(folder, name): return f"{folder}/{name}" if folder and name else folder or name
-def is_below(path, folder): return not folder or path == folder or path.startswith(folder + "/")
-def href(path): return re.sub("%..", lambda match: match[0].lower(), quote(path, safe="~()/:@"))
+def shown(path): return path.partition("/")[2]
+def is_below(path, folder): return path == folder or path.startswith(folder + "/")
 def unique(): return secrets.token_hex(7)[1:]
-def date(seconds): return formatdate(seconds, usegmt=True)
+def date(seconds): return email.utils.formatdate(seconds, usegmt=True)
 def kind(name): return mimetypes.guess_type(name)[0] or "application/octet-stream"
-
-def stamp(status):
-    """What tells whether a file was changed or renamed behind the server's back."""
-    return stat.S_ISDIR(status.st_mode), status.st_ino, status.st_mtime_ns, status.st_size
-
-def parsed(body):
-    try:
-        return ElementTree.fromstring(body)
-    except ElementTree.ParseError as error:
-        raise DavError(400, str(error))
+def stamp(status): return stat.S_ISDIR(status.st_mode), status.st_ino, status.st_mtime_ns, status.st_size
 
 def element(tag, content=""):
     space, _, name = tag[1:].rpartition("}")
     name, where = (f"{SPACES[space]}:{name}", "") if space in SPACES else (f"x1:{name}", f' xmlns:x1="{escape(space)}"')
     return f"<{name}{where}>{content}</{name}>" if content != "" else f"<{name}{where}/>"
 
-def response(url, *parts):
-    stats = (f"<d:propstat><d:prop>{content}</d:prop><d:status>HTTP/1.1 {status}</d:status></d:propstat>"
-             for content, status in parts if content)
-    return f"<d:response><d:href>{escape(url)}</d:href>{''.join(stats)}</d:response>"
-
-def multistatus(text):
+def multistatus(responses):
+    """Of each resource: its URL, and pairs of properties and what became of them."""
+    text = ""
+    for url, *parts in responses:
+        states = (f"<d:propstat><d:prop>{content}</d:prop><d:status>HTTP/1.1 {status}</d:status></d:propstat>"
+                  for content, status in parts if content)
+        text += f"<d:response><d:href>{escape(url)}</d:href>{''.join(states)}</d:response>"
     spaces = "".join(f' xmlns:{prefix}="{space}"' for space, prefix in SPACES.items())
     return 207, [XML], f'<?xml version="1.0"?>\n<d:multistatus{spaces}>{text}</d:multistatus>'.encode()
 
-
-# What a URL means: files/alice/PATH, uploads/alice/PATH or trashbin/alice/PATH.
-Place = namedtuple("Place", "area path prefix uri")
-Chunk = namedtuple("Chunk", "file size etag mtime")
-Trashed = namedtuple("Trashed", "location time file nodes")  # nodes: by the path below it, "" for itself
-
-@dataclass
+@dataclasses.dataclass
 class Node:
     id: int
     is_folder: bool
-    etag: str = field(default_factory=unique)
     mtime: int = 0
     size: int = 0
+    stamp: tuple = ()  # what tells whether it was changed or renamed on the disk
+    etag: str = ""
     checksum: str = ""
-    stamp: tuple = ()
+    tag = property(lambda self: None if self.is_folder else f'"{self.etag}"')  # as If-Match sees it
 
-PHANTOM = Node(-1, False, etag="")  # whatever ends in ".part" exists, though nobody can read or write it
-
+PHANTOM = Node(-1, False)  # whatever ends in ".part" exists, though nobody can read or write it
 
 class Store:
-    """The documents, uploads and trash of the one user."""
+    """What is at files/…, uploads/… and trashbin/trash/… of the one user: the paths here begin so."""
 
     def __init__(self, root, quota, chunk_minimum):
         self.root, self.quota, self.chunk_minimum = os.path.abspath(root), quota, chunk_minimum
-        self.lock, self.is_changed = threading.RLock(), True
+        self.state, self.lock = self.root + ".state", threading.RLock()
         self.written = set()  # the paths that are being written to just now
-        self.state = self.root + ".state"
-        os.makedirs(self.root, exist_ok=True)
-        os.makedirs(self.state, exist_ok=True)
-        self.known = {"instance": "oc" + secrets.token_hex(5), "id": 99, "trash": {}, "uploads": {},
-                      "nodes": {"": Node(99, True, mtime=int(time.time()))}}
-        if os.path.exists(self.state + "/known"):
-            with open(self.state + "/known", "rb") as file:
-                self.known = pickle.load(file)
-        self.nodes, self.trash, self.uploads = (self.known[name] for name in ("nodes", "trash", "uploads"))
+        areas = ["files", "uploads", "trashbin", "trashbin/trash", "trashbin/restore"]
+        for folder in [*areas, "bodies"]:
+            os.makedirs(self.disk(folder), exist_ok=True)
+        self.known = {"instance": "oc" + secrets.token_hex(5), "id": 99, "trash": {},  # where it was, when it was deleted
+                      "nodes": {area: Node(99, True, int(time.time()), etag=unique()) for area in areas}}
+        with contextlib.suppress(FileNotFoundError), open(self.state + "/known", "rb") as file:
+            self.known = pickle.load(file)
+        self.nodes, self.trash = self.known["nodes"], self.known["trash"]
 
-    @contextmanager
+    @contextlib.contextmanager
     def using(self):
         """Everything but the passage of bodies happens within this: one request after the other."""
         with self.lock:
             self.scan()
-            try:
-                yield
-            finally:
-                if self.is_changed:
-                    with open(self.state + "/known.new", "wb") as file:
-                        pickle.dump(self.known, file)
-                    os.replace(self.state + "/known.new", self.state + "/known")
-                    self.is_changed = False
-
-    @contextmanager
-    def writing(self, path):
-        with self.lock:
-            self.check_unlocked(path)
-            self.written.add(path)
-        try:
             yield
-        finally:
-            with self.lock:
-                self.written.discard(path)
 
-    def check_unlocked(self, path, status=423):
-        """Whoever writes holds a lock; not all methods have been made for that."""
-        refuse(any(is_below(written, path) for written in self.written), status, f'"/{path}" is locked',
-               OURS + "FileLocked" if status == 423 else "OCP\\Lock\\LockedException")
-
-    def new_id(self):
-        self.known["id"] += 1
-        return self.known["id"]
-
-    def new_file(self): return f"{self.state}/{secrets.token_hex(8)}"
-    def disk(self, path): return join(self.root, path)
-    def exists(self, path): return path in self.nodes or path.endswith(".part")
+    def disk(self, path): return self.root + path[5:] if is_below(path, "files") else f"{self.state}/{path}"
+    def new_file(self): return self.disk("bodies/" + secrets.token_hex(8))
+    def exists(self, path): return path in self.nodes or is_below(path, "files") and path.endswith(".part")
+    def is_folder(self, path): return path in self.nodes and self.nodes[path].is_folder
     def below(self, path): return sorted(other for other in self.nodes if is_below(other, path))
-    def free(self): return float("inf") if self.quota is None else self.quota - self.sizes()[""]
+    def size(self, path): return sum(node.size for other, node in self.nodes.items() if is_below(other, path))
+    def free(self): return float("inf") if self.quota is None else self.quota - self.size("files")
 
     def node(self, path):
-        refuse(not self.exists(path), 404, f"File with name /{path} could not be located")
+        refuse(not self.exists(path), 404, f"File with name /{shown(path)} could not be located")
         return self.nodes.get(path, PHANTOM)
 
-    def tag(self, path):
-        """The ETag as If-Match sees it: folders have none."""
-        return None if self.node(path).is_folder else f'"{self.node(path).etag}"'
-
-    def sizes(self):
-        total = {path: node.size for path, node in self.nodes.items()}
-        for path, node in self.nodes.items():
-            while path and not node.is_folder:
-                path = parent(path)
-                total[path] += node.size
-        return total
-
     def check_room(self, path, size, more=""):
-        refuse(size and size > max(0, self.free()), 507, f"Insufficient space in /{path}{more}")
+        refuse(size > max(0, self.free()), 507, f"Insufficient space in /{shown(path)}{more}")
 
-    def touched(self, *paths):
-        """Something has changed at these places: the folders above them get a new ETag, the same for all."""
-        etag, now, self.is_changed = unique(), int(time.time()), True
-        for path in paths:
-            while path:
-                path = parent(path)
-                if (node := self.nodes.get(path)) and node.etag != etag and os.path.isdir(self.disk(path)):
-                    node.etag, node.mtime, node.stamp = etag, now, stamp(os.stat(self.disk(path)))
-
-    def refresh(self, path):
-        """Takes over what a request has made of a file. Its ETag stays while its date does, in seconds, whatever its size."""
-        node, status = self.nodes[path], os.stat(self.disk(path))
-        node.size, node.stamp = status.st_size, stamp(status)
-        if node.mtime != int(status.st_mtime):
-            node.mtime = int(status.st_mtime)
-            node.etag = hashlib.md5(f"{node.mtime} {node.id} {node.size}".encode()).hexdigest()
-        self.touched(path)
+    def check_unlocked(self, path, status=423):
+        refuse(any(is_below(written, path) for written in list(self.written)), status, f'"/{shown(path)}" is locked',
+               OURS + "FileLocked" if status == 423 else "OCP\\Lock\\LockedException")  # (which not all methods expect)
 
     def scan(self):
-        """Takes in what others did to the files since the last request."""
-        found, folders = {"": ()}, [""]
+        """Takes in what became of the files since the last time, by requests and by others."""
+        found, folders, lost = {}, ["files", "uploads", "trashbin/trash"], {}
         while folders:
             folder = folders.pop()
-            try:
+            with contextlib.suppress(OSError):  # somebody may be at it: the next scan will see what came of it
                 for entry in os.scandir(self.disk(folder)):
-                    path, new = join(folder, entry.name), stamp(entry.stat(follow_symlinks=False))
-                    if is_served(entry.name) and (new[0] or entry.is_file(follow_symlinks=False)):
+                    path, new = f"{folder}/{entry.name}", stamp(entry.stat(follow_symlinks=False))
+                    if (new[0] or entry.is_file(follow_symlinks=False)) and not fault(entry.name):
                         found[path] = new
                         folders += [path] if new[0] else []
-            except OSError:
-                continue  # somebody is at it: the next request will see what came of it
-        lost = {}
         for path, node in list(self.nodes.items()):
-            new = found.get(path)
-            if not path or new == node.stamp or new and node.is_folder and new[:2] == node.stamp[:2]:
+            new = found.get(path, ())
+            if new == node.stamp or node.is_folder and (new[:2] == node.stamp[:2] or node.id == 99):
                 node.stamp = new  # (the date of a folder changes with what is in it)
             else:
                 lost[path] = self.nodes.pop(path)
         fresh = sorted(found.keys() - self.nodes.keys())
-        changed = lost.keys() | fresh
+        changed = {path for path in lost.keys() | fresh if parent(path) not in lost and parent(path) not in fresh}
         # What is the same but for its place was renamed; what is something else at the same place was written to.
         origins = {node.stamp: path for path, node in lost.items()}
         for path in fresh:
             if found[path] in origins:
                 self.nodes[path] = lost.pop(origins.pop(found[path]))
         for path in (path for path in fresh if path not in self.nodes):
-            (is_folder, _, mtime, size), old = found[path], lost.get(path)
-            number = old.id if old and not old.is_folder and not is_folder else self.new_id()
-            etag = unique() if is_folder else secrets.token_hex(16)  # (made of date and size, it could be the old one)
-            self.nodes[path] = Node(number, is_folder, etag, mtime // 10**9, 0 if is_folder else size, "", found[path])
-        if changed:
-            self.touched(*changed)
+            new, node = found[path], lost.get(path)
+            if not node or node.is_folder or new[0]:
+                self.known["id"] += 1
+                node = Node(self.known["id"], new[0])
+            node.mtime, node.size, node.stamp, node.checksum = new[2] // 10**9, 0 if new[0] else new[3], new, ""
+            node.etag = unique() if new[0] else secrets.token_hex(16)  # (made of date and size, it could be the old one)
+            self.nodes[path] = node
+            changed.add(path)
+        self.touched(changed)
+
+    def touched(self, paths):
+        """All folders above these paths get a new ETag, the same for all."""
+        etag, now = unique(), int(time.time())
+        for path in paths:
+            while path := parent(path):
+                if path in self.nodes and self.nodes[path].etag != etag:
+                    self.nodes[path].etag, self.nodes[path].mtime = etag, now
+        if paths:
+            with open(self.state + "/known.new", "wb") as file:
+                pickle.dump(self.known, file)
+            os.replace(self.state + "/known.new", self.state + "/known")
+
+    def refresh(self, path):
+        """Takes over what a request has made of a file. Its ETag stays while its date does, in seconds, whatever its size."""
+        node, status = self.nodes[path], os.stat(self.disk(path))
+        node.size, node.stamp = 0 if node.is_folder else status.st_size, stamp(status)
+        if node.mtime != int(status.st_mtime):
+            node.mtime = int(status.st_mtime)
+            node.etag = hashlib.md5(f"{node.mtime} {node.id} {node.size}".encode()).hexdigest()
+        self.touched([path])
 
     def put(self, path, file, mtime, checksum):
         """Puts a file that has arrived in its place. Returns whether it is a new one there."""
-        self.node(parent(path))
         is_new = path not in self.nodes
-        if is_new:
-            self.nodes[path] = Node(self.new_id(), False)
         os.replace(file, self.disk(path))
+        if is_new:
+            self.scan()
+            self.nodes[path].mtime = 0
         self.refresh(path)
         if mtime is not None:  # which is looked at only when the contents are in their place
-            is_number = re.fullmatch(r"\d+(\.\d*)?(e\d+)?|-\d+", mtime, re.I)
-            what = "positive unix timestamp greater than one day" if is_number else "integer (unix timestamp)"
-            refuse(not is_number or float(mtime) <= 86400, 500,
-                   f'X-OC-MTime header must be a valid {what}, got "{mtime}".', "InvalidArgumentException")
+            is_date = re.fullmatch(r"\d+(\.\d*)?(e\d+)?", mtime, re.I) and float(mtime) > 86400
+            refuse(not is_date, 500, "X-OC-MTime header must be a valid positive unix timestamp greater than one day, "
+                   f'got "{mtime}".', "InvalidArgumentException")
             os.utime(self.disk(path), (time.time(), int(float(mtime))))
-            self.refresh(path)
         self.nodes[path].checksum = (checksum or "").strip()
+        self.refresh(path)
         return is_new
 
     def move(self, source, target):
         os.rename(self.disk(source), self.disk(target))
-        for path in self.below(source):
-            self.nodes[target + path[len(source):]] = self.nodes.pop(path)
-        self.touched(source, target)
+        self.scan()
 
     def copy(self, source, target):
-        """With ETags and dates, without checksums."""
-        (shutil.copytree if self.nodes[source].is_folder else shutil.copy2)(self.disk(source), self.disk(target))
+        (shutil.copytree if self.is_folder(source) else shutil.copy2)(self.disk(source), self.disk(target))
+        self.scan()
         for path in self.below(source):
-            copied = target + path[len(source):]
-            new = stamp(os.stat(self.disk(copied)))
-            self.nodes[copied] = replace(self.nodes[path], id=self.new_id(), checksum="", stamp=new)
-        self.touched(target)
+            self.nodes[target + path[len(source):]].etag = self.nodes[path].etag
 
-    def delete(self, path, to_trash=True):
-        now, file = int(time.time()), self.new_file()
-        os.rename(self.disk(path), file)
-        nodes = {other[len(path):].lstrip("/"): self.nodes.pop(other) for other in self.below(path)}
-        self.touched(path)
-        key = f"{last(path)}.d{now}"
-        if key in self.trash:
-            self.remove(key)
-        self.trash[key] = Trashed(path, now, file, nodes)
-        if not to_trash:
-            self.remove(key)
+    def remove(self, path):
+        (shutil.rmtree if self.is_folder(path) else os.unlink)(self.disk(path))
+        self.trash.pop(path, None)
+        self.scan()
 
-    def remove(self, key):
-        item, self.is_changed = self.trash.pop(key), True
-        (shutil.rmtree if item.nodes[""].is_folder else os.unlink)(item.file)
+    def discard(self, path):
+        """Puts it into the trash."""
+        now, name = int(time.time()), last(path).encode()[:230].decode(errors="ignore")
+        key = f"trashbin/trash/{name}.d{now}"
+        if key in self.nodes:
+            self.remove(key)  # of the same name, in the same second
+        self.trash[key] = path, now
+        self.move(path, key)
 
-    def restore(self, key, path=None):
+    def restore(self, key, path):
         """To where it is wanted, or was; to the top if that folder is gone; under another name if its own is taken."""
-        item = self.trash.pop(key)
-        path = path or join(parent(item.location) if parent(item.location) in self.nodes else "", last(item.location))
-        (stem, ending), number = os.path.splitext(path), 1
-        while path in self.nodes:
-            path = f"{stem} (restored{f' {number}' if number > 1 else ''}){ending}"
-            number += 1
-        os.rename(item.file, self.disk(path))
-        self.nodes.update({join(path, inner): node for inner, node in item.nodes.items()})
-        self.touched(path)
+        location, _ = self.trash.pop(key)
+        path = path or f"{parent(location) if self.is_folder(parent(location)) else 'files'}/{last(location)}"
+        (stem, ending), others = os.path.splitext(path), (f" (restored {number})" for number in range(2, 100))
+        paths = (f"{stem}{more}{ending}" for more in ("", " (restored)", *others))
+        self.move(key, next(path for path in paths if path not in self.nodes))
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version, server_version, sys_version = "HTTP/1.1", "Apache/2.4.71 (Debian)", ""
+    disable_nagle_algorithm, log_message = True, lambda *arguments: None
+
+    def handle(self):
+        with contextlib.suppress(OSError):  # the client has gone
+            super().handle()
+
+    def serve(self):
+        self.store, self.is_read, self.is_cut = self.server.store, False, False
+        try:
+            reply = self.answer()
+        except (DavError, ElementTree.ParseError) as error:
+            reply = (error if isinstance(error, DavError) else DavError(400, str(error))).reply
+        self.send(*reply)
+        for _ in self.blocks() if not self.is_read else ():
+            pass  # what was refused is on its way all the same
+
+    do_GET = do_HEAD = do_PUT = do_DELETE = do_MKCOL = do_MOVE = do_COPY = do_OPTIONS = do_PROPFIND = do_PROPPATCH = serve
+    do_REPORT = do_LOCK = do_UNLOCK = do_POST = do_PATCH = do_SEARCH = serve
+
+    def send(self, status, headers, body=b""):
+        file, length = body if isinstance(body, tuple) else (io.BytesIO(body), len(body))
+        headers = [("X-User-Id", self.server.user), *headers]
+        headers += [("Vary", "Brief,Prefer"), ("DAV", CLASSES)] if self.command == "PROPFIND" else []
+        headers += [("Content-Length", str(length))] if status not in (204, 304) else []
+        headers += [("Connection", "close")] if status in CLOSING or self.is_cut else []
+        self.send_response(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.end_headers()
+        with file:
+            while length and self.command != "HEAD" and status != 304:
+                block = file.read(min(length, 1 << 16))
+                length -= len(block) or length
+                self.close_connection |= not block  # somebody has made the file shorter
+                self.wfile.write(block)
+
+    def blocks(self):
+        """The body, as it comes. Afterwards `is_cut` tells whether it broke off."""
+        self.is_read, self.is_cut, left, is_chunked = True, True, self.expected(0), "Transfer-Encoding" in self.headers
+        with contextlib.suppress(OSError, ValueError):
+            while is_chunked and (size := int(self.rfile.readline(99).split(b";")[0], 16)):
+                yield self.rfile.read(size + 2)[:-2]
+            while left and (block := self.rfile.read(min(left, 1 << 16))):
+                left -= len(block)
+                yield block
+            self.is_cut = left > 0 or is_chunked and not self.rfile.readline(99)
+
+    def expected(self, default): return int(self.headers.get("Content-Length", default))
+    def number(self, node): return f"{node.id:08d}{self.store.known['instance']}"
+    def uri(self, path): return "/".join([path.split("/")[0], self.server.user, *path.split("/")[1:]])
+
+    def place(self, url):
+        """The path in the store."""
+        url = urlsplit(url).path
+        refuse(re.search("%2f|%00", url, re.I), 404)  # (by Apache)
+        names = [unicodedata.normalize("NFC", unquote(name)) for name in posixpath.normpath(url).split("/")]
+        is_known = names[:3] == ["", "remote.php", "dav"] and len(names) > 4 and names[3] in ("files", "uploads", "trashbin")
+        refuse(not is_known or names[4] != self.server.user, 404, f"File with name {url} could not be located")
+        path = "/".join(names[3:4] + names[5:])
+        refuse_path(f'Invalid path "/{shown(path)}"' if ".." in names else "")
+        refuse(is_below(path, "files") and last(path).lower() == ".htaccess" and self.command != "MKCOL", 500,
+               f"Invalid path: {path}", "OCP\\Files\\ForbiddenException")
+        return path
+
+    def answer(self):
+        url, method = urlsplit(self.path).path, self.command.lower().replace("head", "get")
+        if url == "/status.php":
+            return 200, [JSON], json.dumps(STATUS).encode()
+        if re.fullmatch("/ocs/v[12].php/cloud/capabilities", url):
+            meta = {"status": "ok", "statuscode": 200 if "v2" in url else 100, "message": "OK"}
+            return 200, [JSON], json.dumps({"ocs": {"meta": meta, "data": ABILITIES}}).encode()
+        refuse(self.headers.get("Authorization") != self.server.login, 401, "Username or password was incorrect",
+               SABRE + "NotAuthenticated", headers=[("WWW-Authenticate", 'Basic realm="Nextcloud", charset="UTF-8"')])
+        path = self.place(url)
+        if method == "put":
+            return self.put(path)
+        if method == "options":
+            return 200, [("Allow", METHODS), ("DAV", CLASSES), ("MS-Author-Via", "DAV"), ("Accept-Ranges", "bytes"), HTML]
+        body = b"".join(self.blocks())
+        refuse(method == "report", 415, "The {DAV:}sync-collection REPORT is not supported on this url.",
+               SABRE + "ReportNotSupported", "  <d:supported-report/>\n")
+        refuse(not hasattr(self, method), 501,
+               f"There was no plugin in the system that was willing to handle this {self.command} method.")
+        with self.store.using():
+            self.check_conditions(path)
+            return getattr(self, method)(path, body)
+
+    def check_conditions(self, path):
+        wanted, unwanted = self.headers.get("If-Match"), self.headers.get("If-None-Match")
+        is_there, match = self.store.exists(path), "An If-Match header was specified"
+        tag = self.store.node(path).tag if is_there else None
+        refuse_condition(wanted and not is_there, "If-Match", match + " and the resource did not exist")
+        refuse_condition(wanted and wanted != "*" and tag not in wanted.split(", "), "If-Match",
+                         match + ", but none of the specified ETags matched.", tag)
+        is_met = unwanted and is_there and (unwanted == "*" or tag in unwanted.split(", "))
+        refuse(is_met and self.command == "GET", 304, headers=[("ETag", str(tag))])
+        refuse_condition(is_met, "If-None-Match",
+                         "An If-None-Match header was specified, but the ETag matched (or * was specified).")
+        resources = []  # of the header If: each has to meet one of its conditions
+        for url, negation, token, expected in CONDITION.findall(self.headers.get("If", "")):
+            if url or not resources:
+                resources.append((self.place(url) if url else path, []))
+            holds = not token and (not expected or self.store.node(resources[-1][0]).tag == expected)
+            resources[-1][1].append(holds != bool(negation))
+        for resource, conditions in resources:
+            failed = f"Failed to find a valid token/etag combination for {self.uri(resource)}"
+            refuse_condition(not any(conditions), "If", failed)
+
+    def target(self, source):
+        """Where COPY and MOVE are to go."""
+        target = self.place(self.headers.get("Destination", ""))
+        folder = parent(target) or target
+        refuse(not self.store.exists(folder), 409, "The destination node is not found")
+        refuse(not self.store.is_folder(folder), 415, "The destination node is not a collection")
+        is_there = self.store.exists(target) or folder == "trashbin/restore"  # (where everything is there)
+        refuse_condition(is_there and self.headers.get("Overwrite") == "F", "Overwrite",
+                         "The destination node already exists, and the overwrite header is set to false")
+        refuse(target == source, 403, "Source and destination uri are identical.")
+        refuse(is_below(target, source), 409, "The destination may not be part of the same subtree as the source path.")
+        return target
+
+    def stored(self, path, is_new, *more, has_tag=True):
+        node = self.store.nodes[path]
+        headers = [("OC-FileId", self.number(node)), *more] if is_below(path, "files") else []
+        headers += [("X-OC-MTime", "accepted")] if "X-OC-MTime" in self.headers else []
+        if has_tag and not node.is_folder and (headers or not is_new):
+            headers += [("ETag", node.tag), ("OC-ETag", node.tag)]
+        return 201 if is_new else 204, [HTML, *headers]
+
+    def propfind(self, path, body):
+        store, depth, responses = self.store, self.headers.get("Depth", "1"), []
+        refuse(path == "uploads" and depth != "0", 405, "Listing members of this collection is disabled")
+        wanted = [one.tag for one in ElementTree.fromstring(body).iterfind(D + "prop/*")] if body.strip() else []
+        nodes = {path: store.node(path)} | {other: store.nodes[other] for other in store.below(path) if depth != "0" and (
+            depth != "1" or parent(other) == path)}
+        if parent(path) == "uploads" and depth == "1":  # what its parts would become
+            nodes[path + "/.file"] = Node(0, False, int(time.time()), store.size(path))
+        for one, node in sorted(nodes.items(), key=lambda item: (item[0] != path, item[1].id)):
+            about = self.about(one, node)
+            names = wanted or [name for name in about if name.startswith(D)]
+            found = "".join(element(name, about[name]) for name in names if name in about)
+            missing = "".join(element(name) for name in names if name not in about)
+            url = re.sub("%..", lambda match: match[0].lower(), quote(self.uri(one), safe="~()/:@")) + "/" * node.is_folder
+            responses.append(("/remote.php/dav/" + url, (found, "200 OK"), (missing, "404 Not Found")))
+        return multistatus(responses)
+
+    def about(self, path, node):
+        """Its properties, in XML."""
+        is_document, (location, deleted) = is_below(path, "files"), self.store.trash.get(path, ("", ""))
+        size, free = self.store.size(path) if node.is_folder else node.size, self.store.free
+        about = {D + "resourcetype": "<d:collection/>" if node.is_folder else ""}
+        about |= {D + "getlastmodified": date(node.mtime)} if node.mtime and path != "trashbin/trash" else {}
+        about |= {} if node.is_folder else {D + "getcontentlength": size, D + "getcontenttype": kind(path)}
+        if is_document and node.is_folder:
+            about |= {D + "quota-used-bytes": size, D + "quota-available-bytes": -3 if self.store.quota is None else max(0, free())}
+        if is_document or location or not node.is_folder:
+            about[D + "getetag"] = deleted or f"&quot;{node.etag}&quot;"
+        if is_document or location:
+            about |= {OC + "fileid": node.id, OC + "id": self.number(node), OC + "size": size,
+                      OC + "permissions": "GD" if location else "RGDNVCK" if node.is_folder else "RGDNVW"}
+        about |= {OC + "checksums": f"<oc:checksum>{escape(node.checksum)}</oc:checksum>"} if node.checksum else {}
+        if location:
+            about |= {NC + "trashbin-filename": escape(last(location)), NC + "trashbin-deletion-time": deleted,
+                      NC + "trashbin-original-location": escape(shown(location))}
+        return about
+
+    def get(self, path, body):
+        store, node, is_get = self.store, self.store.node(path), self.command == "GET"
+        if node.is_folder:
+            return 200, [HTML], b"This is the WebDAV interface. It can only be accessed by WebDAV clients."
+        refuse(is_below(path, "uploads"), 405, "Reading intermediate uploads is not allowed")
+        refuse(node is PHANTOM, 503, f"Could not open file: {shown(path)} (-1), file doesn't seem to exist")
+        size = os.path.getsize(store.disk(path))
+        if is_get:
+            store.check_unlocked(path)
+            if size != node.size:
+                store.refresh(path)  # an upload has broken off, of which nothing was said yet
+        start, end, status, headers = 0, size - 1, 200, [("Last-Modified", date(node.mtime)), ("ETag", node.tag)]
+        ranges = re.fullmatch(r"bytes=(?:(\d+)-(\d*)|-(\d+))", self.headers.get("Range", ""), re.I)
+        if ranges and size and is_get and self.headers.get("If-Range", node.tag) == node.tag:
+            first, stop, tail = (int(number or 0) for number in ranges.groups())
+            start, end = max(0, size - tail) if tail else first, min(stop or end, end)  # (0-0 is everything)
+            refuse(start >= size, 416, f"The start offset ({start}) exceeded the size of the entity ({size})", headers=headers)
+            refuse(end < start, 416, f"The end offset ({end}) is lower than the start offset ({start})", headers=headers)
+            status, headers = 206, [*headers, ("Content-Range", f"bytes {start}-{end}/{size}")]
+        headers += [("OC-ETag", node.tag), ("Content-Type", kind(path)), ("Content-Disposition", "attachment")]
+        headers += [("OC-Checksum", node.checksum)] if node.checksum else []
+        file = open(store.disk(path), "rb")
+        file.seek(start)
+        return status, headers, (file, end - start + 1)
+
+    def mkcol(self, path, body):
+        store, is_document = self.store, is_below(path, "files")
+        refuse(store.exists(path), 405, "The resource you tried to create already exists")
+        refuse(not store.exists(parent(path)), 409, "Parent node does not exist")
+        refuse(not store.is_folder(parent(path)), 409, "Parent node is not a collection")
+        refuse(not is_document and parent(path) != "uploads", 403)
+        store.check_room(parent(path), 4096 * is_document, ". Cannot create directory")
+        refuse_path(fault(last(path)))
+        os.mkdir(store.disk(path))
+        store.scan()
+        return self.stored(path, True)
+
+    def delete(self, path, body):
+        node, is_final = self.store.node(path), self.headers.get("X-NC-Skip-Trashbin") == "true" or not is_below(path, "files")
+        refuse(path in ("files", "uploads", "trashbin"), 403, "Permission denied to delete home folder")
+        self.store.check_unlocked(path)
+        for one in list(self.store.trash) if path == "trashbin/trash" else [path] * (node is not PHANTOM):
+            (self.store.remove if is_final else self.store.discard)(one)
+        return 204, []
+
+    def proppatch(self, path, body):
+        asked = self.store.node(path) and ElementTree.fromstring(body).findall(f"{D}set/{D}prop/*")
+        seconds = [one.text for one in asked if one.tag == D + "lastmodified"]
+        refused = "".join(element(one.tag) for one in asked if one.tag != D + "lastmodified")
+        if seconds and not refused:
+            os.utime(self.store.disk(path), (time.time(), int(seconds[0])))
+            self.store.refresh(path)
+        done = element(D + "lastmodified") * len(seconds), "424 Failed Dependency" if refused else "200 OK"
+        return multistatus([(urlsplit(self.path).path, (refused, "403 Forbidden"), done)])
+
+    def move(self, path, body):
+        store, target, is_move, is_upload = self.store, self.target(path), self.command == "MOVE", is_below(path, "uploads")
+        node, is_new = store.node(parent(path) if is_upload else path), not store.exists(target)
+        if path in store.trash and is_move:
+            store.restore(path, target if is_below(target, "files") else None)
+            return 201, [HTML]
+        is_possible = is_below(target, "files") and (last(path) == ".file" if is_upload else is_below(path, "files"))
+        refuse(node is PHANTOM or not is_possible, 403, "Copy did not proceed")
+        refuse(is_below(path, target), 403, f"{self.uri(path)} cannot be moved to it's parent")
+        size = store.size(parent(path) if is_upload else path)
+        store.check_room(parent(target) if is_new else target, 0 if is_move and node.is_folder and not is_upload else size)
+        refuse_path(fault(last(target)))
+        if is_upload:
+            return self.assemble(parent(path), target, size)
+        store.check_unlocked(target, 500 if is_move and is_new else 423)
+        store.check_unlocked(path, 500 if is_move else 423)
+        if not is_new:
+            store.discard(target)
+        (store.move if is_move else store.copy)(path, target)
+        return self.stored(target, is_new, has_tag=is_move)
+    copy = move
+
+    def assemble(self, upload, target, size):
+        """Puts a document together from the parts of an upload."""
+        store, total = self.store, self.headers.get("OC-Total-Length", size)
+        parts = sorted(store.below(upload)[1:], key=lambda part: last(part).zfill(20))
+        refuse(store.is_folder(target), 400, f"The given destination {self.uri(target)} is a directory.")
+        refuse(str(total) != str(size), 400, f"Chunks on server do not sum up to {total} but to {size} bytes")
+        refuse(any(store.nodes[part].size < store.chunk_minimum for part in parts[:-1]), 400,
+               "Your proposed upload is smaller than the minimum allowed size")
+        store.check_unlocked(target)
+        with open(file := store.new_file(), "wb") as output:
+            for part in parts:
+                with open(store.disk(part), "rb") as source:
+                    shutil.copyfileobj(source, output)
+        is_new = store.put(target, file, self.headers.get("X-OC-MTime"), self.headers.get("OC-Checksum"))
+        store.remove(upload)
+        return self.stored(target, is_new)
+
+    def put(self, path):
+        store, is_document, size, file = self.store, is_below(path, "files"), 0, self.store.new_file()
+        with store.using():
+            self.check_conditions(path)
+            refuse(store.is_folder(path), 409, "PUT is not allowed on non-files.")
+            refuse(not store.node(parent(path)).is_folder, 404, f"Node with name '{last(parent(path))}' could not be found")
+            refuse(not is_document and not re.fullmatch("uploads/[^/]*/(?!.file).*", path), 403)
+            store.check_room(path if is_document else "files/", max(self.expected(0), int(self.headers.get("OC-Total-Length", 0))))
+            refuse_path(fault(last(path)))
+            refuse(store.free() <= 0 and is_document, 413, "Insufficient space", OURS + "EntityTooLarge")
+            store.check_unlocked(path)
+            store.written.add(path)
+        try:
+            with open(file, "wb") as output:
+                for block in self.blocks():
+                    size += output.write(block)
+                size = output.truncate(size // BLOCK * BLOCK if self.is_cut else size)
+            with store.using():
+                expected = self.expected(size)
+                if expected != size and path in store.nodes:
+                    os.replace(file, store.disk(path))  # of which nothing is said until somebody reads it
+                    store.nodes[path].stamp = stamp(os.stat(store.disk(path)))
+                refuse(expected != size, 400, f"Expected filesize of {expected} bytes but read (from Nextcloud client) and wrote "
+                       f"(to Nextcloud storage) {size} bytes. Could either be a network problem on the sending side or a "
+                       "problem writing to the storage on the server side.")
+                refuse(not store.is_folder(parent(path)), 404, "Its folder has gone")
+                about = (self.headers.get("X-OC-MTime"), self.headers.get("OC-Checksum")) if is_document else (None, None)
+                is_new = store.put(path, file, *about)
+                return self.stored(path, is_new, ("X-NC-OwnerId", self.server.user), ("X-NC-Permissions", "RGDNVW"))
+        finally:
+            store.written.discard(path)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(file)
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for name in ("port", "user", "password-file", "root", "quota", "chunk-minimum", "cert", "key"):
+        parser.add_argument("--" + name, required=name in ("port", "user", "password-file", "root"))
+    options = parser.parse_args()
+    http.server.ThreadingHTTPServer.request_queue_size = 128
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(options.port)), Handler)
+    with open(options.password_file) as file:
+        login = base64.b64encode(f"{options.user}:{file.read().strip()}".encode()).decode()
+    server.user, server.login = options.user, "Basic " + login
+    server.store = Store(options.root, options.quota and int(options.quota), int(options.chunk_minimum or 0))
+    if options.cert:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(options.cert, options.key)
+        # The handshake is left to the thread of the connection.
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.serve_forever()  # SIGTERM ends it at once, as nothing catches it

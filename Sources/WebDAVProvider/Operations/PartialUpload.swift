@@ -1,0 +1,70 @@
+import Crypto
+import FileProvider
+import HTTPTransport
+import Logging
+import NIOCore
+
+/// A large document on its way to a server that keeps what has come of it: Apache writes a PUT with a Content-Range into the
+/// document as it comes (mod_dav; RFC 9110, 14.5, leaves it to the server).
+struct PartialUpload {
+    let upload: Upload
+    /// The same for the same contents at the same place: whoever tries again finds what has arrived.
+    let stage: HTTPLocation
+    /// In bytes; what is smaller is quickly sent again.
+    static let smallest: Int64 = 4 << 20
+    private var contents: any ContentSource { upload.contents }
+
+    init(_ upload: Upload) async throws(FileProviderError) {
+        self.upload = upload
+        let checksum = try await ContentChecksum.of(upload.contents, upload.place.name)
+        let name = Leftover.uploadName(for: "\(upload.location.path) \(checksum) \(upload.contents.size)")
+        stage = upload.folder.appending(name.bytes)
+    }
+
+    /// - Returns: the server's status.
+    func send() async throws(FileProviderError) -> Int {
+        var offset: Int64 = 0
+        if let found = try await upload.client.resource(stage) {
+            if try await isBeginning(found) { offset = found.size } else { await upload.provider.remove(stage) }
+        }
+        if offset == contents.size { return 204 }
+        if offset > 0 {
+            upload.provider.logger.debug(
+                "an upload goes on", metadata: ["item": "\(upload.place.name)", "offset": "\(offset)"])
+        }
+        let range = "bytes \(offset)-\(contents.size - 1)/\(contents.size)"
+        return try await upload.client.send(
+            HTTPRequest(
+                "PUT", stage, headers: [("Content-Range", range), ("Content-Type", "application/octet-stream")],
+                body: .content(contents, offset..<contents.size), isTransfer: true)
+        ).status
+    }
+
+    /// What has arrived is read again: the server may have died in the midst of it.
+    private func isBeginning(_ found: DAVResource) async throws(FileProviderError) -> Bool {
+        guard !found.isFolder, found.size > 0, found.size <= contents.size else { return false }
+        let request = HTTPRequest("GET", stage, isTransfer: true, isRepeatable: true)
+        let (remote, count) = try await upload.client.transport.exchange(request) { reply in
+            guard reply.status == 200 else { return ([UInt8](), Int64(0)) }
+            var hash = SHA256()
+            var count: Int64 = 0
+            for try await buffer in reply.body {
+                let bytes = buffer.readableBytesView.prefix(Int(min(Int64(Int.max), found.size - count)))
+                hash.update(data: Array(bytes))
+                count += Int64(bytes.count)
+                if count == found.size { break }
+            }
+            return (Array(hash.finalize()), count)
+        }
+        guard count == found.size else { return false }
+        var hash = SHA256()
+        var offset: Int64 = 0
+        while offset < count {
+            let bytes = try await contents.read(at: offset, upTo: Int(min(Int64(ContentPiece.size), count - offset)))
+            if bytes.isEmpty { return false }
+            hash.update(data: bytes)
+            offset += Int64(bytes.count)
+        }
+        return Array(hash.finalize()) == remote
+    }
+}
