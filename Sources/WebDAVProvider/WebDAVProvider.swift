@@ -92,7 +92,8 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
                     .invalidName,
                     "“\(name)”: this server keeps names in composed Unicode only (NFC), and this one is not; rename it")
             }
-            if name.string.lowercased() == ".htaccess" {
+            let plain = name.string.lowercased()
+            if plain == ".htaccess" || plain.hasSuffix(".part") || plain.hasSuffix(".filepart") {
                 throw FileProviderError(
                     .invalidName, "“\(name)”: this server takes no document of this name; rename it")
             }

@@ -8,7 +8,7 @@ import Testing
 @Suite("WebDAV: the server dies again and again")
 struct ServerRestartTests {
     private static let megabytes =
-        ProcessInfo.processInfo.environment["HYDRANT_TEST_RESTART_MB"].flatMap { Int($0) } ?? 60
+        ProcessInfo.processInfo.environment["HYDRANT_TEST_RESTART_MB"].flatMap { Int($0) } ?? 24
     private static let options = MountOptions.with {
         $0.store = .webdav
         $0.limit = 120 + Double(megabytes)
@@ -33,7 +33,7 @@ struct ServerRestartTests {
             let server = try mount.server()
             try mount.mount()
             // Not faster than this network is: else all is over before the server dies.
-            try mount.hydrant(["limit", mount.mountPoint, "--upload", "4M", "--download", "4M"]).require("limit")
+            try mount.hydrant(["limit", mount.mountPoint, "--upload", "2M", "--download", "2M"]).require("limit")
             let killer = Killer(server)
             killer.begin()
             defer { killer.end() }
@@ -48,7 +48,7 @@ struct ServerRestartTests {
             let left = try mount.run("find \"$STORE\" -name '.hydrant-*' | wc -l")
             print("server: killed \(killedWhileSent) times during the copy in, \(killer.count) times in all;", terminator: " ")
             print("\(left.trimmingCharacters(in: .whitespacesAndNewlines)) unfinished uploads are left")
-            #expect(killedWhileSent >= 3 && killer.count >= killedWhileSent + 3)
+            #expect(killedWhileSent >= 2 && killer.count > killedWhileSent)
         }
     }
 

@@ -11,7 +11,7 @@ struct PartialUpload {
     /// The same for the same contents at the same place: whoever tries again finds what has arrived.
     let stage: HTTPLocation
     /// In bytes; what is smaller is quickly sent again.
-    static let smallest: Int64 = 4 << 20
+    static let smallest: Int64 = 1 << 20
     private var contents: any ContentSource { upload.contents }
 
     init(_ upload: Upload) async throws(FileProviderError) {

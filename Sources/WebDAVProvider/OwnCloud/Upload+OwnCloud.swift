@@ -57,8 +57,8 @@ extension Upload {
         _ date: Int64, _ checksum: String, _ base: Validator?
     ) async throws(FileProviderError) -> DAVClient.Outcome {
         var headers = [("OC-Checksum", checksum)]
-        // Nextcloud 34 answers 500 to any other, and has taken the document all the same.
-        if date > 0 { headers.append(("X-OC-Mtime", "\(date)")) }
+        // Nextcloud 34 answers 500 to one of the first day, and has taken the document all the same.
+        if date > 86_400 { headers.append(("X-OC-Mtime", "\(date)")) }
         if contents.size > (base == nil ? Self.mostAtOnce : Self.mostOver), let cloud = traits.cloud {
             // (If-Match would be about what is moved.)
             let condition = base.map { $0.condition(at: location) } ?? ("Overwrite", "F")

@@ -3,8 +3,7 @@
 
 Documents are real files below --root, which a test may look at and change as another client would. Uploads, the trash and
 what is known of the documents are beside it, in ROOT.state, so that a server that is started again still knows them.
-What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with.
-"""
+What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with."""
 import argparse, base64, contextlib, dataclasses, email.utils, functools, hashlib, http, http.server, io, json, mimetypes
 import os, pickle, posixpath, re, secrets, shutil, ssl, stat, threading, time, unicodedata
 from urllib.parse import quote, unquote, urlsplit
@@ -19,12 +18,13 @@ CLOSING = {400, 413, 500, 501, 503}  # Apache ends the connection after these
 METHODS = "OPTIONS, GET, HEAD, DELETE, PROPFIND, PUT, PROPPATCH, COPY, MOVE, REPORT"
 CLASSES = ("1, 3, extended-mkcol, access-control, calendarserver-principal-property-search, nc-paginate, "
            "nextcloud-checksum-update, nc-calendar-search, nc-enable-birthday-calendar")
-XML, HTML, JSON = (("Content-Type", kind) for kind in
-                   ("application/xml; charset=utf-8", "text/html; charset=UTF-8", "application/json; charset=utf-8"))
+XML, HTML = ("Content-Type", "application/xml; charset=utf-8"), ("Content-Type", "text/html; charset=UTF-8")
 CONDITION = re.compile(r"(?:<(.*?)>\s)?\((Not\s)?(?:<([^>]*)>)?\s?(?:\[([^\]]*)\])?\)", re.I)  # of the header If
-STATUS = {"installed": True, "maintenance": False, "needsDbUpgrade": False, "version": "34.0.1.2", "versionstring": "34.0.1",
-          "edition": "", "productname": "Nextcloud", "extendedSupport": False}
-ABILITIES = {"version": {"major": 34, "string": "34.0.1"}, "capabilities": {"files": {"bigfilechunking": True, "undelete": True}}}
+ABOUT = {"version": {"major": 34, "string": "34.0.1"}, "capabilities": {"files": {"bigfilechunking": True}}}
+PAGES = {"/status.php": {"installed": True, "maintenance": False, "needsDbUpgrade": False, "version": "34.0.1.2",
+                         "versionstring": "34.0.1", "edition": "", "productname": "Nextcloud", "extendedSupport": False}} | {
+    f"/ocs/v{version}.php/cloud/capabilities": {"ocs": {"meta": {"status": "ok", "statuscode": code}, "data": ABOUT}}
+    for version, code in ((1, 100), (2, 200))}
 
 class DavError(Exception):
     def __init__(self, status, message="", kind=None, extra="", headers=()):
@@ -49,12 +49,12 @@ def refuse_path(message):
 @functools.cache
 def fault(name):
     """Why nothing can have this name. (What others put on the disk under such a name is not seen.)"""
+    ending = name.lower().rpartition(".")[2]
     is_odd = re.search("[\0-\x1f\ud800-\udfff]", name) or not unicodedata.is_normalized("NFC", name)
     return ("Empty filename is not allowed" if not name.strip() else
             "Filename is too long" if len(os.fsencode(name)) > 250 else
             "Filename is a reserved word" if name.lower() == ".htaccess" else
-            '".part" is a forbidden file type.' if name.lower().endswith(".part") else
-            '".filepart" is a forbidden file type.' if name.lower().endswith(".filepart") else
+            '".%s" is a forbidden file type.' % ending if ending in ("part", "filepart") and "." in name else
             "Filename contains at least one invalid character" if is_odd else
             '"\\" is not allowed inside a file or folder name.' if "\\" in name else "")
 
@@ -92,7 +92,6 @@ class Node:
     etag: str = ""
     checksum: str = ""
     tag = property(lambda self: None if self.is_folder else f'"{self.etag}"')  # as If-Match sees it
-
 PHANTOM = Node(-1, False)  # whatever ends in ".part" exists, though nobody can read or write it
 
 class Store:
@@ -167,7 +166,7 @@ class Store:
                 self.known["id"] += 1
                 node = Node(self.known["id"], new[0])
             node.mtime, node.size, node.stamp, node.checksum = new[2] // 10**9, 0 if new[0] else new[3], new, ""
-            node.etag = unique() if new[0] else secrets.token_hex(16)  # (made of date and size, it could be the old one)
+            node.etag = unique() if new[0] else secrets.token_hex(16)  # (of date and size, it could be the old one)
             self.nodes[path] = node
             changed.add(path)
         self.touched(changed)
@@ -185,7 +184,7 @@ class Store:
             os.replace(self.state + "/known.new", self.state + "/known")
 
     def refresh(self, path):
-        """Takes over what a request has made of a file. Its ETag stays while its date does, in seconds, whatever its size."""
+        """Takes over what a request has made of a file. Its ETag stays while its date in seconds does, whatever its size."""
         node, status = self.nodes[path], os.stat(self.disk(path))
         node.size, node.stamp = 0 if node.is_folder else status.st_size, stamp(status)
         if node.mtime != int(status.st_mtime):
@@ -193,9 +192,9 @@ class Store:
             node.etag = hashlib.md5(f"{node.mtime} {node.id} {node.size}".encode()).hexdigest()
         self.touched([path])
 
-    def put(self, path, file, mtime, checksum):
+    def put(self, path, file, headers):
         """Puts a file that has arrived in its place. Returns whether it is a new one there."""
-        is_new = path not in self.nodes
+        is_new, mtime = path not in self.nodes, headers.get("X-OC-MTime")
         os.replace(file, self.disk(path))
         if is_new:
             self.scan()
@@ -206,7 +205,7 @@ class Store:
             refuse(not is_date, 500, "X-OC-MTime header must be a valid positive unix timestamp greater than one day, "
                    f'got "{mtime}".', "InvalidArgumentException")
             os.utime(self.disk(path), (time.time(), int(float(mtime))))
-        self.nodes[path].checksum = (checksum or "").strip()
+        self.nodes[path].checksum = headers.get("OC-Checksum", "").strip()
         self.refresh(path)
         return is_new
 
@@ -225,8 +224,7 @@ class Store:
         self.trash.pop(path, None)
         self.scan()
 
-    def discard(self, path):
-        """Puts it into the trash."""
+    def put_into_trash(self, path):
         now, name = int(time.time()), last(path).encode()[:230].decode(errors="ignore")
         key = f"trashbin/trash/{name}.d{now}"
         if key in self.nodes:
@@ -247,7 +245,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     disable_nagle_algorithm, log_message = True, lambda *arguments: None
 
     def handle(self):
-        with contextlib.suppress(OSError):  # the client has gone
+        with contextlib.suppress(ConnectionError, ssl.SSLError):  # the client has gone
             super().handle()
 
     def serve(self):
@@ -259,14 +257,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send(*reply)
         for _ in self.blocks() if not self.is_read else ():
             pass  # what was refused is on its way all the same
-
     do_GET = do_HEAD = do_PUT = do_DELETE = do_MKCOL = do_MOVE = do_COPY = do_OPTIONS = do_PROPFIND = do_PROPPATCH = serve
     do_REPORT = do_LOCK = do_UNLOCK = do_POST = do_PATCH = do_SEARCH = serve
 
     def send(self, status, headers, body=b""):
         file, length = body if isinstance(body, tuple) else (io.BytesIO(body), len(body))
-        headers = [("X-User-Id", self.server.user), *headers]
-        headers += [("Vary", "Brief,Prefer"), ("DAV", CLASSES)] if self.command == "PROPFIND" else []
+        headers = headers + ([("Vary", "Brief,Prefer"), ("DAV", CLASSES)] if self.command == "PROPFIND" else [])
         headers += [("Content-Length", str(length))] if status not in (204, 304) else []
         headers += [("Connection", "close")] if status in CLOSING or self.is_cut else []
         self.send_response(status)
@@ -291,17 +287,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 yield block
             self.is_cut = left > 0 or is_chunked and not self.rfile.readline(99)
 
-    def expected(self, default): return int(self.headers.get("Content-Length", default))
+    def expected(self, default, name="Content-Length"): return int(self.headers.get(name, default))
     def number(self, node): return f"{node.id:08d}{self.store.known['instance']}"
     def uri(self, path): return "/".join([path.split("/")[0], self.server.user, *path.split("/")[1:]])
 
-    def place(self, url):
-        """The path in the store."""
+    def path_of(self, url):
         url = urlsplit(url).path
         refuse(re.search("%2f|%00", url, re.I), 404)  # (by Apache)
         names = [unicodedata.normalize("NFC", unquote(name)) for name in posixpath.normpath(url).split("/")]
-        is_known = names[:3] == ["", "remote.php", "dav"] and len(names) > 4 and names[3] in ("files", "uploads", "trashbin")
-        refuse(not is_known or names[4] != self.server.user, 404, f"File with name {url} could not be located")
+        is_known = names[:3] == ["", "remote.php", "dav"] and names[3:4] in (["files"], ["uploads"], ["trashbin"])
+        refuse(not is_known or names[4:5] != [self.server.user], 404, f"File with name {url} could not be located")
         path = "/".join(names[3:4] + names[5:])
         refuse_path(f'Invalid path "/{shown(path)}"' if ".." in names else "")
         refuse(is_below(path, "files") and last(path).lower() == ".htaccess" and self.command != "MKCOL", 500,
@@ -310,14 +305,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         url, method = urlsplit(self.path).path, self.command.lower().replace("head", "get")
-        if url == "/status.php":
-            return 200, [JSON], json.dumps(STATUS).encode()
-        if re.fullmatch("/ocs/v[12].php/cloud/capabilities", url):
-            meta = {"status": "ok", "statuscode": 200 if "v2" in url else 100, "message": "OK"}
-            return 200, [JSON], json.dumps({"ocs": {"meta": meta, "data": ABILITIES}}).encode()
+        if url in PAGES:
+            return 200, [("Content-Type", "application/json; charset=utf-8")], json.dumps(PAGES[url]).encode()
         refuse(self.headers.get("Authorization") != self.server.login, 401, "Username or password was incorrect",
                SABRE + "NotAuthenticated", headers=[("WWW-Authenticate", 'Basic realm="Nextcloud", charset="UTF-8"')])
-        path = self.place(url)
+        path = self.path_of(url)
         if method == "put":
             return self.put(path)
         if method == "options":
@@ -345,7 +337,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         resources = []  # of the header If: each has to meet one of its conditions
         for url, negation, token, expected in CONDITION.findall(self.headers.get("If", "")):
             if url or not resources:
-                resources.append((self.place(url) if url else path, []))
+                resources.append((self.path_of(url) if url else path, []))
             holds = not token and (not expected or self.store.node(resources[-1][0]).tag == expected)
             resources[-1][1].append(holds != bool(negation))
         for resource, conditions in resources:
@@ -354,7 +346,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def target(self, source):
         """Where COPY and MOVE are to go."""
-        target = self.place(self.headers.get("Destination", ""))
+        target = self.path_of(self.headers.get("Destination", ""))
         folder = parent(target) or target
         refuse(not self.store.exists(folder), 409, "The destination node is not found")
         refuse(not self.store.is_folder(folder), 415, "The destination node is not a collection")
@@ -382,7 +374,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if parent(path) == "uploads" and depth == "1":  # what its parts would become
             nodes[path + "/.file"] = Node(0, False, int(time.time()), store.size(path))
         for one, node in sorted(nodes.items(), key=lambda item: (item[0] != path, item[1].id)):
-            about = self.about(one, node)
+            about = self.properties(one, node)
             names = wanted or [name for name in about if name.startswith(D)]
             found = "".join(element(name, about[name]) for name in names if name in about)
             missing = "".join(element(name) for name in names if name not in about)
@@ -390,15 +382,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             responses.append(("/remote.php/dav/" + url, (found, "200 OK"), (missing, "404 Not Found")))
         return multistatus(responses)
 
-    def about(self, path, node):
-        """Its properties, in XML."""
+    def properties(self, path, node):
         is_document, (location, deleted) = is_below(path, "files"), self.store.trash.get(path, ("", ""))
-        size, free = self.store.size(path) if node.is_folder else node.size, self.store.free
+        size = self.store.size(path) if node.is_folder else node.size
         about = {D + "resourcetype": "<d:collection/>" if node.is_folder else ""}
         about |= {D + "getlastmodified": date(node.mtime)} if node.mtime and path != "trashbin/trash" else {}
         about |= {} if node.is_folder else {D + "getcontentlength": size, D + "getcontenttype": kind(path)}
         if is_document and node.is_folder:
-            about |= {D + "quota-used-bytes": size, D + "quota-available-bytes": -3 if self.store.quota is None else max(0, free())}
+            room = -3 if self.store.quota is None else max(0, self.store.free())
+            about |= {D + "quota-used-bytes": size, D + "quota-available-bytes": room}
         if is_document or location or not node.is_folder:
             about[D + "getetag"] = deleted or f"&quot;{node.etag}&quot;"
         if is_document or location:
@@ -421,19 +413,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             store.check_unlocked(path)
             if size != node.size:
                 store.refresh(path)  # an upload has broken off, of which nothing was said yet
-        start, end, status, headers = 0, size - 1, 200, [("Last-Modified", date(node.mtime)), ("ETag", node.tag)]
+        start, end, status, head = 0, size - 1, 200, [("Last-Modified", date(node.mtime)), ("ETag", node.tag)]
         ranges = re.fullmatch(r"bytes=(?:(\d+)-(\d*)|-(\d+))", self.headers.get("Range", ""), re.I)
         if ranges and size and is_get and self.headers.get("If-Range", node.tag) == node.tag:
             first, stop, tail = (int(number or 0) for number in ranges.groups())
             start, end = max(0, size - tail) if tail else first, min(stop or end, end)  # (0-0 is everything)
-            refuse(start >= size, 416, f"The start offset ({start}) exceeded the size of the entity ({size})", headers=headers)
-            refuse(end < start, 416, f"The end offset ({end}) is lower than the start offset ({start})", headers=headers)
-            status, headers = 206, [*headers, ("Content-Range", f"bytes {start}-{end}/{size}")]
-        headers += [("OC-ETag", node.tag), ("Content-Type", kind(path)), ("Content-Disposition", "attachment")]
-        headers += [("OC-Checksum", node.checksum)] if node.checksum else []
+            refuse(start >= size, 416, f"The start offset ({start}) exceeded the size of the entity ({size})", headers=head)
+            refuse(end < start, 416, f"The end offset ({end}) is lower than the start offset ({start})", headers=head)
+            status, head = 206, [*head, ("Content-Range", f"bytes {start}-{end}/{size}")]
+        head += [("OC-ETag", node.tag), ("Content-Type", kind(path)), ("Content-Disposition", "attachment")]
+        head += [("OC-Checksum", node.checksum)] if node.checksum else []
         file = open(store.disk(path), "rb")
         file.seek(start)
-        return status, headers, (file, end - start + 1)
+        return status, head, (file, end - start + 1)
 
     def mkcol(self, path, body):
         store, is_document = self.store, is_below(path, "files")
@@ -448,11 +440,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return self.stored(path, True)
 
     def delete(self, path, body):
-        node, is_final = self.store.node(path), self.headers.get("X-NC-Skip-Trashbin") == "true" or not is_below(path, "files")
+        to_trash = is_below(path, "files") and self.headers.get("X-NC-Skip-Trashbin") != "true"
         refuse(path in ("files", "uploads", "trashbin"), 403, "Permission denied to delete home folder")
         self.store.check_unlocked(path)
-        for one in list(self.store.trash) if path == "trashbin/trash" else [path] * (node is not PHANTOM):
-            (self.store.remove if is_final else self.store.discard)(one)
+        for one in list(self.store.trash) if path == "trashbin/trash" else [path] * (self.store.node(path) is not PHANTOM):
+            (self.store.put_into_trash if to_trash else self.store.remove)(one)
         return 204, []
 
     def proppatch(self, path, body):
@@ -482,7 +474,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         store.check_unlocked(target, 500 if is_move and is_new else 423)
         store.check_unlocked(path, 500 if is_move else 423)
         if not is_new:
-            store.discard(target)
+            store.put_into_trash(target)
         (store.move if is_move else store.copy)(path, target)
         return self.stored(target, is_new, has_tag=is_move)
     copy = move
@@ -500,7 +492,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             for part in parts:
                 with open(store.disk(part), "rb") as source:
                     shutil.copyfileobj(source, output)
-        is_new = store.put(target, file, self.headers.get("X-OC-MTime"), self.headers.get("OC-Checksum"))
+        is_new = store.put(target, file, self.headers)
         store.remove(upload)
         return self.stored(target, is_new)
 
@@ -508,10 +500,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         store, is_document, size, file = self.store, is_below(path, "files"), 0, self.store.new_file()
         with store.using():
             self.check_conditions(path)
+            refuse("Content-Range" in self.headers, 400, "Content-Range on PUT requests are forbidden.")
             refuse(store.is_folder(path), 409, "PUT is not allowed on non-files.")
             refuse(not store.node(parent(path)).is_folder, 404, f"Node with name '{last(parent(path))}' could not be found")
             refuse(not is_document and not re.fullmatch("uploads/[^/]*/(?!.file).*", path), 403)
-            store.check_room(path if is_document else "files/", max(self.expected(0), int(self.headers.get("OC-Total-Length", 0))))
+            store.check_room(path if is_document else "files/", max(self.expected(0), self.expected(0, "OC-Total-Length")))
             refuse_path(fault(last(path)))
             refuse(store.free() <= 0 and is_document, 413, "Insufficient space", OURS + "EntityTooLarge")
             store.check_unlocked(path)
@@ -526,12 +519,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 if expected != size and path in store.nodes:
                     os.replace(file, store.disk(path))  # of which nothing is said until somebody reads it
                     store.nodes[path].stamp = stamp(os.stat(store.disk(path)))
-                refuse(expected != size, 400, f"Expected filesize of {expected} bytes but read (from Nextcloud client) and wrote "
-                       f"(to Nextcloud storage) {size} bytes. Could either be a network problem on the sending side or a "
-                       "problem writing to the storage on the server side.")
+                refuse(expected != size, 400, f"Expected filesize of {expected} bytes but read (from Nextcloud client) and "
+                       f"wrote (to Nextcloud storage) {size} bytes. Could either be a network problem on the sending side or "
+                       "a problem writing to the storage on the server side.")
                 refuse(not store.is_folder(parent(path)), 404, "Its folder has gone")
-                about = (self.headers.get("X-OC-MTime"), self.headers.get("OC-Checksum")) if is_document else (None, None)
-                is_new = store.put(path, file, *about)
+                is_new = store.put(path, file, self.headers if is_document else {})
                 return self.stored(path, is_new, ("X-NC-OwnerId", self.server.user), ("X-NC-Permissions", "RGDNVW"))
         finally:
             store.written.discard(path)
