@@ -113,7 +113,7 @@ let package = Package(
                 "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog",
                 "MountFrontend", "SyncEngine", "Volume", .logging,
             ],
-            path: "Tests/MountHarness"),
+            path: "Tests/MountHarness", exclude: ["Servers/nextcloud_double.py"]),
         // Real WebDAV servers.
         .target(
             name: "WebDAVHarness",

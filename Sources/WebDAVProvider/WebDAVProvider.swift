@@ -18,6 +18,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let probe: ServerProbe
     let moves = FolderMoves()
     let recent = RecentVersions()
+    let finder = CloudFinder()
 
     /// - Parameters:
     ///   - root: the folder that is mounted.
@@ -122,7 +123,14 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         var tried: Set<HTTPLocation> = []
         var hasSearched = false
         while true {
-            let location = try await location(of: identifier, isFolder: isFolder)
+            let location: HTTPLocation
+            do throws(FileProviderError) {
+                location = try await self.location(of: identifier, isFolder: isFolder)
+            } catch {
+                guard error.code == .noSuchItem, !hasSearched, try await findByNumber(identifier) else { throw error }
+                hasSearched = true
+                continue
+            }
             if tried.insert(location).inserted {
                 if let result = try await body(location) { return result }
                 await moves.settled()
@@ -143,6 +151,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
             places.endAttempt(identifier)
             if isThere { return places.put(identifier, at: attempted) }
         }
+        if try await findByNumber(identifier) { return }
         guard let place = try await place(of: identifier), places.maySearch(place.parent) else { return }
         let start = ContinuousClock.now
         do throws(FileProviderError) { _ = try await list(place.parent) } catch {

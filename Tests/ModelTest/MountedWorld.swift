@@ -34,7 +34,8 @@ final class MountedWorld {
         state = directory + (server == nil ? "/state" : "/log/hydrant/domains/test")
         words =
             server == nil
-            ? ["mount", "dir:\(store)", directory + "/mnt", "--state-dir", state] : ["mount", "test", directory + "/mnt"]
+            ? ["mount", "dir:\(store)", directory + "/mnt", "--state-dir", state]
+            : ["mount", "test", directory + "/mnt"]
         for folder in ["", "/store", "/mnt", "/run", "/log", "/.config", "/.config/hydrant"] {
             guard mkdir(directory + folder, 0o700) == 0 else { throw Files.Failure("mkdir", directory + folder) }
         }

@@ -46,7 +46,9 @@ struct ServerRestartTests {
             try mount.run("diff -r \"$SCRATCH/in\" \"$SCRATCH/out\"", limit: 120)
             try mount.run("diff -r -x .DAV -x '.davfs.tmp*' \"$SCRATCH/in\" \"$STORE/in\"", limit: 120)
             let left = try mount.run("find \"$STORE\" -name '.hydrant-*' | wc -l")
-            print("server: killed \(killedWhileSent) times during the copy in, \(killer.count) times in all;", terminator: " ")
+            print(
+                "server: killed \(killedWhileSent) times during the copy in, \(killer.count) times in all;",
+                terminator: " ")
             print("\(left.trimmingCharacters(in: .whitespacesAndNewlines)) unfinished uploads are left")
             #expect(killedWhileSent >= 2 && killer.count > killedWhileSent)
         }

@@ -7,6 +7,10 @@ struct CloudPlaces: Sendable, Equatable {
     /// Takes parts of documents.
     var uploads: HTTPLocation
     var trash: HTTPLocation
+    /// Answers searches, below it.
+    var service: HTTPLocation
+    /// What is searched: all that is the user's.
+    var scope: String
 
     /// - Parameter root: the folder that is mounted; nil: it is reached by another way (`…/remote.php/webdav/`, a public link),
     ///   which does not say whose it is.
@@ -24,5 +28,8 @@ struct CloudPlaces: Sendable, Equatable {
         let user = components[files + 1]
         uploads = place([Array("uploads".utf8), user])
         trash = place([Array("trashbin".utf8), user, Array("trash".utf8)])
+        service = place([])
+        let own = place([Array("files".utf8), user])
+        scope = String(own.path.dropFirst(service.path.count - 1))
     }
 }

@@ -24,6 +24,19 @@ struct ServerCommand {
                 command += ["--cert", directory + "/server.pem", "--key", directory + "/server.key"]
             }
             return command
+        case .nextcloud:
+            let password = directory + "/password"
+            try TestServer.password.write(toFile: password, atomically: true, encoding: .utf8)
+            let program = URL(filePath: #filePath).deletingLastPathComponent().path + "/nextcloud_double.py"
+            var command = [
+                "/usr/bin/python3", "-B", program, "--port", "\(server.port)", "--user", TestServer.user,
+                "--password-file", password, "--root", server.root,
+            ]
+            if let quota = options.quota { command += ["--quota", "\(quota)"] }
+            if options.isSecure {
+                command += ["--cert", directory + "/server.pem", "--key", directory + "/server.key"]
+            }
+            return command
         case .wsgidav:
             guard !options.isSecure, !options.wantsPassword else { throw HarnessError("wsgidav is used without") }
             return [

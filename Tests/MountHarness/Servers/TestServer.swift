@@ -8,7 +8,8 @@ package enum ServerKind: String, CaseIterable, Sendable {
     /// `rclone serve webdav`.
     case rclone
     case wsgidav
-
+    /// A double of our own that answers as a Nextcloud 34 did: there is none to be had from Debian or PyPI.
+    case nextcloud
 }
 
 package struct ServerOptions: Sendable {
@@ -16,6 +17,8 @@ package struct ServerOptions: Sendable {
     package var isSecure = false
     /// Basic, with ``TestServer/user`` and ``TestServer/password``.
     package var wantsPassword = false
+    /// For the double of Nextcloud, in bytes.
+    package var quota: Int64?
     /// For Apache, in the configuration of the folder.
     package var directives: [String] = []
     package init() {}
@@ -44,7 +47,13 @@ package final class TestServer: Sendable {
     private let process = Mutex<ChildProcess?>(nil)
 
     package var url: String { "\(options.isSecure ? "https" : "http")://localhost:\(port)\(path)" }
-    package var path: String { kind == .apache ? "/dav/" : "/" }
+    package var path: String {
+        switch kind {
+        case .apache: "/dav/"
+        case .nextcloud: "/remote.php/dav/files/\(Self.user)/"
+        case .rclone, .wsgidav: "/"
+        }
+    }
     /// A PEM file.
     package var authority: String { directory + "/ca.pem" }
 

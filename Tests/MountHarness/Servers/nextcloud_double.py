@@ -309,6 +309,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, [("Content-Type", "application/json; charset=utf-8")], json.dumps(PAGES[url]).encode()
         refuse(self.headers.get("Authorization") != self.server.login, 401, "Username or password was incorrect",
                SABRE + "NotAuthenticated", headers=[("WWW-Authenticate", 'Basic realm="Nextcloud", charset="UTF-8"')])
+        if method == "search":
+            return self.search(b"".join(self.blocks()))
         path = self.path_of(url)
         if method == "put":
             return self.put(path)
@@ -364,6 +366,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if has_tag and not node.is_folder and (headers or not is_new):
             headers += [("ETag", node.tag), ("OC-ETag", node.tag)]
         return 201 if is_new else 204, [HTML, *headers]
+
+    def search(self, body):
+        """By number alone."""
+        number = ElementTree.fromstring(body).findtext(f".//{D}literal")
+        with self.store.using():
+            found = [path for path, node in self.store.nodes.items() if str(node.id) == number and is_below(path, "files")]
+        return multistatus([("/remote.php/dav/" + quote(self.uri(path)), (element(D + "getlastmodified"), "200 OK"))
+                            for path in found])
 
     def propfind(self, path, body):
         store, depth, responses = self.store, self.headers.get("Depth", "1"), []

@@ -1,0 +1,73 @@
+import FileProvider
+import HTTPTransport
+import Synchronization
+
+/// Finds out where a document or folder is by its number, which Nextcloud keeps wherever somebody moves it.
+///
+/// Source: docs.nextcloud.com, developer manual, WebDAV, search (RFC 5323); ownCloud 10 has no such search.
+final class CloudFinder: Sendable {
+    private let moments = Mutex<[ContinuousClock.Instant]>([])
+    /// Of many things that are gone most are deleted: not every one is looked for.
+    private static let most = 60
+    private static let span = Duration.seconds(60)
+
+    private var mayAsk: Bool {
+        moments.withLock { moments in
+            moments.removeAll { $0.duration(to: .now) > Self.span }
+            guard moments.count < Self.most else { return false }
+            moments.append(.now)
+            return true
+        }
+    }
+
+    /// - Returns: nil: there is no such thing, or the server cannot tell.
+    func find(
+        _ number: Int64, _ cloud: CloudPlaces, _ client: DAVClient
+    ) async throws(FileProviderError) -> HTTPLocation? {
+        guard mayAsk else { return nil }
+        let question = """
+            <?xml version="1.0" encoding="utf-8"?><D:searchrequest xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns">\
+            <D:basicsearch><D:select>\(DAVProperty.list([.resourceType, .lastModified]))</D:select><D:from><D:scope>\
+            <D:href>\(cloud.scope)</D:href><D:depth>infinity</D:depth></D:scope></D:from><D:where><D:eq>\
+            \(DAVProperty.list([.fileID]))<D:literal>\(number)</D:literal></D:eq></D:where></D:basicsearch>\
+            </D:searchrequest>
+            """
+        let request = HTTPRequest(
+            "SEARCH", cloud.service, headers: [("Content-Type", "text/xml; charset=utf-8")],
+            body: .bytes(Array(question.utf8)), isRepeatable: true)
+        return try await client.transport.exchange(request) { reply in
+            guard reply.status == 207 else {
+                _ = try? await reply.prefix(64 << 10)
+                return nil
+            }
+            var found: HTTPLocation?
+            try await client.read(reply, "\(cloud.service)") { responses in
+                found = found ?? responses.first.flatMap { cloud.service.resolve($0.href) }
+            }
+            return found
+        }
+    }
+}
+
+extension WebDAVProvider {
+    /// Takes over where an item is by now, with the folders above it.
+    ///
+    /// - Returns: false: nobody knows.
+    func findByNumber(_ identifier: ItemIdentifier) async throws(FileProviderError) -> Bool {
+        guard let cloud = probe.traitsIfKnown?.cloud, identifier.rawValue.hasPrefix("f:"),
+            let number = Int64(identifier.rawValue.dropFirst(2)),
+            let location = try await finder.find(number, cloud, client), let names = location.components(below: root),
+            let name = names.last
+        else { return false }
+        var (parent, folder) = (ItemIdentifier.rootContainer, root)
+        for name in names.dropLast() {
+            folder = folder.appending(name, isFolder: true)
+            guard let own = try await client.resource(folder)?.identifier else { return false }
+            let place = Place(parent: parent, name: Filename(bytes: name))
+            parent = ItemIdentifier(own)
+            places.put(parent, at: place)
+        }
+        places.put(identifier, at: Place(parent: parent, name: Filename(bytes: name)))
+        return true
+    }
+}
