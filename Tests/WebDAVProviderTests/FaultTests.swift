@@ -1,7 +1,11 @@
 import FileProvider
 import FileProviderTesting
 import Foundation
+import Glibc
+import HTTPTransport
+import Logging
 import MountHarness
+import SyncEngine
 import Synchronization
 import Testing
 import WebDAVHarness
@@ -21,6 +25,22 @@ struct FaultTests {
             case .done: "done"
             case .fails(let code): code.description
             }
+        }
+
+        /// What a program that waits for it gets.
+        var reader: String {
+            guard case .fails(let code) = self else { return "all is as it should be" }
+            let number = FailureTable.row(code).errno
+            let names = [
+                ENOENT: "ENOENT", EHOSTUNREACH: "EHOSTUNREACH", EACCES: "EACCES", EDQUOT: "EDQUOT", EIO: "EIO",
+                EBUSY: "EBUSY", ENOTSUP: "ENOTSUP",
+            ]
+            return "`\(names[number] ?? "\(number)")`"
+        }
+
+        var writer: String {
+            guard case .fails(let code) = self else { return "is there" }
+            return FailureTable.hint(sending: code.description).map { "waits: \($0)" } ?? "waits, and is sent again"
         }
     }
     struct Row: Sendable, CustomTestStringConvertible {
@@ -136,6 +156,26 @@ struct FaultTests {
         }
     }
 
+    /// *WebDAV* in the documentation has them; it is written by this test when `HYDRANT_WRITE_DOCS` is set.
+    @Test func theDocumentationShowsTheRows() throws {
+        let path =
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+            + "/Sources/Daemon/Documentation.docc/WebDAV.md"
+        let found = try String(contentsOfFile: path, encoding: .utf8)
+        let begin = try #require(found.range(of: "<!-- faults -->\n"))
+        let end = try #require(found.range(of: "<!-- end of the faults -->\n"))
+        let lines = Self.rows.map { "| \($0.name) | \($0.read.reader) | \($0.look.reader) | \($0.write.writer) |\n" }
+        let right = "| what comes | who reads | who looks into the folder | what is sent |\n|---|---|---|---|\n" + lines.joined()
+        if ProcessInfo.processInfo.environment["HYDRANT_WRITE_DOCS"] != nil {
+            try (found[..<begin.upperBound] + right + found[end.lowerBound...]).write(
+                toFile: path, atomically: true, encoding: .utf8)
+        } else {
+            #expect(
+                found[begin.upperBound..<end.lowerBound] == right[...],
+                "\(path) is out of date: run HYDRANT_WRITE_DOCS=1 swift test --filter theDocumentationShowsTheRows")
+        }
+    }
+
     private static func outcome(_ body: () async throws(FileProviderError) -> Void) async -> (Outcome, String) {
         do throws(FileProviderError) {
             try await body()
@@ -199,6 +239,68 @@ struct FaultTests {
             if outcome == .done { #expect(there == Self.new) }
             let names = try FileManager.default.contentsOfDirectory(atPath: test.server.root).filter { $0 != ".DAV" }
             #expect(names == ["doc"])
+        }
+    }
+}
+
+/// Faults that are no answers of a server's.
+@Suite("WebDAV: certificates, redirections, clocks", .timeLimit(.minutes(3)))
+struct TrustTests {
+    private static func look(_ provider: WebDAVProvider) async -> FileProviderError? {
+        do throws(FileProviderError) {
+            _ = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
+            return nil
+        } catch { return error }
+    }
+
+    @Test("a certificate that nobody here knows") func unknownAuthority() async throws {
+        try await withServer(.apache, .usual) { server in
+            let root = try #require(HTTPLocation(server.url))
+            let provider = try WebDAVProvider(
+                root: root, credentials: FixedCredential(server.credential),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            let error = await Self.look(provider)
+            #expect(error?.code == .serverUnreachable && error?.message.contains("certificate") == true, "\(error as Any)")
+            await provider.invalidate()
+        }
+    }
+
+    @Test("a certificate of another host") func otherHost() async throws {
+        try await withServer(.apache, .usual) { server in
+            // 127.0.0.2 is not in it.
+            let provider = try server.provider(at: "https://127.0.0.2:\(server.port)/dav/")
+            let error = await Self.look(provider)
+            #expect(error?.code == .serverUnreachable, "\(error as Any)")
+            await provider.invalidate()
+        }
+    }
+
+    @Test("a redirection from https to plain http: no password goes there") func downgrade() async throws {
+        var options = ServerOptions.usual
+        options.directives = ["Redirect 302 http://localhost:9/dav/"]
+        try await withServer(.apache, options) { server in
+            let provider = try server.provider()
+            let error = await Self.look(provider)
+            #expect(error?.code == .serverUnreachable && error?.message.contains("http://") == true, "\(error as Any)")
+            await provider.invalidate()
+        }
+    }
+
+    @Test("a clock that is off, by decades", arguments: [0, 1, 4_102_444_800]) func clock(_ seconds: Int) async throws {
+        try await withServer(.apache) { server in
+            try Seeding(server.root).file("doc", "old", modified: seconds)
+            let provider = try server.provider()
+            let items = try await provider.enumerateItems(in: .rootContainer, startingAt: nil).items
+            let item = try #require(items.first)
+            #expect(item.contentModificationDate.seconds == Int64(seconds))
+            let changed = try await provider.itemChanged(
+                item.identifier, contents: BytesSource(Array("new".utf8)),
+                metadata: ItemMetadata(contentModificationDate: FileTime(seconds: Int64(seconds))),
+                baseVersion: item.version)
+            #expect(changed.version != item.version)
+            #expect(try Seeding(server.root).text("doc") == "new")
+            try await provider.deleteItem(changed.identifier, baseVersion: changed.version)
+            await provider.invalidate()
         }
     }
 }
