@@ -221,7 +221,7 @@ struct OperationTests {
         }
     }
 
-    @Test("symlink and readlink: any target, not followed", arguments: Stage.allCases)
+    @Test("symlink and readlink: any target, not followed", .notOverWebDAV("symbolic links"), arguments: Stage.allCases)
     func links(_ stage: Stage) async throws {
         try await withScene(stage, seed: Self.seed) { scene in
             let files = scene.files
@@ -253,7 +253,9 @@ struct OperationTests {
         }
     }
 
-    @Test("names: 255 bytes yes, 256 no, bytes that are not UTF-8", arguments: Stage.allCases)
+    @Test(
+        "names: 255 bytes yes, 256 no, bytes that are not UTF-8", .notOverWebDAV("names that are no text"),
+        arguments: Stage.allCases)
     func names(_ stage: Stage) async throws {
         try await withScene(stage, seed: Self.seed) { scene in
             let files = scene.files

@@ -159,13 +159,16 @@ struct FaultTests {
     /// *WebDAV* in the documentation has them; it is written by this test when `HYDRANT_WRITE_DOCS` is set.
     @Test func theDocumentationShowsTheRows() throws {
         let path =
-            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            .path
             + "/Sources/Daemon/Documentation.docc/WebDAV.md"
         let found = try String(contentsOfFile: path, encoding: .utf8)
         let begin = try #require(found.range(of: "<!-- faults -->\n"))
         let end = try #require(found.range(of: "<!-- end of the faults -->\n"))
         let lines = Self.rows.map { "| \($0.name) | \($0.read.reader) | \($0.look.reader) | \($0.write.writer) |\n" }
-        let right = "| what comes | who reads | who looks into the folder | what is sent |\n|---|---|---|---|\n" + lines.joined()
+        let right =
+            "| what comes | who reads | who looks into the folder | what is sent |\n|---|---|---|---|\n"
+            + lines.joined()
         if ProcessInfo.processInfo.environment["HYDRANT_WRITE_DOCS"] != nil {
             try (found[..<begin.upperBound] + right + found[end.lowerBound...]).write(
                 toFile: path, atomically: true, encoding: .utf8)
@@ -260,7 +263,8 @@ struct TrustTests {
                 root: root, credentials: FixedCredential(server.credential),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             let error = await Self.look(provider)
-            #expect(error?.code == .serverUnreachable && error?.message.contains("certificate") == true, "\(error as Any)")
+            #expect(
+                error?.code == .serverUnreachable && error?.message.contains("certificate") == true, "\(error as Any)")
             await provider.invalidate()
         }
     }
