@@ -142,6 +142,20 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
     }
 
+    /// Does something in a folder, and once more where the folder is by then: it, or one above it, may just be moving.
+    func within<T: Sendable>(
+        _ folder: ItemIdentifier, _ body: (HTTPLocation) async throws(FileProviderError) -> T
+    ) async throws(FileProviderError) -> T {
+        let place = try await location(of: folder, isFolder: true)
+        do throws(FileProviderError) { return try await body(place) } catch {
+            guard error.code == .noSuchItem else { throw error }
+            await moves.settled()
+            let moved = try await location(of: folder, isFolder: true)
+            guard moved != place else { throw error }
+            return try await body(moved)
+        }
+    }
+
     /// An item is not where it is thought to be: looks whether it is where a move of ours may have put it, then whether the
     /// folder that it was in has it under another name.
     private func search(for identifier: ItemIdentifier) async throws(FileProviderError) {

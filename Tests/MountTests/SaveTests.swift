@@ -119,7 +119,7 @@ struct SaveTests {
             try mount.requireSameAsStore()
             #expect(try mount.status("papers/old/photo.jpg").identifier == before)
             let hooks = mount.hookCalls().map(\.hook)
-            #expect(hooks.filter { $0 == .moveItem }.count == 2)
+            #expect(hooks.filter { $0 == .moveItem }.count == 2, "\(mount.logTail)")
             #expect(!hooks.contains(.itemChanged) && !hooks.contains(.createItem) && !hooks.contains(.deleteItem))
         }
     }

@@ -22,19 +22,20 @@ extension WebDAVProvider {
         let traits = try await probe.traits()
         try checkName(template.filename)
         let place = Place(parent: template.parentIdentifier, name: template.filename)
-        let folder = try await location(of: template.parentIdentifier, isFolder: true)
-        let location = folder.appending(template.filename.bytes, isFolder: template.kind.isFolder)
-        switch template.kind {
-        case .symbolicLink:
-            throw FileProviderError(.unsupported, "“\(template.filename)”: WebDAV has no symbolic links")
-        case .folder:
-            return try await makeFolder(place, location, folder, traits)
-        case .document:
-            guard let contents else { throw FileProviderError(.unsupported, "a document without contents") }
-            let upload = Upload(
-                provider: self, traits: traits, contents: contents, modified: template.contentModificationDate,
-                location: location, place: place)
-            return try await upload.create()
+        return try await within(template.parentIdentifier) { folder throws(FileProviderError) in
+            let location = folder.appending(template.filename.bytes, isFolder: template.kind.isFolder)
+            switch template.kind {
+            case .symbolicLink:
+                throw FileProviderError(.unsupported, "“\(template.filename)”: WebDAV has no symbolic links")
+            case .folder:
+                return try await makeFolder(place, location, folder, traits)
+            case .document:
+                guard let contents else { throw FileProviderError(.unsupported, "a document without contents") }
+                let upload = Upload(
+                    provider: self, traits: traits, contents: contents, modified: template.contentModificationDate,
+                    location: location, place: place)
+                return try await upload.create()
+            }
         }
     }
 

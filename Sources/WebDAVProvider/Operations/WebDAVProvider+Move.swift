@@ -14,32 +14,39 @@ extension WebDAVProvider {
             else { return nil }
             // Somebody else has moved it as well.
             if let from = try await place(of: identifier), from == target { return current }
-            let parent = try await self.location(of: folder, isFolder: true)
-            let new = parent.appending(filename.bytes, isFolder: resource.isFolder)
-            guard parent.components(below: location) == nil else {
-                throw FileProviderError(.unsupported, "“\(filename)”: a folder cannot move into itself")
+            return try await within(folder) { parent throws(FileProviderError) in
+                try await move(identifier, location.asFolder(resource.isFolder), to: target, in: parent)
             }
-            places.attempt(identifier, target)
-            let source = location.asFolder(resource.isFolder)
-            let status =
-                resource.isFolder
-                ? try await moves.during { () async throws(FileProviderError) in
-                    let status = try await move(source, to: new)
-                    if status == nil { places.put(identifier, at: target) }
-                    return status
-                }
-                : try await move(source, to: new)
-            if let status {
-                places.endAttempt(identifier)
-                return try await failed(status, identifier, source, new, target, parent)
-            }
-            places.put(identifier, at: target)
-            places.endAttempt(identifier)
-            guard let moved = try await client.resource(new) else {
-                throw FileProviderError(.cannotSynchronize, "“\(filename)”: was moved, and is not there")
-            }
-            return Self.item(identifier, target, moved)
         }
+    }
+
+    /// - Returns: nil: the item is gone.
+    private func move(
+        _ identifier: ItemIdentifier, _ source: HTTPLocation, to target: Place, in folder: HTTPLocation
+    ) async throws(FileProviderError) -> Item? {
+        let new = folder.appending(target.name.bytes, isFolder: source.isFolder)
+        guard folder.components(below: source) == nil else {
+            throw FileProviderError(.unsupported, "“\(target.name)”: a folder cannot move into itself")
+        }
+        places.attempt(identifier, target)
+        let status =
+            source.isFolder
+            ? try await moves.during { () async throws(FileProviderError) in
+                let status = try await move(source, to: new)
+                if status == nil { places.put(identifier, at: target) }
+                return status
+            }
+            : try await move(source, to: new)
+        if let status {
+            places.endAttempt(identifier)
+            return try await failed(status, identifier, source, new, target, folder)
+        }
+        places.put(identifier, at: target)
+        places.endAttempt(identifier)
+        guard let moved = try await client.resource(new) else {
+            throw FileProviderError(.cannotSynchronize, "“\(target.name)”: was moved, and is not there")
+        }
+        return Self.item(identifier, target, moved)
     }
 
     /// Never replaces. Returns nil when it is done, else the status.
