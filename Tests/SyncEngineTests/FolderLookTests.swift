@@ -1,0 +1,97 @@
+import FileProvider
+import FileProviderTesting
+import ItemCatalog
+import MountHarness
+import Synchronization
+import Testing
+
+@testable import SyncEngine
+
+/// Which folders are asked for again where the store says nothing by itself.
+@Suite(.timeLimit(.minutes(2))) struct FolderLookTests {
+    private static let start = ContinuousClock.now
+    private static func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
+    private static let folder = InodeID(rawValue: 7)
+    // (The macros take no mutating calls.)
+    private func due(_ looks: inout FolderLooks, _ now: ContinuousClock.Instant) -> [InodeID] { looks.due(at: now) }
+    private func look(_ looks: inout FolderLooks, _ now: ContinuousClock.Instant) -> Bool {
+        looks.wasLookedAt(Self.folder, at: now)
+    }
+
+    @Test("ever less often while nothing changes, and as at first when something does") func intervals() {
+        var looks = FolderLooks(poll: 30)
+        #expect(!look(&looks, Self.start), "it has just been listed")
+        #expect(due(&looks, Self.after(29)).isEmpty)
+        var now = 0.0
+        for interval in [30.0, 60, 120, 240, 300, 300] {
+            #expect(due(&looks, Self.after(now + interval - 1)).isEmpty)
+            now += interval
+            #expect(due(&looks, Self.after(now)) == [Self.folder])
+            looks.asked(Self.folder, at: Self.after(now), hasChanged: false)
+        }
+        looks.asked(Self.folder, at: Self.after(now), hasChanged: true)
+        #expect(due(&looks, Self.after(now + 30)) == [Self.folder])
+    }
+
+    @Test("who looks after a while has it asked for at once, once") func again() {
+        var looks = FolderLooks(poll: 30)
+        _ = looks.wasLookedAt(Self.folder, at: Self.start)
+        #expect(!look(&looks, Self.after(10)))
+        #expect(look(&looks, Self.after(40)))
+        #expect(!look(&looks, Self.after(41)))
+    }
+
+    @Test("what nobody looks at any more is forgotten, and so is the oldest of too many") func memory() {
+        var looks = FolderLooks(poll: 30)
+        _ = looks.wasLookedAt(Self.folder, at: Self.start)
+        #expect(due(&looks, Self.after(1_801)).isEmpty)
+        _ = looks.wasLookedAt(Self.folder, at: Self.after(1_802))
+        for number in 0..<FolderLooks.most {
+            _ = looks.wasLookedAt(InodeID(rawValue: Int64(100 + number)), at: Self.after(1_803))
+        }
+        #expect(due(&looks, Self.after(1_900)).count == FolderLooks.most)
+        #expect(!due(&looks, Self.after(1_900)).contains(Self.folder))
+    }
+
+    /// A store whose topmost folder has a version; it counts what it is asked.
+    private final class Versioned: ForwardingProvider, FolderVersioning {
+        let base = InMemoryProvider(signalsOwnChanges: false)
+        private let state = Mutex((version: 0, listings: 0, questions: 0))
+        var listings: Int { state.withLock { $0.listings } }
+        var questions: Int { state.withLock { $0.questions } }
+        func changed() { state.withLock { $0.version += 1 } }
+
+        func folderVersion(of folder: ItemIdentifier) async throws(FileProviderError) -> String? {
+            state.withLock { state in
+                state.questions += 1
+                return "\(state.version)"
+            }
+        }
+
+        func enumerateItems(in folder: ItemIdentifier, startingAt page: Page?) async throws(FileProviderError)
+            -> ItemPage
+        {
+            state.withLock { $0.listings += 1 }
+            return try await base.enumerateItems(in: folder, startingAt: page)
+        }
+    }
+
+    @Test("nothing is listed while the topmost folder's version is the same") func versions() async throws {
+        let provider = Versioned()
+        try provider.base.put("a", "one")
+        var times = SyncTimes.quick
+        times.poll = 0.05
+        try await withStore(provider, times: times) { store in
+            _ = try store.files.tree(reading: false)
+            try waitUntil(5, "it is asked for its version") { provider.questions > 3 }
+            let (listings, questions) = (provider.listings, provider.questions)
+            try waitUntil(5, "and again") { provider.questions > questions + 5 }
+            #expect(provider.listings == listings)
+            try provider.base.put("b", "two")
+            provider.changed()
+            // (Nobody looks meanwhile.)
+            try waitUntil(5, "what is new is listed") { provider.listings > listings }
+            try waitUntil(5, "and shows") { try store.files.exists("b") }
+        }
+    }
+}
