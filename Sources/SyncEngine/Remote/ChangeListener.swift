@@ -61,18 +61,17 @@ actor ChangeListener {
     // MARK: Looking
 
     private func look() async {
+        var stale: Set<InodeID> = []
         for inode in context.opened.take() {
             // (It may have no name any more.)
             guard let folder = (try? context.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
-            _ = looks.wasLookedAt(folder, at: .now)
+            if looks.wasLookedAt(folder, at: .now) { stale.insert(folder) }
         }
-        guard let found = await newVersion() else {
-            await ask(looks.due(at: .now))
-            return
-        }
-        guard found != version else { return }
+        guard let found = await newVersion() else { return await ask(stale.union(looks.due(at: .now))) }
+        if found == version { return await ask(looks.unknown) }
         looks.allAreDue()
-        if await ask(looks.due(at: .now)) { version = found }
+        version = found
+        await ask(looks.due(at: .now))
     }
 
     /// Nil: the store has no such thing, or did not say.
@@ -85,22 +84,20 @@ actor ChangeListener {
         } catch { return version }
     }
 
-    /// - Returns: whether all of them could be asked for.
-    @discardableResult
-    private func ask(_ folders: [InodeID]) async -> Bool {
-        var isComplete = true
+    private func ask(_ folders: some Sequence<InodeID>) async {
         for folder in folders {
             let moment = ContinuousClock.now
             do {
                 let hasChanged = try await fetcher.fetch(folder, joining: false)
                 looks.asked(folder, at: moment, hasChanged: hasChanged)
             } catch {
-                // One that is gone is not missed.
-                if context.connection.failure != nil { isComplete = false }
                 looks.asked(folder, at: moment, hasChanged: false)
+                // Where a version says when to ask, nobody would do so again.
+                guard version != nil, error.mayPass else { continue }
+                let item = (try? context.catalog.read { try $0.item(of: folder) }) ?? nil
+                if let identifier = item?.identifier { keep(.folder(identifier), error) }
             }
         }
-        return isComplete
     }
 
     /// A program looked at a folder: it is worth asking for, now and then.

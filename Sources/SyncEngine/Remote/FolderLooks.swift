@@ -11,6 +11,8 @@ struct FolderLooks {
         var asked: ContinuousClock.Instant
         /// From that question to the next.
         var interval: Duration
+        /// Not asked for since somebody has begun to look.
+        var isNew = true
     }
     private var looks: [InodeID: Look] = [:]
     private let shortest: Duration
@@ -49,10 +51,14 @@ struct FolderLooks {
             .map(\.key)
     }
 
+    /// Those of which nobody knows how they are, whatever is known of all others.
+    var unknown: [InodeID] { looks.filter(\.value.isNew).map(\.key) }
+
     mutating func asked(_ folder: InodeID, at moment: ContinuousClock.Instant, hasChanged: Bool) {
         guard var look = looks[folder] else { return }
         look.asked = moment
-        look.interval = hasChanged ? shortest : min(look.interval * 2, longest)
+        look.isNew = false
+        look.interval = hasChanged ? shortest : min(max(look.interval * 2, shortest), longest)
         looks[folder] = look
     }
 

@@ -14,8 +14,6 @@ final class Places: Sendable {
     private struct State {
         var places: [ItemIdentifier: Place] = [:]
         var holders: [Place: ItemIdentifier] = [:]
-        /// When a folder may be searched again for what is not where it was.
-        var searchable: [ItemIdentifier: ContinuousClock.Instant] = [:]
         /// Where items were to go by moves without an answer.
         var attempts: [ItemIdentifier: Place] = [:]
         /// In the order in which they came.
@@ -66,21 +64,6 @@ final class Places: Sendable {
         state.withLock { state in
             guard let place = state.places.removeValue(forKey: identifier) else { return }
             if state.holders[place] == identifier { state.holders[place] = nil }
-        }
-    }
-
-    // MARK: Searches
-
-    /// A folder of which a thousand documents are gone is not listed a thousand times: at most a tenth of the time is spent
-    /// on it.
-    func maySearch(_ folder: ItemIdentifier) -> Bool {
-        state.withLock { $0.searchable[folder].map { $0 < .now } ?? true }
-    }
-
-    func searched(_ folder: ItemIdentifier, for time: Duration) {
-        state.withLock { state in
-            if state.searchable.count > 1_000 { state.searchable = state.searchable.filter { $0.value > .now } }
-            state.searchable[folder] = .now + time * 10
         }
     }
 

@@ -32,10 +32,13 @@ struct PartialUpload {
             upload.provider.logger.debug(
                 "an upload goes on", metadata: ["item": "\(upload.place.name)", "offset": "\(offset)"])
         }
+        // Of what has gone since then nothing is made but its end.
+        let condition = offset > 0 ? [("If-Match", "*")] : []
         let range = "bytes \(offset)-\(contents.size - 1)/\(contents.size)"
         return try await upload.client.send(
             HTTPRequest(
-                "PUT", stage, headers: [("Content-Range", range), ("Content-Type", "application/octet-stream")],
+                "PUT", stage,
+                headers: condition + [("Content-Range", range), ("Content-Type", "application/octet-stream")],
                 body: .content(contents, offset..<contents.size), isTransfer: true)
         ).status
     }

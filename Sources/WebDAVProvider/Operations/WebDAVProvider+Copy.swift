@@ -14,24 +14,45 @@ extension WebDAVProvider: ServerSideCopying {
         let target = folder.appending(template.filename.bytes)
         return try await reach(identifier) { location throws(FileProviderError) in
             guard try await isCurrent(identifier, wanted, at: location) else { return nil }
-            let outcome = try await client.send(
-                HTTPRequest("COPY", location, headers: [("Destination", target.url), ("Overwrite", "F")]))
-            guard outcome.isSuccess else {
-                guard try await isCurrent(identifier, wanted, at: location) else { return nil }
-                try await checkFolder(place.parent, folder)
-                if try await isTaken(target) { throw try await collision(place, target) }
-                throw FileProviderError(
-                    .unsupported, "“\(place.name)”: the server does not copy it (\(outcome.status))")
-            }
-            // What was copied may have been replaced just before.
+            // Under a name of its own first: what a server has copied half is seen by nobody.
+            let stage = folder.appending(Leftover.uploadName().bytes)
             do throws(FileProviderError) {
-                guard try await isCurrent(identifier, wanted, at: location) else { throw gone(identifier) }
+                try await copy(location, to: stage, place.name)
+                // What was copied may have been replaced just before.
+                guard try await isCurrent(identifier, wanted, at: location),
+                    let source = try await client.resource(location), let copy = try await client.resource(stage),
+                    copy.size == source.size
+                else { throw FileProviderError(.unsupported, "“\(place.name)”: the server did not copy all of it") }
+                let outcome = try await client.send(
+                    HTTPRequest("MOVE", stage, headers: [("Destination", target.url), ("Overwrite", "F")]))
+                if !outcome.isSuccess {
+                    try await checkFolder(place.parent, folder)
+                    if try await isTaken(target) { throw try await collision(place, target) }
+                    throw refusal(outcome.status, place.name)
+                }
             } catch {
-                await remove(target)
+                await remove(stage)
                 throw error
             }
             return try await made(place, target)
         }
+    }
+
+    /// - Throws: ``FileProviderError/Code/unsupported`` also when it takes too long.
+    private func copy(
+        _ location: HTTPLocation, to stage: HTTPLocation, _ name: Filename
+    ) async throws(FileProviderError) {
+        let reason: String
+        do throws(FileProviderError) {
+            let outcome = try await client.send(
+                HTTPRequest("COPY", location, headers: [("Destination", stage.url), ("Overwrite", "F")]))
+            if outcome.isSuccess { return }
+            reason = "\(outcome.status)"
+        } catch {
+            guard error.code == .serverUnreachable else { throw error }
+            reason = error.message
+        }
+        throw FileProviderError(.unsupported, "“\(name)”: the server does not copy it (\(reason))")
     }
 
     /// - Returns: false: there is nothing at this place.

@@ -7,7 +7,8 @@ extension WebDAVProvider {
     package func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
-        try await delete(identifier, baseVersion, toTrash: false)
+        // Who asked for it may not have known that there is a trash.
+        try await delete(identifier, baseVersion, toTrash: probe.traitsIfKnown == nil)
     }
 
     /// - Parameter toTrash: where the server has one.

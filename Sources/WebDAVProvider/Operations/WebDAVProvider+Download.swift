@@ -132,8 +132,9 @@ private struct Download {
         switch wanted {
         case .tag: return reply.field("ETag").flatMap { Validator(tag: $0) }
         case .summed(_, let checksum):
+            let sent = reply.field("OC-Checksum").flatMap { ContentChecksum.best($0) }
             // A proxy may have left it out.
-            guard let found = reply.field("OC-Checksum").flatMap({ ContentChecksum.best($0) }),
+            guard let found = sent ?? Self.total(reply).map({ ContentChecksum.size($0) }),
                 ContentChecksum.isSameKind(found, checksum)
             else { return nil }
             return reply.field("ETag").flatMap { Validator(tag: $0)?.with(checksum: found) }

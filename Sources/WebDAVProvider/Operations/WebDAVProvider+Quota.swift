@@ -10,6 +10,7 @@ extension WebDAVProvider: QuotaReporting {
             throw FileProviderError(.unsupported, "\(root): the server does not say how full it is")
         }
         let available = response?.properties[.quotaAvailable].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
-        return StoreQuota(used: used, total: available.map { used + $0 })
+        let total = available.map { used.addingReportingOverflow($0) }
+        return StoreQuota(used: used, total: total.flatMap { $0.overflow ? nil : $0.partialValue })
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 final class CloudFinder: Sendable {
     private let moments = Mutex<[ContinuousClock.Instant]>([])
     /// Of many things that are gone most are deleted: not every one is looked for.
-    private static let most = 60
+    private static let most = 1_000
     private static let span = Duration.seconds(60)
 
     private var mayAsk: Bool {
@@ -24,7 +24,10 @@ final class CloudFinder: Sendable {
     func find(
         _ number: Int64, _ cloud: CloudPlaces, _ client: DAVClient
     ) async throws(FileProviderError) -> HTTPLocation? {
-        guard mayAsk else { return nil }
+        guard mayAsk else {
+            throw FileProviderError(
+                .busy, "\(number): is looked for later, since a thousand others were just looked for")
+        }
         let question = """
             <?xml version="1.0" encoding="utf-8"?><D:searchrequest xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns">\
             <D:basicsearch><D:select>\(DAVProperty.list([.resourceType, .lastModified]))</D:select><D:from><D:scope>\
@@ -38,7 +41,10 @@ final class CloudFinder: Sendable {
         return try await client.transport.exchange(request) { reply in
             guard reply.status == 207 else {
                 _ = try? await reply.prefix(64 << 10)
-                return nil
+                // It cannot search; else it may be able to in a while.
+                if 400..<500 ~= reply.status || reply.status == 501 { return nil }
+                throw FileProviderError(
+                    .cannotSynchronize, "\(cloud.service): the server answers \(reply.status) to SEARCH")
             }
             var found: HTTPLocation?
             try await client.read(reply, "\(cloud.service)") { responses in

@@ -4,8 +4,8 @@ import FileProvider
 /// What contents are known by on ownCloud and Nextcloud besides their entity tag, which two versions within one second may
 /// share: `SHA1:…`, kept by the server as it was sent.
 ///
-/// Source: docs.nextcloud.com, developer manual, WebDAV, `OC-Checksum`; seen with Nextcloud 34: the tag of a document is
-/// made of its date in seconds and its size, and no checksum is ever verified.
+/// Source: docs.nextcloud.com, developer manual, WebDAV, `OC-Checksum`; seen with Nextcloud 34: the tag of a document stays
+/// while its date in seconds does, whatever its size, and no checksum is ever verified.
 enum ContentChecksum {
     /// Of several (`MD5:… SHA1:…`) the best, as it stands there; nil: there is none that can be used.
     static func best(_ text: String) -> String? {
@@ -17,6 +17,9 @@ enum ContentChecksum {
         }
         return all.first.map(String.init)
     }
+
+    /// Stands for the checksum of what was sent without one: within a second a document may even have two sizes under one tag.
+    static func size(_ size: Int64) -> String { "size:\(size)" }
 
     /// What of two checksums is before the colon.
     static func isSameKind(_ one: String, _ other: String) -> Bool {

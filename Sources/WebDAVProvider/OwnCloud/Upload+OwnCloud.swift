@@ -22,8 +22,8 @@ extension Upload {
                 if current.size == contents.size, current.validator.checksum == checksum { return item }
                 throw provider.mismatch(item)
             }
-            // The server's tag is made of date and size: the new one must not be the old one.
-            let isAlike = current.size == contents.size && current.modified == modified.seconds
+            // The server's tag is made of the date: the new one must not be the old one.
+            let isAlike = current.modified == modified.seconds
             let date = modified.seconds + (isAlike ? 1 : 0)
             let outcome = try await send(date, checksum, base)
             if outcome.isSuccess {
@@ -38,6 +38,13 @@ extension Upload {
 
     func createAtOnce() async throws(FileProviderError) -> Item {
         let checksum = try await ContentChecksum.of(contents, place.name)
+        // Before much is sent: it may be there already, and only the answer was lost.
+        if contents.size > Self.mostAtOnce, let found = try await client.resource(location) {
+            guard found.size == contents.size, found.validator.checksum == checksum else {
+                throw try await provider.collision(place, location)
+            }
+            return WebDAVProvider.item(try await provider.identifier(of: found, at: place), place, found)
+        }
         let outcome = try await send(modified.seconds, checksum, nil)
         guard outcome.isSuccess else {
             try await provider.checkFolder(place.parent, folder)

@@ -45,7 +45,9 @@ extension DAVResource {
         }
         self.size = size
         let tag = properties[.entityTag].flatMap { Validator(tag: $0) }
-        let checksum = properties[.checksums].flatMap { ContentChecksum.best($0) }
+        let checksum =
+            properties[.checksums].flatMap { ContentChecksum.best($0) }
+            ?? (properties[.fileID] == nil ? nil : ContentChecksum.size(size))
         validator = tag?.with(checksum: checksum) ?? .dateAndSize(modified, size)
     }
 }

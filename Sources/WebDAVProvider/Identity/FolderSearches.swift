@@ -1,0 +1,40 @@
+import FileProvider
+import Synchronization
+
+/// Listings of folders for what is not where it was in them: whoever seeks something in the same folder at once shares one,
+/// and a folder of which a thousand documents are gone is not listed a thousand times.
+final class FolderSearches: Sendable {
+    private struct State {
+        var running: [ItemIdentifier: Task<FileProviderError?, Never>] = [:]
+        /// When a folder may be searched again: at most a tenth of the time is spent on it.
+        var next: [ItemIdentifier: ContinuousClock.Instant] = [:]
+    }
+    private let state = Mutex(State())
+
+    /// - Returns: why it could not be listed; nil: it was, just now or a moment ago.
+    func search(
+        _ folder: ItemIdentifier, _ list: @escaping @Sendable () async -> FileProviderError?
+    ) async -> FileProviderError? {
+        let task = state.withLock { state -> Task<FileProviderError?, Never>? in
+            if let task = state.running[folder] { return task }
+            if let next = state.next[folder], next > .now { return nil }
+            let task = Task {
+                let start = ContinuousClock.now
+                let failure = await list()
+                self.ended(folder, start.duration(to: .now))
+                return failure
+            }
+            state.running[folder] = task
+            return task
+        }
+        return await task?.value
+    }
+
+    private func ended(_ folder: ItemIdentifier, _ time: Duration) {
+        state.withLock { state in
+            state.running[folder] = nil
+            if state.next.count > 1_000 { state.next = state.next.filter { $0.value > .now } }
+            state.next[folder] = .now + time * 10
+        }
+    }
+}
