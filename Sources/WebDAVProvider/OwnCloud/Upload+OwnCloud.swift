@@ -25,7 +25,7 @@ extension Upload {
             // The server's tag is made of the date: the new one must not be the old one.
             let isAlike = current.modified == modified.seconds
             let date = modified.seconds + (isAlike ? 1 : 0)
-            let outcome = try await send(date, checksum, base)
+            let outcome = try await sendIfItFits(date, checksum, base)
             if outcome.isSuccess {
                 return try await check(identifier, checksum)
             }
@@ -45,7 +45,7 @@ extension Upload {
             }
             return WebDAVProvider.item(try await provider.identifier(of: found, at: place), place, found)
         }
-        let outcome = try await send(modified.seconds, checksum, nil)
+        let outcome = try await sendIfItFits(modified.seconds, checksum, nil)
         guard outcome.isSuccess else {
             try await provider.checkFolder(place.parent, folder)
             if try await provider.isTaken(location) { throw try await provider.collision(place, location) }
@@ -58,6 +58,22 @@ extension Upload {
         }
         let identifier = try await provider.identifier(of: resource, at: place)
         return WebDAVProvider.item(identifier, place, resource)
+    }
+
+    /// A server that has no room may say so, and close the connection, while the bytes are still on their way: then its answer
+    /// is lost.
+    private func sendIfItFits(
+        _ date: Int64, _ checksum: String, _ base: Validator?
+    ) async throws(FileProviderError) -> DAVClient.Outcome {
+        do throws(FileProviderError) { return try await send(date, checksum, base) } catch {
+            guard error.code == .serverUnreachable, let quota = try? await provider.quota(), let total = quota.total,
+                total - quota.used < contents.size
+            else { throw error }
+            throw FileProviderError(
+                .insufficientQuota,
+                "“\(place.name)”: has \(contents.size) bytes, and the server has room for \(max(0, total - quota.used))"
+            )
+        }
     }
 
     private func send(

@@ -264,7 +264,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         file, length = body if isinstance(body, tuple) else (io.BytesIO(body), len(body))
         headers = headers + ([("Vary", "Brief,Prefer"), ("DAV", CLASSES)] if self.command == "PROPFIND" else [])
         headers += [("Content-Length", str(length))] if status not in (204, 304) else []
-        headers += [("Connection", "close")] if status in CLOSING or self.is_cut else []
+        headers += [("Connection", "close")] if status in CLOSING or self.is_cut or self.close_connection else []
         self.send_response(status)
         for name, value in headers:
             self.send_header(name, value)
