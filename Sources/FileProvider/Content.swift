@@ -18,4 +18,15 @@ public protocol ContentSource: Sendable {
 
     /// Up to `count` bytes from `offset` on; fewer only at the end, none past it.
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8]
+
+    /// The same of bytes that do not leave this machine: for a checksum, say. It counts neither as sent nor towards a limit
+    /// (`hydrant limit --upload`). Default: as ``read(at:upTo:)``.
+    func readLocally(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8]
+}
+
+extension ContentSource {
+    /// As ``read(at:upTo:)``.
+    public func readLocally(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
+        try await read(at: offset, upTo: count)
+    }
 }

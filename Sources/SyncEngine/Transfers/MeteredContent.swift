@@ -21,6 +21,10 @@ struct MeteredSource: ContentSource {
         transfer.reach(offset + Int64(bytes.count))
         return bytes
     }
+
+    func readLocally(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
+        try await base.readLocally(at: offset, upTo: count)
+    }
 }
 
 /// Takes what comes only to be looked at, no faster than the limit.

@@ -63,7 +63,8 @@ struct PartialUpload {
         var hash = SHA256()
         var offset: Int64 = 0
         while offset < count {
-            let bytes = try await contents.read(at: offset, upTo: Int(min(Int64(ContentPiece.size), count - offset)))
+            let bytes = try await contents.readLocally(
+                at: offset, upTo: Int(min(Int64(ContentPiece.size), count - offset)))
             if bytes.isEmpty { return false }
             hash.update(data: bytes)
             offset += Int64(bytes.count)

@@ -252,7 +252,7 @@ struct Upload {
         var hash = SHA256()
         var offset: Int64 = 0
         while offset < contents.size {
-            let bytes = try await contents.read(at: offset, upTo: ContentPiece.size)
+            let bytes = try await contents.readLocally(at: offset, upTo: ContentPiece.size)
             if bytes.isEmpty { return false }
             hash.update(data: bytes)
             offset += Int64(bytes.count)

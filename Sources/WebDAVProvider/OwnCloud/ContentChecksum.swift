@@ -31,7 +31,7 @@ enum ContentChecksum {
         var hash = Insecure.SHA1()
         var offset: Int64 = 0
         while offset < contents.size {
-            let bytes = try await contents.read(at: offset, upTo: ContentPiece.size)
+            let bytes = try await contents.readLocally(at: offset, upTo: ContentPiece.size)
             guard !bytes.isEmpty else {
                 throw FileProviderError(.cannotSynchronize, "“\(name)”: the contents end before their size")
             }
