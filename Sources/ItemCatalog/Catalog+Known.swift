@@ -22,7 +22,9 @@ extension Catalog.Reader {
     }
 
     package func knownItem(_ identifier: ItemIdentifier) throws -> KnownItem? {
-        try known("t.identifier = ?", [identifier.rawValue]).next().flatMap(Self.item)
+        // (A row is the cursor's: it is empty once that is gone.)
+        let rows = try known("t.identifier = ?", [identifier.rawValue])
+        return try withExtendedLifetime(rows) { try rows.next().flatMap(Self.item) }
     }
 
     package func knownItems(in folder: ItemIdentifier) throws -> [KnownItem] {

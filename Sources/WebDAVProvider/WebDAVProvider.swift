@@ -19,6 +19,8 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let moves = FolderMoves()
     let recent = RecentVersions()
     let finder = CloudFinder()
+    /// Of the folders near one, for what somebody moved out of it.
+    let vicinities = FolderSearches()
     private let searches = FolderSearches()
 
     /// - Parameters:
@@ -168,14 +170,25 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
         if try await findByNumber(identifier) { return }
         guard let place = try await place(of: identifier) else { return }
-        let failure = await searches.search(place.parent) { [self] () async -> FileProviderError? in
+        // The folder may be gone with it.
+        if let failure = await list(again: place.parent), failure.code != .noSuchItem { throw failure }
+        guard try await self.place(of: identifier) == place, try await isRecognizable(identifier) else { return }
+        _ = await vicinities.search(place.parent) { [self] () async -> FileProviderError? in
             do throws(FileProviderError) {
-                _ = try await list(place.parent)
+                try await listVicinity(of: place.parent)
                 return nil
             } catch { return error }
         }
-        // The folder may be gone with it.
-        if let failure, failure.code != .noSuchItem { throw failure }
+    }
+
+    /// Shared with whoever seeks something in the same folder.
+    func list(again folder: ItemIdentifier) async -> FileProviderError? {
+        await searches.search(folder) { [self] () async -> FileProviderError? in
+            do throws(FileProviderError) {
+                _ = try await list(folder)
+                return nil
+            } catch { return error }
+        }
     }
 }
 

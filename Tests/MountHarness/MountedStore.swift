@@ -8,6 +8,9 @@ package enum StoreKind: String, CaseIterable, Sendable {
     /// The same directory, which Apache serves over HTTPS.
     case webdav
 
+    /// WebDAV has no symbolic links: what is made of them at the mount stays there.
+    package var hasLinks: Bool { self == .directory }
+
     /// What `HYDRANT_TEST_STORE` says; a directory where it says nothing.
     package static let usual: StoreKind = {
         guard let name = ProcessInfo.processInfo.environment["HYDRANT_TEST_STORE"] else { return .directory }

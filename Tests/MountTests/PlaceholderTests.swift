@@ -10,9 +10,9 @@ struct PlaceholderTests {
         let seeding = Seeding(store)
         try seeding.file("letter.txt", "Dear reader,\n", modified: 1_600_000_000)
         try seeding.file("photos/sea.jpg", noise(300_000), modified: 1_500_000_000)
-        try seeding.file("photos/2019/hill.jpg", noise(2_000_000, seed: 2))
-        try seeding.file("empty", "")
-        try seeding.link("link", to: "photos/sea.jpg")
+        try seeding.file("photos/2019/hill.jpg", noise(2_000_000, seed: 2), modified: 1_700_000_000)
+        try seeding.file("empty", "", modified: 1_400_000_000)
+        if StoreKind.usual.hasLinks { try seeding.link("link", to: "photos/sea.jpg") }
         try seeding.folder("nothing here")
     }
 
@@ -51,6 +51,7 @@ struct PlaceholderTests {
     @Test("status --json is an array of objects with exactly these keys")
     func statusKeys() async throws {
         try await withMount(seed: Self.seed) { mount in
+            if !StoreKind.usual.hasLinks { try mount.run("ln -s photos/sea.jpg link") }
             let result = try mount.hydrant([
                 "status", "--json", mount.mountPoint + "/letter.txt", mount.mountPoint + "/photos",
                 mount.mountPoint + "/link",
@@ -104,6 +105,7 @@ struct PlaceholderTests {
     @Test("an empty document needs no download, a link and a folder neither")
     func nothingToDownload() async throws {
         try await withMount(seed: Self.seed) { mount in
+            if !StoreKind.usual.hasLinks { try mount.run("ln -s photos/sea.jpg link") }
             let shown = try mount.run("cat empty; readlink link; ls 'nothing here'")
             #expect(shown == "photos/sea.jpg\n")
             #expect(mount.hookCalls().filter { $0.hook == .startProvidingItem }.isEmpty)

@@ -161,7 +161,9 @@ struct UnmountTests {
             try mount.run("echo closed > new.txt")
             kill(pid, SIGSTOP)
             let refused = try mount.hydrant(["unmount", mount.mountPoint])
-            #expect(refused.status == 69 && refused.stderr.contains("pid \(pid)") && refused.stderr.contains("--force"))
+            #expect(
+                refused.status == 69 && refused.stderr.contains("pid \(pid)") && refused.stderr.contains("--force"),
+                "\(refused)")
             #expect(mount.isMounted)
             // Not even SIGTERM moves it.
             let holder = try mount.sandbox.spawn(["bash", "-c", "while kill -STOP \(pid); do sleep 0.01; done"])

@@ -69,7 +69,7 @@ struct Recognition {
 
     // MARK: Renamed by somebody else
 
-    private struct Likeness: Hashable {
+    struct Likeness: Hashable {
         var version: ContentVersion
         var size: Int64
     }
@@ -80,6 +80,12 @@ struct Recognition {
             return nil
         }
         return Likeness(version: entry.resource.validator.version, size: entry.resource.size)
+    }
+
+    /// Nil: others may be like it.
+    static func likeness(of item: KnownItem) -> Likeness? {
+        guard !item.isFolder, item.size > 0, case .tag = Validator(item.contentVersion) else { return nil }
+        return Likeness(version: item.contentVersion, size: item.size)
     }
 
     /// Within the folder.
