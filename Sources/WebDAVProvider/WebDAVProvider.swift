@@ -19,6 +19,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let moves = FolderMoves()
     let recent = RecentVersions()
     let finder = CloudFinder()
+    let collections = SyncCollections()
     /// Of the folders near one, for what somebody moved out of it.
     let vicinities = FolderSearches()
     private let searches = FolderSearches()

@@ -15,7 +15,7 @@ struct ConformanceTests {
     /// more than one, or none, may be told that it was the first. Nextcloud looks at conditions before the bytes come.
     private static let lacking: [ServerKind: Set<Int>] = [.wsgidav: [803, 804], .nextcloud: [804]]
 
-    @Test("every rule holds, with two clients", arguments: ServerKind.allCases)
+    @Test("every rule holds, with two clients", arguments: ServerKind.allCases.filter { $0 != .radicale })
     func rules(_ kind: ServerKind) async throws {
         let lacking = Self.lacking[kind] ?? []
         try await withServer(kind, kind == .wsgidav ? ServerOptions() : .usual) { server in

@@ -10,6 +10,16 @@ struct Listing: Sendable {
     }
     var entries: [Entry] = []
     var leftovers: [Entry] = []
+
+    mutating func add(_ entry: Entry) {
+        // What Apache itself is just receiving, or was when it died.
+        if entry.name.bytes.starts(with: ".davfs.tmp".utf8), entry.name.bytes.count == 16 { return }
+        if Leftover(entry.name) != nil {
+            leftovers.append(entry)
+        } else {
+            entries.append(entry)
+        }
+    }
 }
 
 extension WebDAVProvider {
@@ -30,35 +40,24 @@ extension WebDAVProvider {
 
     /// Nil: there is no folder at this place.
     func read(_ folder: HTTPLocation) async throws(FileProviderError) -> Listing? {
+        if let listing = try await readChanges(in: folder) { return listing }
         var listing = Listing()
         var isFolder = false
+        var token: String?
         var failure: String?
-        let isThere = try await client.list(folder, .children) { responses in
-            for response in responses {
-                if response.isNothing { continue }
+        let isThere = try await client.list(folder, .children, DAVProperty.ofFolders) { responses in
+            for response in responses where !response.isNothing {
                 let resource: DAVResource
                 do { resource = try DAVResource(response, on: folder) } catch {
                     failure = failure ?? "\(error)"
                     continue
                 }
-                guard let below = resource.location.components(below: folder), below.count <= 1 else {
-                    // Whatever this is, it is not in this folder.
-                    logger.warning(
-                        "the server lists what is not in the folder",
-                        metadata: ["folder": "\(folder)", "href": "\(response.href)"])
-                    continue
-                }
-                guard let name = below.first else {
+                switch place(resource, in: folder) {
+                case .itself:
                     isFolder = resource.isFolder
-                    continue
-                }
-                let entry = Listing.Entry(name: Filename(bytes: name), resource: resource)
-                // What Apache itself is just receiving, or was when it died.
-                if name.starts(with: ".davfs.tmp".utf8), name.count == 16 { continue }
-                if Leftover(entry.name) != nil {
-                    listing.leftovers.append(entry)
-                } else {
-                    listing.entries.append(entry)
+                    token = response.properties[.syncToken]
+                case .child(let name): listing.add(Listing.Entry(name: name, resource: resource))
+                case .elsewhere: break
                 }
             }
         }
@@ -66,7 +65,22 @@ extension WebDAVProvider {
         if let failure {
             throw FileProviderError(.cannotSynchronize, "\(folder): the server's answer cannot be used: \(failure)")
         }
-        return isThere && isFolder ? listing : nil
+        guard isThere && isFolder else { return nil }
+        if let token, !token.isEmpty { collections.keep(listing, at: folder, token: token, isWhole: true) }
+        return listing
+    }
+
+    enum ListedPlace { case itself, child(Filename), elsewhere }
+
+    func place(_ resource: DAVResource, in folder: HTTPLocation) -> ListedPlace {
+        guard let below = resource.location.components(below: folder), below.count <= 1 else {
+            // Whatever this is, it is not in this folder.
+            logger.warning(
+                "the server lists what is not in the folder",
+                metadata: ["folder": "\(folder)", "href": "\(resource.location)"])
+            return .elsewhere
+        }
+        return below.first.map { .child(Filename(bytes: $0)) } ?? .itself
     }
 
     // MARK: Identifiers

@@ -65,9 +65,12 @@ struct DAVClient: Sendable {
     }
 
     /// Reads a 207 answer.
+    ///
+    /// - Returns: the token of a `sync-collection` report.
+    @discardableResult
     func read(
         _ reply: HTTPReply, _ what: String, _ each: ([DAVResponse]) async throws -> Void
-    ) async throws {
+    ) async throws -> String? {
         guard reply.status == 207 else { throw try await refusal(reply, what) }
         let reader = MultistatusReader()
         do {
@@ -76,6 +79,7 @@ struct DAVClient: Sendable {
                 if !responses.isEmpty { try await each(responses) }
             }
             try reader.finish()
+            return reader.syncToken
         } catch let error as BadXML {
             if reply.mediaType == "text/html" { throw Self.page(reply.location) }
             throw FileProviderError(.cannotSynchronize, "\(what): the server's answer cannot be read: \(error)")

@@ -11,6 +11,8 @@ enum DAVProperty: String, CaseIterable {
     case permissions = "http://owncloud.org/ns|permissions"
     /// What contents were sent with: `SHA1:…`, or several.
     case checksums = "http://owncloud.org/ns|checksums"
+    /// Of a folder of which the server tells what has changed since (RFC 6578, 4).
+    case syncToken = "DAV:|sync-token"
     /// RFC 4331; in bytes.
     case quotaUsed = "DAV:|quota-used-bytes"
     case quotaAvailable = "DAV:|quota-available-bytes"
@@ -20,6 +22,9 @@ enum DAVProperty: String, CaseIterable {
         .resourceType, .contentLength, .lastModified, .entityTag, .resourceID, .fileID, .permissions,
         .checksums,
     ]
+
+    /// What a folder's listing asks for.
+    static let ofFolders = ofItems + [.syncToken]
 
     /// The body of a PROPFIND (RFC 4918, 9.1).
     static func question(_ properties: [DAVProperty]) -> [UInt8] { Array(propfind(properties).utf8) }

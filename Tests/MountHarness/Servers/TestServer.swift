@@ -8,6 +8,8 @@ package enum ServerKind: String, CaseIterable, Sendable {
     /// `rclone serve webdav`.
     case rclone
     case wsgidav
+    /// Radicale, with an address book: it tells what has changed since (RFC 6578). Takes any password, and vCards only.
+    case radicale
     /// A double of our own that answers as a Nextcloud 34 did: there is none to be had from Debian or PyPI.
     case nextcloud
 }
@@ -52,6 +54,7 @@ package final class TestServer: Sendable {
         case .apache: "/dav/"
         case .nextcloud: "/remote.php/dav/files/\(Self.user)/"
         case .rclone, .wsgidav: "/"
+        case .radicale: "/\(Self.user)/docs/"
         }
     }
     /// A PEM file.
@@ -63,8 +66,12 @@ package final class TestServer: Sendable {
         self.options = options
         port = try FreePort.find()
         directory = try Self.makeDirectory()
-        self.root = root ?? directory + "/root"
+        self.root = root ?? directory + (kind == .radicale ? Self.addressBook : "/root")
         if root == nil { try Self.makeFolder(self.root) }
+        if kind == .radicale {
+            try #"{"tag": "VADDRESSBOOK"}"#.write(
+                toFile: self.root + "/.Radicale.props", atomically: true, encoding: .utf8)
+        }
         if options.isSecure { try Certificate.put(into: directory) }
     }
 
@@ -74,9 +81,12 @@ package final class TestServer: Sendable {
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
+    private static let addressBook = "/storage/collection-root/\(user)/docs"
+
     private static func makeFolder(_ path: String) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         // A server may run as another user.
-        guard mkdir(path, 0o755) == 0, chmod(path, 0o777) == 0 else { throw HarnessError("cannot make \(path)") }
+        guard chmod(path, 0o777) == 0 else { throw HarnessError("cannot make \(path)") }
     }
 
     // MARK: Running
