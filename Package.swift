@@ -30,6 +30,7 @@ let package = Package(
     products: [
         .library(name: "FileProvider", targets: ["FileProvider"]),
         .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
+        .library(name: "FileCoordination", targets: ["FileCoordination"]),
         // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
@@ -84,16 +85,21 @@ let package = Package(
             name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
 
         .target(name: "ControlAPI", dependencies: [.logging, .nioCore, .nioPosix]),
+        .target(name: "Coordination"),
+        .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "Daemon",
             dependencies: [
                 "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
-                "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", .crypto,
-                .logging,
+                "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
+                .crypto, .logging,
             ]),
         .executableTarget(
             name: "hydrant",
-            dependencies: ["Accounts", "Daemon", "ControlAPI", "HTTPTransport", .argumentParser, .crypto, .logging]),
+            dependencies: [
+                "Accounts", "Daemon", "ControlAPI", "FileCoordination", "HTTPTransport", .argumentParser, .crypto,
+                .logging,
+            ]),
 
         // The listing in the guide "Write a provider": it sees what a stranger's package sees.
         .executableTarget(
@@ -133,6 +139,7 @@ let package = Package(
             name: "DirectoryProviderTests",
             dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", "MountHarness", .logging]),
         .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
+        .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(
             name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"],
@@ -160,6 +167,9 @@ let package = Package(
         .executableTarget(
             name: "hydrant-provider-memory", dependencies: ["Daemon", "FileProvider", "FileProviderTesting", .logging],
             path: "Tests/MemoryProvider", packageAccess: false),
+        // One of many processes that claim items at random.
+        .executableTarget(
+            name: "hydrant-coordination-load", dependencies: ["FileCoordination"], path: "Tests/CoordinationLoad"),
         // The random test against a model, a program of its own: it takes the clocks and the scheduling of tasks over.
         .target(name: "CModelTest", path: "Tests/CModelTest"),
         .executableTarget(
@@ -188,8 +198,8 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "ControlAPI", "FileProvider", "MountHarness", "WebDAVHarness", "hydrant", "hydrant-provider-chapters",
-                "hydrant-provider-memory",
+                "ControlAPI", "FileCoordination", "FileProvider", "MountHarness", "WebDAVHarness", "hydrant",
+                "hydrant-coordination-load", "hydrant-provider-chapters", "hydrant-provider-memory",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -24,11 +24,14 @@ OURS = {
     "HTTPTransport": ["FileProvider"],
     "WebDAVProvider": ["CExpat", "FileProvider", "HTTPTransport"],
     "ControlAPI": [],
+    "Coordination": [],
+    "FileCoordination": ["ControlAPI", "Coordination"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
         "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "CLinux", "ControlAPI",
+        "Coordination",
     ],
-    "hydrant": ["Accounts", "Daemon", "ControlAPI", "HTTPTransport"],
+    "hydrant": ["Accounts", "Daemon", "ControlAPI", "FileCoordination", "HTTPTransport"],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": ["Daemon", "FileProvider"],
 }
@@ -43,7 +46,7 @@ RESERVED = {
     "NIOHTTPCompression": ["HTTPTransport"],
     "Crypto": ["SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
-    "NIOPosix": ["ControlAPI", "DirectoryProvider", "HTTPTransport", "SyncEngine"],
+    "NIOPosix": ["ControlAPI", "DirectoryProvider", "FileCoordination", "HTTPTransport", "SyncEngine"],
 }
 # What comes with Swift, and is for everyone. Of these FileProvider, the SDK, takes Foundation's URL and nothing else.
 COMMON = ["Foundation", "Glibc", "Synchronization", "Dispatch", "Logging"]

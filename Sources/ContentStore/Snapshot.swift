@@ -44,16 +44,45 @@ extension ContentStore {
     ///
     /// - Throws: ``ContentError/Code/changed`` when the file was written meanwhile.
     package func snapshot(of content: ContentFile) throws(ContentError) -> Snapshot {
+        let path = "\(directory)/uploads/\(content.id)"
+        let (descriptor, size) = try copy(content, path) { () throws(ContentError) in try nameless(path) }
+        return Snapshot(descriptor: descriptor, size: size, path: path)
+    }
+
+    /// The same as a file with a name, for programs, which only its owner may read.
+    ///
+    /// - Throws: as ``snapshot(of:)``; then there is no such file.
+    package func snapshot(of content: ContentFile, at path: String) throws(ContentError) {
+        do {
+            let (descriptor, _) = try copy(content, path) { () throws(ContentError) in
+                let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o400)
+                guard descriptor >= 0 else { throw .last(path) }
+                return descriptor
+            }
+            close(descriptor)
+        } catch {
+            Glibc.unlink(path)
+            throw error
+        }
+    }
+
+    /// - Returns: the copy, open, and its size.
+    private func copy(
+        _ content: ContentFile, _ path: String, to make: () throws(ContentError) -> Int32
+    ) throws(ContentError) -> (descriptor: Int32, size: Int64) {
         try content.synchronize()
         let before = try content.status()
-        let path = "\(directory)/uploads/\(content.id)"
-        let descriptor = try nameless(path)
-        let snapshot = Snapshot(descriptor: descriptor, size: before.size, path: path)
-        try SparseCopy.run(from: content.descriptor, to: descriptor, size: before.size, path: path)
-        guard try content.status() == before else {
-            throw ContentError(code: .changed, message: "\(path): written while it was copied")
+        let descriptor = try make()
+        do throws(ContentError) {
+            try SparseCopy.run(from: content.descriptor, to: descriptor, size: before.size, path: path)
+            guard try content.status() == before else {
+                throw ContentError(code: .changed, message: "\(path): written while it was copied")
+            }
+        } catch {
+            close(descriptor)
+            throw error
         }
-        return snapshot
+        return (descriptor, before.size)
     }
 
     /// A new file whose name is gone again.

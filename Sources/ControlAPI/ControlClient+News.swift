@@ -14,18 +14,15 @@ extension ControlClient {
         _ request: ControlRequest, told: (ControlNews) async throws -> Void
     ) async throws -> ControlResponse {
         let frame = try requestFrame(request)
-        let channel: NIOAsyncChannel<Frame, ByteBuffer>
-        do {
-            channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .connect(unixDomainSocketPath: socketPath) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let decoder = FrameDecoder(limit: ControlLimits.responseBytes)
-                        try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
-                        return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
-                    }
-                }
-        } catch {
-            throw connectError(error)
+        let socket = try await ClientSocket.connect(socketPath)
+        let channel: NIOAsyncChannel<Frame, ByteBuffer> = try await ClientBootstrap(
+            group: MultiThreadedEventLoopGroup.singleton
+        ).withConnectedSocket(socket) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let decoder = FrameDecoder(limit: ControlLimits.responseBytes)
+                try channel.pipeline.syncOperations.addHandler(ByteToMessageHandler(decoder))
+                return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+            }
         }
         return try await channel.executeThenClose { inbound, outbound in
             // A failed write is followed by a hang-up, after what the daemon had to say.

@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 import NIOPosix
 
@@ -51,6 +50,7 @@ public struct ControlClient: Sendable {
     /// The promise of the reply is the one meeting point: answer, hang-up, timeout and cancellation each
     /// try to keep or break it, and the first wins (NIO ignores the others).
     private func exchange(_ frame: ByteBuffer, timeout: Double?) async throws(ControlError) -> ByteBuffer {
+        let socket = try await ClientSocket.connect(socketPath)
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         let reply = loop.makePromise(of: ByteBuffer.self)
         if let timeout {
@@ -68,7 +68,7 @@ public struct ControlClient: Sendable {
                         ByteToMessageHandler(decoder), ReplyHandler(reply))
                 }
             }
-            .connect(unixDomainSocketPath: socketPath)
+            .withConnectedSocket(socket)
             .whenComplete { result in
                 switch result {
                 case .success(let channel):
@@ -76,7 +76,7 @@ public struct ControlClient: Sendable {
                     channel.writeAndFlush(frame, promise: nil)
                     reply.futureResult.whenComplete { _ in channel.close(promise: nil) }
                 case .failure(let error):
-                    reply.fail(connectError(error))
+                    reply.fail(ControlError(.system, "The control socket failed: \(error)"))
                 }
             }
         do {
@@ -87,22 +87,6 @@ public struct ControlClient: Sendable {
             }
         } catch {
             throw error as? ControlError ?? ControlError(.system, "The control socket failed: \(error)")
-        }
-    }
-
-    func connectError(_ error: any Error) -> ControlError {
-        guard let code = (error as? IOError)?.errnoCode else {
-            return ControlError(.system, "Cannot connect to \(socketPath): \(error)")
-        }
-        switch code {
-        case ENOENT, ECONNREFUSED:
-            return ControlError(
-                .notRunning, "No daemon answers at \(socketPath): the domain is not mounted. Mount it first.")
-        case EACCES, EPERM:
-            return ControlError(
-                .refused, "You may not connect to \(socketPath): run this as the user who mounted it.")
-        default:
-            return ControlError(.system, "Cannot connect to \(socketPath): \(describe(errno: code)).")
         }
     }
 }

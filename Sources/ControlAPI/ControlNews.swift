@@ -2,6 +2,8 @@
 public enum ControlNews: Codable, Sendable, Equatable {
     case events([EventRecord])
     case progress(TransferProgress)
+    case granted(CoordinationGrant)
+    case presenter(PresenterMessage)
 }
 
 /// How far a request is, of which nobody knows how long it takes.

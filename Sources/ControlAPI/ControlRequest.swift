@@ -57,6 +57,18 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// what it was. If deletions in the store are held of it or of what is in it, these are resolved; answered with
     /// ``ControlResponse/deletions(_:)``.
     case resolve(path: PathBytes, keep: KeptVersion)
+
+    /// Claim items: says ``ControlNews/granted(_:)`` when nobody else uses them, and holds them until the connection is
+    /// closed; answered only with a failure.
+    case coordinate(CoordinationRequest)
+    /// A claim of this connection's user does not end before this process has; answered with ``ControlResponse/done``.
+    case bindClaim(id: String, pid: Int32)
+    /// Who holds items and who waits for them; answered with ``ControlResponse/claims(_:)``.
+    case claims
+    /// Say in ``ControlNews/presenter(_:)`` what others do with an item, until the connection is closed.
+    case present(PresenterRequest)
+    /// A presenter has done what it was asked; answered with ``ControlResponse/done``.
+    case answer(presenter: String, question: Int)
 }
 
 /// What becomes of a bandwidth limit.

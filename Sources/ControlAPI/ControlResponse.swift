@@ -20,6 +20,8 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case discards([DiscardedChange])
     case conflicts([ConflictStatus])
     case deletions(ResolvedDeletions)
+    /// The oldest first.
+    case claims([ClaimStatus])
 }
 
 /// What became of one path of a request that names paths.

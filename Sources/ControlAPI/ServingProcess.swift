@@ -27,20 +27,10 @@ package struct ServingProcess: Sendable {
     /// Nil: nobody does, the daemon is
     /// dead; but one whose threads the kernel still holds counts as listening (``isAlive`` says that it is dead).
     package static func serving(_ mountPoint: String) -> ServingProcess? {
-        guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint) else { return nil }
-        let descriptor = socket(
-            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { return nil }
+        guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint),
+            let descriptor = ClientSocket.connectNow(path)
+        else { return nil }
         defer { close(descriptor) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let connected = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard connected == 0 else { return nil }
         // struct ucred, which Glibc's module leaves out: pid, uid, gid.
         var credentials: (pid: Int32, uid: uid_t, gid: gid_t) = (0, 0, 0)
         var length = socklen_t(12)

@@ -3,6 +3,9 @@ import Glibc
 
 /// Where the sockets of mounted domains live: a folder that only their user can look into.
 public enum SocketDirectory {
+    /// For a test that talks to a daemon with a runtime folder of its own: in place of `$XDG_RUNTIME_DIR`.
+    @TaskLocal package static var runtimeDirectory: String?
+
     /// The folder, made if need be (mode 0700): `$XDG_RUNTIME_DIR/hydrant`, else `/run/user/UID/hydrant`,
     /// else `/tmp/hydrant-UID`.
     ///
@@ -12,7 +15,7 @@ public enum SocketDirectory {
     ///   somebody else or is open to others: somebody may be lying in wait there.
     public static func path() throws(ControlError) -> String {
         try path(
-            runtimeDirectory: ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
+            runtimeDirectory: runtimeDirectory ?? ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
             systemDirectory: "/run/user/\(geteuid())", fallbackParent: "/tmp")
     }
 

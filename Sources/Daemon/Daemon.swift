@@ -46,7 +46,8 @@ struct Daemon: Sendable {
         let service = DomainService(
             volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
-            hasPassthrough: { session.passthroughAvailable })
+            hasPassthrough: { session.passthroughAvailable },
+            coordination: CoordinationDesk(volume: volume, mountPoint: mountPoint, stateDirectory: state.path))
         let server: ControlServer
         do {
             server = ControlServer(

@@ -11,6 +11,8 @@ extension DomainService {
         switch request {
         case .events(let last, let follows): return await events(last: last, follows: follows, listener)
         case .reporting(let request): return await reporting(request, listener)
+        case .coordinate(let request): return await coordination.coordinate(request, listener)
+        case .present(let request): return await coordination.present(request, listener)
         default: return await respond(to: request)
         }
     }

@@ -13,6 +13,7 @@ struct DomainService: ControlService {
     let mountPoint: String
     let stateDirectory: String
     let hasPassthrough: @Sendable () -> Bool
+    let coordination: CoordinationDesk
 
     func respond(to request: ControlRequest) async -> ControlResponse {
         do {
@@ -34,7 +35,10 @@ struct DomainService: ControlService {
             case .pause: return .settings(try await setPaused(true))
             case .resume: return .settings(try await setPaused(false))
             case .limit(let download, let upload): return .settings(limit(download, upload))
-            case .events, .reporting:
+            case .bindClaim(let id, let pid): return coordination.bind(id, to: pid)
+            case .claims: return .claims(await coordination.claims())
+            case .answer(let presenter, let question): return await coordination.answer(presenter, question)
+            case .events, .reporting, .coordinate, .present:
                 return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()

@@ -20,6 +20,7 @@ import NIOPosix
 /// room for some 4 KB of them in a file. One whose name is not UTF-8 is not told, and a replaced document
 /// loses it.
 public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalidatable {
+    public let providerIdentifier = "hydrant.directory"
     let store: Store
     private let threads: NIOThreadPool
     private let search: Search

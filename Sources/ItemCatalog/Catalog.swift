@@ -17,6 +17,7 @@ package final class Catalog: Sendable {
     package let exclusions: Exclusions
     /// Which deletions in the store wait for a person.
     package let hold: DeletionHold
+    private let commits = Atomic<Int>(0)
     private let waiting = WaitingItems()
 
     /// Opens or makes the catalog of `domain` at `path`.
@@ -110,6 +111,9 @@ package final class Catalog: Sendable {
         }
     }
 
+    /// Another number whenever something was written: what was looked up before it still holds.
+    package var edition: Int { commits.load(ordering: .relaxed) }
+
     /// Looks something up; sees every change committed before the call.
     package func read<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
@@ -134,6 +138,8 @@ package final class Catalog: Sendable {
 
     private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
         do {
+            // (Counted also when it fails: what was looked up before is looked up once too often then.)
+            defer { commits.add(1, ordering: .relaxed) }
             return try pool.write {
                 try body(Writer(db: $0, exclusions: exclusions, hold: hold, waiting: waiting))
             }

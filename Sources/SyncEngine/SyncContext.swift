@@ -28,6 +28,7 @@ package final class SyncContext: Sendable {
     let creations = RecentCreations()
     package let refused = RefusedEntries()
     let copies = CopySources()
+    let sentByOthers = SentByOthers()
     /// Held by each eviction; true once none may begin any more.
     let evictions = Mutex(false)
     /// How full the store is, as it said last.
@@ -39,6 +40,7 @@ package final class SyncContext: Sendable {
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
     private let observer = Mutex(WeakVolume())
     private let afterChange = Mutex<(@Sendable ([CatalogChange]) -> Void)?>(nil)
+    private let activity = Mutex<(@Sendable () -> Void)?>(nil)
     private let doubts = Mutex<(@Sendable (ChangeSignal, SyncError?) -> Void)?>(nil)
     private let answers = Mutex<(@Sendable () -> Void)?>(nil)
     private let losses = Mutex<(@Sendable () -> Void)?>(nil)
@@ -70,6 +72,11 @@ package final class SyncContext: Sendable {
 
     /// Told of every transaction of ``change(_:)`` once it is committed. Set once; must not block.
     func onChange(_ body: @escaping @Sendable ([CatalogChange]) -> Void) { afterChange.withLock { $0 = body } }
+
+    /// Told when something may have happened to an item, here or in the store. Set once; must not block.
+    func onActivity(_ body: @escaping @Sendable () -> Void) { activity.withLock { $0 = body } }
+
+    func isActive() { activity.withLock { $0 }?() }
 
     /// Told what has to be asked for again. Set once; must not block.
     func onDoubt(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) { doubts.withLock { $0 = body } }

@@ -43,10 +43,11 @@ package final class SyncEngine: Sendable {
             }
         }
         context.onLoss { [weak probe] in Task { await probe?.begin() } }
-        context.onChange { [weak cache, weak pinner, weak quota] changes in
+        context.onChange { [weak cache, weak pinner, weak quota, weak context] changes in
             // An upload that was confirmed makes a document one that may go.
             cache?.wake()
             quota?.wake()
+            context?.isActive()
             if changes.contains(where: \.bringsContents) { pinner?.wake() }
         }
     }
@@ -97,6 +98,9 @@ package final class SyncEngine: Sendable {
         await probe.now()
     }
 
+    /// Told, often, when something may have happened to an item, here or in the store. Set once; must not block.
+    package func onActivity(_ body: @escaping @Sendable () -> Void) { context.onActivity(body) }
+
     // MARK: What the volume asks for
 
     /// The folder's first listing. Returns when it is in the catalog.
@@ -123,6 +127,7 @@ package final class SyncEngine: Sendable {
     /// A local change is pending.
     package func changed() {
         queue.wake()
+        context.isActive()
         // It may be a move into a pinned folder.
         pinner.wake()
     }
@@ -133,7 +138,10 @@ package final class SyncEngine: Sendable {
     package func released(_ inode: InodeID, _ generation: GenerationID, wrote: Bool) {
         hydrator.released(generation)
         cache.used(inode)
-        if wrote { queue.wake() }
+        if wrote {
+            queue.wake()
+            context.isActive()
+        }
         stopper.released(inode)
     }
 

@@ -18,7 +18,8 @@ struct Hydrant: AsyncParsableCommand {
             StatusCommand.self, EvictCommand.self, DownloadCommand.self,
             PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
-            LimitCommand.self, EventsCommand.self, RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,
+            LimitCommand.self, EventsCommand.self, CoordinateCommand.self, PresentCommand.self, ClaimsCommand.self,
+            RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,
             ServeCommand.self,
         ])
 }

@@ -61,7 +61,10 @@ final class ServedDomain: Sendable {
             runtimeDirectory: sandbox.runtime, systemDirectory: "", fallbackParent: "/tmp")
         let service = DomainService(
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
-            stateDirectory: sandbox.state, hasPassthrough: { session.passthroughAvailable })
+            stateDirectory: sandbox.state,
+            hasPassthrough: { session.passthroughAvailable },
+            coordination: CoordinationDesk(
+                volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state))
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,
             logger: logger)

@@ -66,10 +66,12 @@ extension SyncTimes {
 }
 
 /// Runs async code from a scenario's thread (never from the cooperative pool) and waits for it.
-package func blocking<T: Sendable>(_ body: @escaping @Sendable () async throws -> T) throws -> T {
+package func blocking<T: Sendable>(
+    on executor: (any TaskExecutor)? = nil, _ body: @escaping @Sendable () async throws -> T
+) throws -> T {
     let done = DispatchSemaphore(value: 0)
     let box = ResultBox<T>()
-    Task {
+    Task(executorPreference: executor) {
         do { box.result = .success(try await body()) } catch { box.result = .failure(error) }
         done.signal()
     }

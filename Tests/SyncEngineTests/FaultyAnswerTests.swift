@@ -125,7 +125,7 @@ import Testing
         try test.unlink("e")
         #expect(try await eventually { try test.pending().isEmpty })
         gate.open()
-        try await listing.value
+        _ = try await listing.value
         #expect(try test.names() == ["b", "c", "d"])
         #expect(try test.inode("b").size == 4)
         try await expect(["b": document("ours"), "c": document("A"), "d": document("D")])

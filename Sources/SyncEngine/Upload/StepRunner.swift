@@ -83,6 +83,10 @@ struct StepRunner: Sendable {
             return .postponed
         }
         if try partDoubted(item) { return .done }
+        if let there = try await wasSentByOthers(item, prepared) {
+            try confirmContents(item, there, prepared.found(as: there))
+            return .done
+        }
         context.logger.debug("itemChanged", metadata: ["item": "\(context.path(of: item))"])
         do {
             let changed = try await sending(item, prepared.source) { source async throws(FileProviderError) in

@@ -106,6 +106,7 @@ actor UploadQueue {
             }
             let steps = Planner.plan(pending).filter {
                 mayBegin($0) && postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
+                    && !context.sentByOthers.isHeld($0.pending.item.id)
             }
             // All of a page may wait for something behind it.
             if !steps.isEmpty { return steps }

@@ -1,0 +1,52 @@
+import Coordination
+import FileProvider
+import ItemCatalog
+
+extension ClaimSubject {
+    /// By its item, which stays when a program saves by putting another file in its place.
+    init(_ inode: InodeID, _ reader: Catalog.Reader) throws {
+        self = try reader.item(of: inode).map { .item($0.id.rawValue) } ?? .file(inode.rawValue)
+    }
+
+    /// Nil: it is gone, or not there yet.
+    func inode(_ reader: Catalog.Reader) throws -> InodeID? {
+        switch self {
+        case .item(let id):
+            guard let item = try reader.item(ItemID(rawValue: id)), item.local != nil else { return nil }
+            return item.inode
+        case .file(let id): return try reader.inodeIfPresent(InodeID(rawValue: id))?.id
+        case .name(let folder, let bytes):
+            return try reader.child(of: InodeID(rawValue: folder), named: Filename(bytes: bytes))?.id
+        }
+    }
+}
+
+extension ClaimTarget {
+    init(locating subject: ClaimSubject, in catalog: Catalog) {
+        self = (try? catalog.read { try Self.locate(subject, $0) }) ?? ClaimTarget(subject)
+    }
+
+    private static func locate(_ subject: ClaimSubject, _ reader: Catalog.Reader) throws -> ClaimTarget {
+        switch subject {
+        case .item(let id):
+            let folders = try reader.folders(above: ItemID(rawValue: id))
+            return ClaimTarget(subject, above: Set(folders.map { .item($0.rawValue) }))
+        case .name(let folder, let bytes):
+            let parent = InodeID(rawValue: folder)
+            if let child = try reader.child(of: parent, named: Filename(bytes: bytes)) {
+                return try locate(ClaimSubject(child.id, reader), reader)
+            }
+            return try below(parent, subject, reader)
+        case .file(let id):
+            guard let folder = try reader.place(of: InodeID(rawValue: id))?.folder else { return ClaimTarget(subject) }
+            return try below(folder, subject, reader)
+        }
+    }
+
+    private static func below(
+        _ folder: InodeID, _ subject: ClaimSubject, _ reader: Catalog.Reader
+    ) throws -> ClaimTarget {
+        let target = try locate(ClaimSubject(folder, reader), reader)
+        return ClaimTarget(subject, above: target.above.union([target.subject]))
+    }
+}

@@ -1,0 +1,40 @@
+import ControlAPI
+import Coordination
+
+extension CoordinationRequest.Intent {
+    var isMetadataOnly: Bool {
+        options.contains(.immediatelyAvailableMetadataOnly) || options.contains(.contentIndependentMetadataOnly)
+    }
+}
+
+extension ClaimIntent {
+    init(_ subject: ClaimSubject, _ intent: CoordinationRequest.Intent) {
+        let options = intent.options
+        let access: Access =
+            intent.isWriting
+            ? .writing(
+                savesFirst: options.contains(.forMerging) || options.contains(.forMoving),
+                deletes: options.contains(.forDeleting))
+            : .reading(savesFirst: !options.contains(.withoutChanges))
+        self.init(subject, access, isMetadataOnly: intent.isMetadataOnly)
+    }
+}
+
+extension PresenterMessage {
+    init(_ question: PresenterQuestion) {
+        let kind: Kind =
+            switch question.kind {
+            case .relinquishToReader: .relinquishToReader
+            case .relinquishToWriter: .relinquishToWriter
+            case .saveChanges: .saveChanges
+            case .accommodateDeletion: .accommodateDeletion
+            case .reacquire: .reacquire
+            }
+        self.init(kind, question: question.kind == .reacquire ? nil : question.number)
+    }
+}
+
+extension ClaimID {
+    /// Whoever made the claim chose its identifier: it may hold anything.
+    var fileName: String { rawValue.utf8.map { String($0, radix: 16) }.joined() }
+}

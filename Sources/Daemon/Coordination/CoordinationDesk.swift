@@ -1,0 +1,257 @@
+import ControlAPI
+import Coordination
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+import SyncEngine
+import Synchronization
+import Volume
+
+/// Where programs claim the items of a mounted domain, and say that they show them.
+final class CoordinationDesk: Sendable {
+    private let volume: Volume
+    private let mountPoint: String
+    private let arbiter: Arbiter
+    private let watch: PresenterWatch
+    private let bound = BoundProcesses()
+    /// Copies for those who upload, a folder a claim.
+    private let snapshots: String
+    private let requests = Mutex<[ClaimID: CoordinationRequest]>([:])
+
+    private var engine: SyncEngine { volume.engine }
+    private var catalog: Catalog { engine.context.catalog }
+
+    init(volume: Volume, mountPoint: String, stateDirectory: String) {
+        self.volume = volume
+        self.mountPoint = mountPoint
+        snapshots = stateDirectory + "/snapshots"
+        // What a daemon that was killed left.
+        try? FileManager.default.removeItem(atPath: snapshots)
+        let (catalog, logger) = (volume.engine.context.catalog, volume.engine.context.logger)
+        arbiter = Arbiter(
+            edition: { catalog.edition }, locate: { ClaimTarget(locating: $0, in: catalog) },
+            gaveUp: { presenter, kind in
+                logger.warning(
+                    "a presenter did not answer in time; nobody waits for it",
+                    metadata: ["presenter": "\(presenter.id.rawValue)", "question": "\(kind.rawValue)"])
+            })
+        watch = PresenterWatch(catalog: catalog, mountPoint: mountPoint)
+        volume.engine.onActivity { [weak watch] in watch?.wake() }
+    }
+
+    // MARK: Claims
+
+    /// Holds a claim until the task is cancelled, and whatever process is bound to it has ended.
+    func coordinate(_ request: CoordinationRequest, _ listener: ControlListener) async -> ControlResponse {
+        let id = ClaimID(request.id)
+        let claim: Claim
+        do {
+            claim = try await self.claim(request)
+            requests.withLock { $0[id] = request }
+            try await arbiter.claim(claim)
+        } catch {
+            if (error as? CoordinationError) != .duplicate { forget(id) }
+            return .failure(failure(error))
+        }
+        let held = engine.holdUploads(of: sentByOthers(request))
+        var answer = ControlResponse.done
+        do {
+            try await listener.tell(.granted(try await prepare(request, claim.intents.map(\.subject))))
+            while true { try await Task.sleep(for: .seconds(86_400)) }
+        } catch {
+            if !Task.isCancelled { answer = .failure(failure(error)) }
+        }
+        // (This task may be cancelled; what is left to do is not.)
+        await Task { [self] in
+            await bound.wait(for: id)
+            await arbiter.end(id)
+            forget(id)
+        }.value
+        if !held.isEmpty {
+            let process = ServingProcess(pid: request.pid)
+            Task { [engine] in
+                await engine.releaseUploads(of: held) { process?.isAlive != true }
+            }
+        }
+        return answer
+    }
+
+    private func forget(_ id: ClaimID) {
+        requests.withLock { $0[id] = nil }
+        try? FileManager.default.removeItem(atPath: snapshots(of: id))
+    }
+
+    /// A claim is not over before this process is.
+    func bind(_ claim: String, to pid: Int32) -> ControlResponse {
+        guard let process = ServingProcess(pid: pid), process.isAlive else {
+            return .failure(ControlFailure(code: "noSuchProcess", message: "process \(pid) is not there"))
+        }
+        if requests.withLock({ $0[ClaimID(claim)] != nil }) { bound.add(ClaimID(claim), process) }
+        return .done
+    }
+
+    func claims() async -> [ClaimStatus] {
+        let waits = await arbiter.waits
+        let requests = requests.withLock { $0 }
+        return await arbiter.overview().compactMap { claim, isGranted in
+            guard let request = requests[claim.id] else { return nil }
+            let paths = zip(request.intents, claim.intents).map {
+                (isWriting: $0.isWriting, path: shown(path(of: $1.subject) ?? $0.path))
+            }
+            return ClaimStatus(
+                id: request.id, purpose: request.purpose, pid: request.pid, program: request.program,
+                isGranted: isGranted, reading: paths.filter { !$0.isWriting }.map(\.path),
+                writing: paths.filter(\.isWriting).map(\.path),
+                waitsFor: (waits.edges[claim.id] ?? []).map(\.rawValue).sorted(),
+                within: request.within)
+        }
+    }
+
+    private func claim(_ request: CoordinationRequest) async throws -> Claim {
+        var intents: [ClaimIntent] = []
+        for intent in request.intents {
+            let subject = try await subject(at: intent.path, mayBeNew: intent.isWriting)
+            intents.append(ClaimIntent(subject, intent))
+        }
+        return Claim(
+            id: ClaimID(request.id), purpose: request.purpose, within: Set(request.within.map { ClaimID($0) }),
+            presenter: request.presenter.map { PresenterID($0) }, holder: "\(request.program) (pid \(request.pid))",
+            intents: intents)
+    }
+
+    /// Brings what is going to be read, and says where everything is by now.
+    private func prepare(_ request: CoordinationRequest, _ subjects: [ClaimSubject]) async throws -> CoordinationGrant {
+        var places: [CoordinationGrant.Place] = []
+        for (intent, subject) in zip(request.intents, subjects) {
+            guard let path = path(of: subject) ?? (intent.isWriting ? intent.path : nil) else {
+                throw ControlFailure(
+                    code: "path", message: "\(shown(intent.path)): was deleted while this waited for it")
+            }
+            var place = CoordinationGrant.Place(path: path)
+            if let inode = try document(subject), !intent.isMetadataOnly {
+                if !intent.isWriting || intent.options.contains(.forMerging) {
+                    do { _ = try await engine.download(inode) } catch {
+                        throw ControlFailure(code: "download", message: "\(shown(place.path)): \(error)")
+                    }
+                }
+                if intent.options.contains(.forUploading) {
+                    place.snapshot = try snapshot(of: inode, place.path, for: ClaimID(request.id), places.count)
+                }
+            } else if intent.options.contains(.forUploading) {
+                throw ControlFailure(
+                    code: "unsupported",
+                    message: "\(shown(place.path)): is no document; of a folder there is no snapshot")
+            }
+            places.append(place)
+        }
+        return CoordinationGrant(places: places)
+    }
+
+    // MARK: What a path means
+
+    private func names(_ path: PathBytes) -> [Filename] {
+        path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
+    }
+
+    private func shown(_ path: PathBytes) -> String { mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string) }
+
+    private func subject(at path: PathBytes, mayBeNew: Bool) async throws -> ClaimSubject {
+        let names = names(path)
+        do {
+            let inode = try await volume.resolve(names).id
+            return try catalog.read { try ClaimSubject(inode, $0) }
+        } catch let error as VolumeError {
+            // What is not there yet can be claimed by who is going to make it.
+            if error.errno == ENOENT, mayBeNew, let name = names.last,
+                let folder = try? await volume.resolve(names.dropLast()), folder.isFolder
+            {
+                return .name(folder: folder.id.rawValue, bytes: name.bytes)
+            }
+            throw ControlFailure(code: "path", message: "\(shown(path)): \(error.message)")
+        }
+    }
+
+    /// Where it is by now.
+    private func path(of subject: ClaimSubject) -> PathBytes? {
+        let names = try? catalog.read { reader in try subject.inode(reader).flatMap { try reader.path(of: $0) } }
+        guard let names else { return nil }
+        return PathBytes(bytes: Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
+    }
+
+    private func document(_ subject: ClaimSubject) throws -> InodeID? {
+        try catalog.read { reader in
+            guard let id = try subject.inode(reader), try reader.inode(id).kind == .document else { return nil }
+            return id
+        }
+    }
+
+    private func failure(_ error: any Error) -> ControlFailure {
+        switch error {
+        case let failure as ControlFailure: failure
+        case CoordinationError.wouldDeadlock(let holders):
+            ControlFailure(
+                code: "wouldDeadlock",
+                message:
+                    "this would wait for ever: \(holders.joined(separator: ", ")) would wait for it in turn; give up what you "
+                    + "hold and try again")
+        case CoordinationError.duplicate: ControlFailure(code: "duplicate", message: "there is such a claim already")
+        default: ControlFailure(code: "cancelled", message: "cancelled: \(error)")
+        }
+    }
+
+    // MARK: Snapshots
+
+    private func snapshots(of id: ClaimID) -> String { snapshots + "/" + id.fileName }
+
+    /// Stays as it is whatever becomes of the document, until the claim ends.
+    private func snapshot(of inode: InodeID, _ path: PathBytes, for id: ClaimID, _ number: Int) throws -> String {
+        let folder = snapshots(of: id) + "/\(number)"
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let copy = folder + "/" + (names(path).last?.string ?? "document")
+            try engine.copy(inode, to: copy)
+            return copy
+        } catch {
+            throw ControlFailure(code: "snapshot", message: "\(shown(path)): cannot be copied: \(error)")
+        }
+    }
+
+    // MARK: The provider's own
+
+    /// Whoever writes under the provider's purpose sends what it writes.
+    private func sentByOthers(_ request: CoordinationRequest) -> [InodeID] {
+        guard request.purpose == engine.context.provider.providerIdentifier else { return [] }
+        return request.intents.filter { $0.isWriting && !$0.isMetadataOnly }.compactMap { intent in
+            (try? catalog.read { try $0.resolve(names(intent.path)) })?.id
+        }
+    }
+
+    // MARK: Presenters
+
+    /// Tells a presenter, until the task is cancelled.
+    func present(_ request: PresenterRequest, _ listener: ControlListener) async -> ControlResponse {
+        let id = PresenterID(request.id)
+        do {
+            let subject = try await subject(at: request.path, mayBeNew: false)
+            let (messages, inbox) = AsyncStream<PresenterMessage>.makeStream(bufferingPolicy: .bufferingNewest(10_000))
+            await arbiter.add(
+                Presenter(id: id, purpose: request.purpose, subject: subject) { question in
+                    inbox.yield(PresenterMessage(question))
+                })
+            watch.add(id, subject) { inbox.yield($0) }
+            inbox.yield(PresenterMessage(.registered, path: shown(path(of: subject) ?? request.path)))
+            do { for await message in messages { try await listener.tell(.presenter(message)) } } catch {}
+            watch.remove(id)
+            await Task { [arbiter] in await arbiter.remove(id) }.value
+            return .done
+        } catch {
+            return .failure(failure(error))
+        }
+    }
+
+    func answer(_ presenter: String, _ question: Int) async -> ControlResponse {
+        await arbiter.answer(question, by: PresenterID(presenter))
+        return .done
+    }
+}

@@ -1,0 +1,77 @@
+import ControlAPI
+import Coordination
+import Foundation
+
+/// One claim with one daemon: it lasts as long as a connection.
+struct HeldClaim: Sendable {
+    private let request: CoordinationRequest
+    private let mountPoint: String
+    private let client: ControlClient
+
+    init(_ request: CoordinationRequest, _ mountPoint: String) throws {
+        self.request = request
+        self.mountPoint = mountPoint
+        guard let client = FileCoordinator.client(of: mountPoint) else {
+            throw CoordinationError(.notRunning, "\(mountPoint): its daemon cannot be reached")
+        }
+        self.client = client
+    }
+
+    /// Runs `body` once the claim is granted, and gives it up afterwards.
+    func hold<T>(
+        until deadline: ContinuousClock.Instant?, _ body: (CoordinationGrant) async throws -> T
+    ) async throws -> T {
+        let (grants, inbox) = AsyncThrowingStream<CoordinationGrant, any Error>.makeStream()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                do {
+                    let answer = try await client.follow(.coordinate(request)) { news in
+                        if case .granted(let grant) = news { inbox.yield(grant) }
+                    }
+                    guard case .failure(let failure) = answer else { return inbox.finish() }
+                    inbox.finish(throwing: CoordinationError(.init(answer: failure.code), failure.message))
+                } catch {
+                    inbox.finish(throwing: Self.error(error, mountPoint))
+                }
+            }
+            if let deadline {
+                group.addTask {
+                    try? await Task.sleep(until: deadline)
+                    let message = "\(self.names): others have it; not granted in the time given"
+                    inbox.finish(throwing: CoordinationError(.timedOut, message))
+                }
+            }
+            if !request.within.isEmpty {
+                group.addTask {
+                    guard await CycleWatch(id: ClaimID(request.id)).findsCycle() else { return }
+                    let message = "\(self.names): this would wait for ever; give up what you hold and try again"
+                    inbox.finish(throwing: CoordinationError(.wouldDeadlock, message))
+                }
+            }
+            defer { group.cancelAll() }
+            var grant: CoordinationGrant?
+            for try await first in grants {
+                grant = first
+                break
+            }
+            guard let grant else {
+                throw CoordinationError(.cancelled, "\(names): cancelled")
+            }
+            return try await body(grant)
+        }
+    }
+
+    private var names: String {
+        request.intents.map { mountPoint + "/" + $0.path.string }.joined(separator: ", ")
+    }
+
+    static func error(_ error: any Error, _ mountPoint: String) -> CoordinationError {
+        switch error {
+        case let error as CoordinationError: error
+        case let error as ControlError where error.code == .cancelled:
+            CoordinationError(.cancelled, "\(mountPoint): cancelled")
+        case let error as ControlError: CoordinationError(.notRunning, "\(mountPoint): \(error.message)")
+        default: CoordinationError(.refused, "\(mountPoint): \(error)")
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import ControlAPI
+import Foundation
+import Synchronization
+
+struct PresenterHandle: Sendable {
+    let id: String
+    let purpose: String
+}
+
+/// The presenters of this process, each with a connection to its daemon.
+final class PresenterTable: Sendable {
+    static let shared = PresenterTable()
+    private struct Entry {
+        var handle: PresenterHandle
+        var task: Task<Void, Never>
+    }
+    private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+
+    func handle(of presenter: any FilePresenter) -> PresenterHandle? {
+        entries.withLock { $0[ObjectIdentifier(presenter)]?.handle }
+    }
+
+    func add(_ presenter: any FilePresenter) async throws {
+        let place = try await ItemPlace.find(presenter.presentedItemURL)
+        guard let client = FileCoordinator.client(of: place.mountPoint) else {
+            throw CoordinationError(.notRunning, "\(place.mountPoint): its daemon cannot be reached")
+        }
+        let handle = PresenterHandle(
+            id: UUID().uuidString, purpose: presenter.purposeIdentifier ?? UUID().uuidString)
+        let request = PresenterRequest(id: handle.id, purpose: handle.purpose, path: place.path)
+        let (ready, isReady) = AsyncThrowingStream<Void, any Error>.makeStream()
+        let task = Task {
+            do {
+                let answer = try await client.follow(.present(request)) { news in
+                    guard case .presenter(let message) = news else { return }
+                    if message.kind == .registered { return isReady.finish() }
+                    await Self.tell(presenter, message)
+                    if let question = message.question {
+                        _ = try await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
+                    }
+                }
+                if case .failure(let failure) = answer {
+                    isReady.finish(throwing: CoordinationError(.init(answer: failure.code), failure.message))
+                }
+            } catch {
+                isReady.finish(throwing: HeldClaim.error(error, place.mountPoint))
+            }
+        }
+        entries.withLock { $0[ObjectIdentifier(presenter)] = Entry(handle: handle, task: task) }
+        do { for try await _ in ready {} } catch {
+            remove(presenter)
+            throw error
+        }
+    }
+
+    func remove(_ presenter: any FilePresenter) {
+        entries.withLock { $0.removeValue(forKey: ObjectIdentifier(presenter)) }?.task.cancel()
+    }
+
+    private static func tell(_ presenter: any FilePresenter, _ message: PresenterMessage) async {
+        let url = message.path.map { URL(filePath: $0, directoryHint: .notDirectory) }
+        switch message.kind {
+        case .registered: break
+        case .relinquishToReader: await presenter.relinquishPresentedItemToReader()
+        case .relinquishToWriter: await presenter.relinquishPresentedItemToWriter()
+        case .reacquire: await presenter.reacquirePresentedItem()
+        case .saveChanges: await presenter.savePresentedItemChanges()
+        case .accommodateDeletion: await presenter.accommodatePresentedItemDeletion()
+        case .changed: await presenter.presentedItemDidChange()
+        case .moved: if let url { await presenter.presentedItemDidMove(to: url) }
+        case .deleted: await presenter.presentedItemWasDeleted()
+        case .conflict: if let url { await presenter.presentedItemDidGainConflict(at: url) }
+        case .resolved: await presenter.presentedItemConflictWasResolved()
+        }
+    }
+}

@@ -1,0 +1,295 @@
+import ControlAPI
+import FileCoordination
+import FileProviderTesting
+import Foundation
+import MountHarness
+import Synchronization
+import Testing
+
+/// Coordinated access in Swift, from a process that is not the daemon's; others use the command.
+@Suite("File coordination at a real mount")
+struct FileCoordinatorTests {
+    static func seed(_ store: String) throws {
+        let seeding = Seeding(store)
+        try seeding.file("a.txt", "first\n")
+        try seeding.file("b.txt", "second\n")
+        try seeding.file("folder/in.txt", "inside\n")
+    }
+
+    /// With the mount's daemon in reach of this process. The body may block.
+    static func withDomain(
+        _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore) async throws -> Void
+    ) async throws {
+        try await withMount(options, seed: seed) { mount in
+            let executor = ThreadExecutor()
+            defer { executor.finish() }
+            try blocking(on: executor) {
+                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) { try await body(mount) }
+            }
+        }
+    }
+
+    static func url(_ mount: MountedStore, _ path: String) -> URL {
+        URL(filePath: mount.mountPoint + "/" + path, directoryHint: .notDirectory)
+    }
+
+    static func text(_ url: URL) throws -> String { String(decoding: try Data(contentsOf: url), as: UTF8.self) }
+
+    private func claims(_ mount: MountedStore) throws -> [ClaimStatus] {
+        let result = try mount.hydrant(["claims", "--json", mount.mountPoint])
+        return try JSONDecoder().decode([ClaimStatus].self, from: Data(result.stdout.utf8))
+    }
+
+    /// Another process's attempt, which waits no longer than this.
+    private func tryAgain(_ mount: MountedStore, _ how: String, _ path: String) throws -> Int32 {
+        try mount.hydrant(["coordinate", how, mount.mountPoint + "/" + path, "--timeout", "0.3", "--", "true"]).status
+    }
+
+    private func refusal(_ body: () async throws -> Void) async -> CoordinationError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch { return (error as? CoordinationError)?.code }
+    }
+
+    // MARK: Reading and writing
+
+    @Test("who reads has it downloaded first; who wants only metadata, reading or writing, downloads nothing")
+    func downloads() async throws {
+        try await Self.withDomain { mount in
+            let coordinator = FileCoordinator()
+            let url = Self.url(mount, "a.txt")
+            try await coordinator.coordinate(readingItemAt: url, options: .immediatelyAvailableMetadataOnly) {
+                (url: URL) async throws in
+                #expect(try FileManager.default.attributesOfItem(atPath: url.path())[.size] as? Int == 6)
+            }
+            try await coordinator.coordinate(writingItemAt: url, options: .contentIndependentMetadataOnly) {
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: $0.path())
+            }
+            try await coordinator.coordinate(writingItemAt: url) { _ in }
+            #expect(try mount.status("a.txt").state == .placeholder)
+            let state = try await coordinator.coordinate(readingItemAt: url) { _ in try mount.status("a.txt").state }
+            #expect(state == .downloaded)
+            try await coordinator.coordinate(writingItemAt: Self.url(mount, "b.txt"), options: .forMerging) {
+                (_: URL) async throws in
+                #expect(try mount.status("b.txt").state == .downloaded)
+            }
+        }
+    }
+
+    @Test("a download that fails is an error of the reader's, and holds nothing")
+    func failedDownload() async throws {
+        try await Self.withDomain { mount in
+            try mount.run("ls -lR >/dev/null; mv \"$STORE\" \"$SCRATCH/away\"")
+            let code = await refusal {
+                try await FileCoordinator().coordinate(readingItemAt: Self.url(mount, "a.txt")) {
+                    (_: URL) async throws in
+                    _ = Issue.record("the accessor was called")
+                }
+            }
+            #expect(code == .download)
+            #expect(try claims(mount) == [])
+            try mount.run("cd /; mv \"$SCRATCH/away\" \"$STORE\"")
+        }
+    }
+
+    @Test("many read, one writes; a writer of a folder has what is in it")
+    func exclusion() async throws {
+        try await Self.withDomain { mount in
+            let coordinator = FileCoordinator()
+            try await coordinator.coordinate(readingItemAt: Self.url(mount, "a.txt")) { (_: URL) async throws in
+                #expect(try tryAgain(mount, "--read", "a.txt") == 0)
+                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
+                #expect(try tryAgain(mount, "--write", "b.txt") == 0)
+            }
+            try await coordinator.coordinate(writingItemAt: Self.url(mount, "a.txt")) { (_: URL) async throws in
+                #expect(try tryAgain(mount, "--read", "a.txt") == 75)
+                let all = try claims(mount)
+                #expect(all.count == 1 && all[0].isGranted && all[0].writing == [mount.mountPoint + "/a.txt"], "\(all)")
+            }
+            try await coordinator.coordinate(writingItemAt: Self.url(mount, "folder")) { (_: URL) async throws in
+                #expect(try tryAgain(mount, "--read", "folder/in.txt") == 75)
+            }
+            try await coordinator.coordinate(writingItemAt: Self.url(mount, "folder/new.txt")) {
+                (url: URL) async throws in
+                #expect(try tryAgain(mount, "--write", "folder/new.txt") == 75)
+                try Data("made\n".utf8).write(to: url)
+                // By now it is something.
+                #expect(try tryAgain(mount, "--write", "folder/new.txt") == 75)
+                #expect(try tryAgain(mount, "--write", "folder") == 75)
+            }
+            #expect(try tryAgain(mount, "--write", "folder") == 0)
+            let left = try claims(mount)
+            #expect(left == [])
+        }
+    }
+
+    @Test("a symbolic link, and what it points to")
+    func links() async throws {
+        try await Self.withDomain { mount in
+            try mount.run("ln -s ../a.txt folder/link")
+            let coordinator = FileCoordinator()
+            let link = Self.url(mount, "folder/link")
+            try await coordinator.coordinate(readingItemAt: link) { (url: URL) async throws in
+                #expect(url.lastPathComponent == "link")
+                #expect(try tryAgain(mount, "--write", "a.txt") == 0)
+            }
+            try await coordinator.coordinate(readingItemAt: link, options: .resolvesSymbolicLink) {
+                (url: URL) async throws in
+                #expect(url == Self.url(mount, "a.txt"))
+                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
+            }
+        }
+    }
+
+    @Test("for uploading: a copy that stays while others write, and is gone afterwards")
+    func snapshot() async throws {
+        try await Self.withDomain { mount in
+            let original = Self.url(mount, "a.txt")
+            let copy = try await FileCoordinator().coordinate(readingItemAt: original, options: .forUploading) { copy in
+                #expect(copy != original && copy.lastPathComponent == "a.txt")
+                // Some program that knows nothing of it.
+                try mount.run("echo more >> a.txt; sync")
+                #expect(try Self.text(copy) == "first\n")
+                #expect(try Self.text(original) == "first\nmore\n")
+                return copy
+            }
+            try waitUntil(5, "the copy is gone") { !FileManager.default.fileExists(atPath: copy.path()) }
+        }
+    }
+
+    @Test("what is moved while somebody waits for it is granted where it is then")
+    func moved() async throws {
+        try await Self.withDomain { mount in
+            let holder = try mount.start(
+                "exec \"$HYDRANT\" coordinate --write a.txt -- sh -c 'sleep 1; mv a.txt folder/moved.txt'")
+            try waitUntil(5, "it is held") { try claims(mount).contains(where: \.isGranted) }
+            let found = try await FileCoordinator().coordinate(readingItemAt: Self.url(mount, "a.txt")) {
+                (try Self.text($0), $0)
+            }
+            #expect(found.0 == "first\n" && found.1 == Self.url(mount, "folder/moved.txt"))
+            #expect(holder.wait(limit: 10).succeeded)
+        }
+    }
+
+    // MARK: Waiting
+
+    @Test("a wait can be cancelled, or have an end; then nothing is left of it")
+    func cancellation() async throws {
+        try await Self.withDomain { mount in
+            let url = Self.url(mount, "a.txt")
+            try await FileCoordinator().coordinate(writingItemAt: url) { (_: URL) async throws in
+                let own = await refusal {
+                    try await FileCoordinator().coordinate(readingItemAt: url) { _ in }
+                }
+                #expect(own == .wouldDeadlock)
+                let waiting = Task.detached {
+                    try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                        try await FileCoordinator().coordinate(readingItemAt: url) { _ in }
+                    }
+                }
+                try waitUntil(5, "it waits") { try claims(mount).count == 2 }
+                waiting.cancel()
+                let cancelled = await refusal { try await waiting.value }
+                #expect(cancelled == .cancelled)
+                try waitUntil(5, "it waits no more") { try claims(mount).count == 1 }
+                let late = Task.detached {
+                    try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                        try await FileCoordinator().coordinate(readingItemAt: url, timeout: .milliseconds(200)) { _ in }
+                    }
+                }
+                let timedOut = await refusal { try await late.value }
+                #expect(timedOut == .timedOut)
+            }
+        }
+    }
+
+    @Test("coordinators of one purpose do not wait for each other")
+    func purposes() async throws {
+        try await Self.withDomain { mount in
+            let url = Self.url(mount, "a.txt")
+            let text = try await FileCoordinator(purposeIdentifier: "mine").coordinate(writingItemAt: url) {
+                (url: URL) async throws in
+                try await FileCoordinator(purposeIdentifier: "mine").coordinate(readingItemAt: url) {
+                    try Self.text($0)
+                }
+            }
+            #expect(text == "first\n")
+        }
+    }
+
+    @Test("two that wait for each other across two domains: one is refused, the other goes on")
+    func cycleAcrossDomains() async throws {
+        try await Self.withDomain { mount in
+            let other = mount.scratch + "/other"
+            try mount.run(
+                "mkdir \"$SCRATCH/other\" \"$SCRATCH/store2\"; echo x > \"$SCRATCH/store2/x.txt\"; "
+                    + "\"$HYDRANT\" mount \"dir:$SCRATCH/store2\" \"$SCRATCH/other\" --state-dir \"$SCRATCH/state2\"")
+            defer { _ = try? mount.hydrant(["unmount", "--force", other]) }
+            let here = Self.url(mount, "a.txt")
+            let there = URL(filePath: other + "/x.txt", directoryHint: .notDirectory)
+            let both = Barrier(2)
+            func nested(_ outer: URL, _ inner: URL) -> Task<CoordinationError.Code?, Never> {
+                Task.detached {
+                    await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                        await refusal {
+                            try await FileCoordinator().coordinate(writingItemAt: outer) { (_: URL) async throws in
+                                await both.wait()
+                                try await FileCoordinator().coordinate(writingItemAt: inner) { _ in }
+                            }
+                        }
+                    }
+                }
+            }
+            let (first, second) = (nested(here, there), nested(there, here))
+            let ends = await [first.value, second.value]
+            #expect(ends.contains(.wouldDeadlock) && ends.contains(nil))
+        }
+    }
+
+    private actor Barrier {
+        private var missing: Int
+        private var waiting: [CheckedContinuation<Void, Never>] = []
+        init(_ count: Int) { missing = count }
+        func wait() async {
+            missing -= 1
+            if missing > 0 { return await withCheckedContinuation { waiting.append($0) } }
+            for one in waiting { one.resume() }
+        }
+    }
+
+    // MARK: The provider's purpose
+
+    @Test("what is written under the provider's purpose is not sent; whoever wrote it sends it, or ends")
+    func providersPurpose() async throws {
+        try await Self.withDomain { mount in
+            func uploads() -> Int { mount.hookCalls().filter { $0.hook == .itemChanged }.count }
+            let identifier = "hydrant.directory"
+            try await FileCoordinator(purposeIdentifier: identifier).coordinate(writingItemAt: Self.url(mount, "a.txt"))
+            {
+                try mount.run("echo changed > a.txt")
+                _ = $0
+            }
+            usleep(1_500_000)
+            #expect(uploads() == 0)
+            #expect(try mount.status("a.txt").modified)
+            // Now it is sent, by this process.
+            try Seeding(mount.store).file("a.txt", "changed\n")
+            try waitUntil(10, "that is what counts as sent") { try !mount.status("a.txt").modified }
+            #expect(uploads() == 0)
+            #expect(try mount.run("cat a.txt; ls") == "changed\na.txt\nb.txt\nfolder\n")
+            // Another purpose's is sent.
+            try await FileCoordinator(purposeIdentifier: "mine").coordinate(writingItemAt: Self.url(mount, "a.txt")) {
+                _ in
+                try mount.run("echo again > a.txt")
+            }
+            try mount.sync()
+            #expect(uploads() == 1)
+            // And so is what a program leaves behind that has ended.
+            try mount.run(
+                "\"$HYDRANT\" coordinate --purpose hydrant.directory --write b.txt -- sh -c 'echo left > b.txt'")
+            try mount.sync()
+            #expect(try Seeding(mount.store).text("b.txt") == "left\n")
+        }
+    }
+}

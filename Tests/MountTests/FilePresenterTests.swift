@@ -1,0 +1,137 @@
+import FileCoordination
+import Foundation
+import MountHarness
+import Synchronization
+import Testing
+
+/// Programs that show an item, and what they hear of others.
+@Suite("File presenters at a real mount")
+struct FilePresenterTests {
+    final class Recorder: FilePresenter {
+        let presentedItemURL: URL
+        private let heard = Mutex<[String]>([])
+        /// Not saved yet.
+        let draft = Mutex<String?>(nil)
+        let isStuck = Mutex(false)
+
+        init(_ url: URL) { presentedItemURL = url }
+
+        var all: [String] { heard.withLock { $0 } }
+        private func hear(_ what: String) { heard.withLock { $0.append(what) } }
+
+        func relinquishPresentedItemToReader() async {
+            hear("reader")
+            if isStuck.withLock({ $0 }) { try? await Task.sleep(for: .seconds(600)) }
+        }
+        func relinquishPresentedItemToWriter() async { hear("writer") }
+        func reacquirePresentedItem() async { hear("reacquire") }
+        func savePresentedItemChanges() async {
+            hear("save")
+            guard let text = draft.withLock({ $0.take() }) else { return }
+            do {
+                try await FileCoordinator(filePresenter: self).coordinate(writingItemAt: presentedItemURL) {
+                    try Data(text.utf8).write(to: $0)
+                }
+            } catch { hear("\(error)") }
+        }
+        func accommodatePresentedItemDeletion() async { hear("deletion") }
+        func presentedItemDidChange() async { hear("changed") }
+        func presentedItemDidMove(to newURL: URL) async { hear("moved to \(newURL.lastPathComponent)") }
+        func presentedItemWasDeleted() async { hear("deleted") }
+        func presentedItemDidGainConflict(at url: URL) async { hear("conflict") }
+        func presentedItemConflictWasResolved() async { hear("resolved") }
+    }
+
+    private func presenting(
+        _ path: String, _ body: @escaping @Sendable (MountedStore, Recorder) async throws -> Void
+    ) async throws {
+        try await FileCoordinatorTests.withDomain { mount in
+            let recorder = Recorder(FileCoordinatorTests.url(mount, path))
+            try await FileCoordinator.addFilePresenter(recorder)
+            defer { FileCoordinator.removeFilePresenter(recorder) }
+            try await body(mount, recorder)
+        }
+    }
+
+    @Test("asked to save before somebody reads: he reads what was not saved")
+    func saves() async throws {
+        try await presenting("a.txt") { mount, recorder in
+            recorder.draft.withLock { $0 = "not saved yet\n" }
+            #expect(try mount.run("\"$HYDRANT\" coordinate --read a.txt -- cat {}") == "not saved yet\n")
+            try waitUntil(5, "it may have it again") { recorder.all.contains("reacquire") }
+            #expect(recorder.all.filter { $0 != "changed" } == ["reader", "save", "reacquire"])
+            // Without changes: not.
+            recorder.draft.withLock { $0 = "still not\n" }
+            #expect(
+                try mount.run("\"$HYDRANT\" coordinate --read a.txt --without-changes -- cat {}") == "not saved yet\n")
+        }
+    }
+
+    @Test("asked before somebody writes, moves or deletes; told what he did")
+    func writers() async throws {
+        try await presenting("a.txt") { mount, recorder in
+            try mount.run("\"$HYDRANT\" coordinate --write a.txt -- sh -c 'echo new > a.txt'")
+            try waitUntil(5, "it is told") { recorder.all.contains("changed") && recorder.all.contains("reacquire") }
+            #expect(recorder.all.first == "writer")
+            try mount.run(
+                "\"$HYDRANT\" coordinate --write a.txt --write folder --for moving -- mv a.txt folder/new.txt")
+            try waitUntil(5, "it is told where") { recorder.all.contains("moved to new.txt") }
+            #expect(recorder.all.contains("save"))
+            try mount.run("\"$HYDRANT\" coordinate --write folder/new.txt --for deleting -- rm {}")
+            try waitUntil(5, "it is told that it is gone") { recorder.all.contains("deleted") }
+            #expect(recorder.all.contains("deletion"))
+        }
+    }
+
+    @Test("programs that coordinate nothing, and the store, show up as changes")
+    func uncoordinated() async throws {
+        try await presenting("a.txt") { mount, recorder in
+            func expect(_ what: String, after script: String) throws {
+                let count = recorder.all.filter { $0 == what }.count
+                try mount.run(script)
+                try waitUntil(5, "“\(script)”: \(what)") { recorder.all.filter { $0 == what }.count > count }
+            }
+            try expect("changed", after: "echo more >> a.txt")
+            try expect("changed", after: "chmod 600 a.txt")
+            // A save by renaming a new file over it: it is the same document.
+            try expect("changed", after: "echo saved > tmp; mv tmp a.txt")
+            try mount.sync()
+            try expect("changed", after: "echo from elsewhere > \"$STORE/a.txt\"")
+            try expect("moved to c.txt", after: "mv a.txt c.txt")
+            try mount.sync()
+            try expect("moved to d.txt", after: "mv \"$STORE/c.txt\" \"$STORE/d.txt\"")
+            try expect("deleted", after: "rm d.txt")
+            #expect(!recorder.all.contains("reader") && !recorder.all.contains("writer"))
+        }
+    }
+
+    @Test("a conflict, and its end")
+    func conflict() async throws {
+        try await presenting("a.txt") { mount, recorder in
+            try mount.run(
+                "cat a.txt; \"$HYDRANT\" pause \"$MOUNT\"; echo mine > a.txt; echo theirs, longer > \"$STORE/a.txt\"")
+            try mount.run("\"$HYDRANT\" resume \"$MOUNT\"; \"$HYDRANT\" sync \"$MOUNT\" || true")
+            try waitUntil(10, "it is told of the other version") { recorder.all.contains("conflict") }
+            try mount.run("\"$HYDRANT\" resolve --keep both a.txt")
+            try waitUntil(5, "it is told of the end") { recorder.all.contains("resolved") }
+        }
+    }
+
+    @Test("one that hangs, and one that is gone, stop nobody")
+    func stuck() async throws {
+        try await presenting("a.txt") { mount, recorder in
+            let other = Recorder(recorder.presentedItemURL)
+            try await FileCoordinator.addFilePresenter(other)
+            defer { FileCoordinator.removeFilePresenter(other) }
+            recorder.isStuck.withLock { $0 = true }
+            let gone = try mount.start("exec \"$HYDRANT\" present --json a.txt")
+            try waitUntil(5, "it presents") { gone.stdout.contains("registered") }
+            let reader = try mount.start("exec \"$HYDRANT\" coordinate --read a.txt -- cat {}")
+            try waitUntil(5, "it is asked") { gone.stdout.contains("relinquishToReader") }
+            kill(gone.pid, SIGKILL)
+            let result = reader.wait(limit: 20)
+            #expect(result.stdout == "first\n")
+            #expect(other.all.contains("save"))
+        }
+    }
+}
