@@ -7,7 +7,7 @@ import Testing
     /// Folder 1 has 10 and 11 in it; folder 2 has folder 3, which has 30.
     private static let parents: [Int64: Int64] = [10: 1, 11: 1, 30: 3, 3: 2]
 
-    private static func locate(_ subject: ClaimSubject) -> ClaimTarget {
+    private static func locate(_ subject: ClaimSubject, _ parents: [Int64: Int64] = parents) -> ClaimTarget {
         guard case .item(var id) = subject else { return ClaimTarget(subject) }
         var above: Set<ClaimSubject> = []
         while let parent = parents[id] {
@@ -18,7 +18,7 @@ import Testing
     }
 
     private func arbiter(patience: Duration = .seconds(60)) -> Arbiter {
-        Arbiter(patience: patience, edition: { 0 }, locate: Self.locate)
+        Arbiter(patience: patience, edition: { 0 }, locate: { Self.locate($0) })
     }
 
     private func claim(
@@ -147,6 +147,22 @@ import Testing
         #expect(await writer.task.value == .cancelled)
         #expect(await late.task.value == nil)
         #expect(await waiting(arbiter) == [])
+    }
+
+    /// While somebody waits for a document, it is moved into a folder that another has to himself.
+    @Test func whatMovesIsWhereItIsThen() async throws {
+        let places = Mutex((edition: 0, parents: Self.parents))
+        let arbiter = Arbiter(
+            patience: .seconds(60), edition: { places.withLock { $0.edition } },
+            locate: { subject in Self.locate(subject, places.withLock { $0.parents }) })
+        try await arbiter.claim(claim("folder", writes: [2]))
+        try await arbiter.claim(claim("first", writes: [10]))
+        let late = await attempt(arbiter, claim("late", reads: [10]))
+        places.withLock { $0 = (1, $0.parents.merging([10: 3]) { $1 }) }
+        await arbiter.end(ClaimID("first"))
+        #expect(await waiting(arbiter) == ["late"])
+        await arbiter.end(ClaimID("folder"))
+        #expect(await late.task.value == nil)
     }
 
     // MARK: Cycles
