@@ -7,7 +7,7 @@
 /// In memory only: when the daemon ends, so do those who hold something.
 package actor Arbiter {
     /// Where subjects are now. Asked often: quick.
-    private let locate: @Sendable (ClaimSubject) -> ClaimTarget
+    private let locate: @Sendable (ClaimIntent) -> ClaimTarget
     /// Another number when something may have moved.
     private let edition: @Sendable () -> Int
     private var located: Int?
@@ -25,6 +25,8 @@ package actor Arbiter {
         var continuation: CheckedContinuation<Void, any Error>?
         /// Those who have been asked to let go.
         var relinquished: [Presenter] = []
+        /// All presenters have been asked; it waits for what one of them does meanwhile.
+        var wasAsked = false
         /// Presenters that have not answered yet.
         var asked: Set<PresenterID> = []
     }
@@ -41,7 +43,7 @@ package actor Arbiter {
 
     package init(
         patience: Duration = .seconds(5), edition: @escaping @Sendable () -> Int,
-        locate: @escaping @Sendable (ClaimSubject) -> ClaimTarget,
+        locate: @escaping @Sendable (ClaimIntent) -> ClaimTarget,
         gaveUp: @escaping @Sendable (Presenter, PresenterQuestion.Kind) -> Void = { _, _ in }
     ) {
         self.patience = patience
@@ -62,7 +64,7 @@ package actor Arbiter {
                 // Cancelled before it was here: `onCancel` found nothing.
                 if Task.isCancelled { return continuation.resume(throwing: CoordinationError.cancelled) }
                 entries[claim.id] = Entry(
-                    claim: claim, targets: claim.intents.map { locate($0.subject) }, continuation: continuation)
+                    claim: claim, targets: claim.intents.map(locate), continuation: continuation)
                 order.append(claim.id)
                 refuseIfCyclic(claim.id)
                 proceed()
@@ -76,6 +78,9 @@ package actor Arbiter {
         guard let entry = entries[id], entry.state != .granted else { return }
         remove(id, CoordinationError.cancelled)
     }
+
+    /// Something may have moved: perhaps out of the way.
+    package func itemsMoved() { if edition() != located { proceed() } }
 
     /// Gives up a claim, whatever became of it.
     package func end(_ id: ClaimID) { remove(id, CoordinationError.cancelled) }
@@ -115,7 +120,7 @@ package actor Arbiter {
         let edition = edition()
         if located == edition { return }
         located = edition
-        for (id, entry) in entries { entries[id]?.targets = entry.claim.intents.map { locate($0.subject) } }
+        for (id, entry) in entries { entries[id]?.targets = entry.claim.intents.map(locate) }
     }
 
     /// Claims that have to end before this one is granted.
@@ -197,6 +202,7 @@ package actor Arbiter {
     /// Nobody else is granted what it wants from now on; those who show it are asked first.
     private func begin(_ id: ClaimID) {
         guard let entry = entries[id] else { return }
+        if entry.wasAsked { return grant(id) }
         let steps = questions(for: entry)
         guard !steps.isEmpty else { return grant(id) }
         entries[id]?.state = .asking
@@ -206,7 +212,9 @@ package actor Arbiter {
             await withTaskGroup { group in
                 for step in steps {
                     group.addTask {
-                        for kind in step.kinds { if await !self.ask(step.presenter, kind) { break } }
+                        for kind in step.kinds {
+                            guard await self.isAsking(id), await self.ask(step.presenter, kind) else { break }
+                        }
                         await self.hasAnswered(step.presenter.id, id)
                     }
                 }
@@ -215,12 +223,21 @@ package actor Arbiter {
         }
     }
 
+    private func isAsking(_ id: ClaimID) -> Bool { entries[id]?.state == .asking }
+
     private func hasAnswered(_ presenter: PresenterID, _ id: ClaimID) { entries[id]?.asked.remove(presenter) }
 
     private func grant(_ id: ClaimID) {
         guard var entry = entries[id] else { return }
-        entry.state = .granted
         entry.asked = []
+        // A presenter that was asked may use the item still: it was let past, and has taken longer than its time.
+        let isFree = !entries.contains { $0.key != id && $0.value.state == .granted && conflict(entry, $0.value) }
+        guard isFree else {
+            (entry.state, entry.wasAsked) = (.waiting, true)
+            entries[id] = entry
+            return
+        }
+        entry.state = .granted
         let continuation = entry.continuation
         entry.continuation = nil
         entries[id] = entry
@@ -230,7 +247,7 @@ package actor Arbiter {
     private func questions(for entry: Entry) -> [(presenter: Presenter, kinds: [PresenterQuestion.Kind])] {
         presenters.values.compactMap { presenter in
             guard presenter.purpose != entry.claim.purpose, presenter.id != entry.claim.presenter else { return nil }
-            let shown = locate(presenter.subject)
+            let shown = locate(ClaimIntent(presenter.subject, .reading(savesFirst: false)))
             var kinds: [PresenterQuestion.Kind] = []
             for (intent, target) in zip(entry.claim.intents, entry.targets) where !intent.isMetadataOnly {
                 guard intent.isWriting ? target.covers(shown) : target.subject == shown.subject else { continue }

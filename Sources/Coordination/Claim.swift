@@ -29,7 +29,7 @@ package struct ClaimTarget: Hashable, Sendable {
     }
 
     /// The same, or something in it.
-    func covers(_ other: ClaimTarget) -> Bool { subject == other.subject || other.above.contains(subject) }
+    package func covers(_ other: ClaimTarget) -> Bool { subject == other.subject || other.above.contains(subject) }
 }
 
 /// What is to be done with one item.
@@ -40,17 +40,22 @@ package struct ClaimIntent: Hashable, Sendable {
         case writing(savesFirst: Bool, deletes: Bool)
     }
     package var subject: ClaimSubject
+    /// What it is about when the item is gone: who makes another one of its name claims that.
+    package var otherwise: ClaimSubject?
     package var access: Access
     /// Presenters are not asked.
     package var isMetadataOnly: Bool
 
-    package init(_ subject: ClaimSubject, _ access: Access, isMetadataOnly: Bool = false) {
+    package init(
+        _ subject: ClaimSubject, otherwise: ClaimSubject? = nil, _ access: Access, isMetadataOnly: Bool = false
+    ) {
         self.subject = subject
+        self.otherwise = otherwise
         self.access = access
         self.isMetadataOnly = isMetadataOnly
     }
 
-    var isWriting: Bool { if case .writing = access { true } else { false } }
+    package var isWriting: Bool { if case .writing = access { true } else { false } }
 }
 
 /// A wish to read or write some items with nobody in between.

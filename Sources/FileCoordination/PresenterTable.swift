@@ -36,7 +36,8 @@ final class PresenterTable: Sendable {
                     if message.kind == .registered { return isReady.finish() }
                     await Self.tell(presenter, message)
                     if let question = message.question {
-                        _ = try await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
+                        // (If it does not arrive, nobody waits for it for long.)
+                        _ = try? await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
                     }
                 }
                 if case .failure(let failure) = answer {
@@ -46,7 +47,8 @@ final class PresenterTable: Sendable {
                 isReady.finish(throwing: HeldClaim.error(error, place.mountPoint))
             }
         }
-        entries.withLock { $0[ObjectIdentifier(presenter)] = Entry(handle: handle, task: task) }
+        let entry = Entry(handle: handle, task: task)
+        entries.withLock { $0.updateValue(entry, forKey: ObjectIdentifier(presenter)) }?.task.cancel()
         do { for try await _ in ready {} } catch {
             remove(presenter)
             throw error

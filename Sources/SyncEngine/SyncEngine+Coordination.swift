@@ -1,58 +1,95 @@
 import ContentStore
-import FileProvider
+package import FileProvider
 package import ItemCatalog
+import Logging
 import Synchronization
 
-/// Documents that somebody else sends: whoever writes under the provider's purpose.
+/// What somebody else sends: whoever writes under the provider's purpose.
+package enum SentByOthersRoot: Hashable, Sendable {
+    /// A document, or a folder with all that is in it.
+    case item(ItemID)
+    /// What is made of this name.
+    case name(folder: ItemID, Filename)
+}
+
 final class SentByOthers: Sendable {
-    private let items = Mutex<[ItemID: Int]>([:])
+    private let roots = Mutex<[SentByOthersRoot: Int]>([:])
     /// Of these, who wrote them may have sent them: that is looked at before they are sent from here.
     private let doubtful = Mutex<Set<ItemID>>([])
 
-    func hold(_ item: ItemID) {
-        items.withLock { $0[item, default: 0] += 1 }
-        _ = doubtful.withLock { $0.insert(item) }
-    }
+    func hold(_ root: SentByOthersRoot) { roots.withLock { $0[root, default: 0] += 1 } }
 
-    func release(_ item: ItemID) {
-        items.withLock { items in
-            let left = items[item, default: 1] - 1
-            items[item] = left > 0 ? left : nil
+    func release(_ root: SentByOthersRoot) {
+        roots.withLock { roots in
+            let left = roots[root, default: 1] - 1
+            roots[root] = left > 0 ? left : nil
         }
     }
 
-    func isHeld(_ item: ItemID) -> Bool { items.withLock { $0[item] != nil } }
+    var held: Set<SentByOthersRoot> { roots.withLock { Set($0.keys) } }
+
+    func doubt(_ item: ItemID) { _ = doubtful.withLock { $0.insert(item) } }
 
     func isDoubtful(_ item: ItemID) -> Bool { doubtful.withLock { $0.contains(item) } }
 
     func settled(_ item: ItemID) { _ = doubtful.withLock { $0.remove(item) } }
 }
 
+extension SyncContext {
+    /// Nothing of it is sent from here now.
+    func isSentByOthers(_ item: ItemRecord) -> Bool {
+        let held = sentByOthers.held
+        if held.isEmpty { return false }
+        let above = (try? catalog.read { try $0.folders(above: item.id) }) ?? []
+        let isHeld =
+            ([item.id] + above).contains { held.contains(.item($0)) }
+            || [item.local, item.base].contains { place in
+                place.map { held.contains(.name(folder: $0.parent, $0.name)) } ?? false
+            }
+        if isHeld { sentByOthers.doubt(item.id) }
+        return isHeld
+    }
+}
+
 extension SyncEngine {
-    /// Copies a document as it is now, which must be downloaded, to a file of its own that only its owner may read.
-    package func copy(_ inode: InodeID, to path: String) throws {
-        try context.store.snapshot(of: try context.openCurrent(inode).content, at: path)
+    /// Copies a document as it is now to a file of its own that only its owner may read, and downloads it before.
+    package func copy(_ inode: InodeID, to path: String) async throws {
+        for attempt in 1...5 {
+            _ = try await download(inode)
+            do {
+                let content = try context.openCurrent(inode).content
+                // The store may just have replaced it.
+                guard content.isComplete else { throw SyncError.superseded }
+                return try context.store.snapshot(of: content, at: path)
+            } catch {
+                let mayPass = (error as? ContentError)?.code == .changed || error is SyncError
+                guard mayPass, attempt < 5 else { throw error }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
     }
 
-    /// What is changed of these documents is not sent until ``releaseUploads(of:when:)``: whoever changes them sends them.
-    package func holdUploads(of inodes: [InodeID]) -> [ItemID] {
-        let items = inodes.compactMap { inode in (try? context.catalog.read { try $0.item(of: inode) })??.id }
-        for item in items { context.sentByOthers.hold(item) }
-        return items
-    }
+    /// What is changed of these is not sent until ``releaseUploads(of:when:)``: whoever changes them sends them.
+    package func holdUploads(of roots: Set<SentByOthersRoot>) { for root in roots { context.sentByOthers.hold(root) } }
 
-    /// What the store has by now of these documents counts as sent, if it is what is here. The rest is sent from here when
-    /// nobody else can do it any more: nothing that was closed waits for ever.
+    /// Documents that the store has by now just as they are here count as sent. The rest is sent from here when nobody else
+    /// can do it any more: nothing that was closed waits for ever.
     ///
-    /// - Parameter isOver: whoever wrote them has ended, or says that he is done. Asked about once a second.
-    package func releaseUploads(of items: [ItemID], when isOver: @Sendable () async -> Bool) async {
-        var left = items
+    /// - Parameter isOver: whoever wrote them has ended. Asked about once a second.
+    package func releaseUploads(of roots: Set<SentByOthersRoot>, when isOver: @Sendable () async -> Bool) async {
+        var left = roots
+        var compared: [ItemID: Compared] = [:]
         while true {
             let isLast = await isOver()
-            for item in left {
-                guard isLast ? true : await isInTheStore(item) else { continue }
-                context.sentByOthers.release(item)
-                left.removeAll { $0 == item }
+            for root in left {
+                guard isLast ? true : await isInTheStore(root, &compared) else { continue }
+                if case .item(let id) = root {
+                    for item in (try? context.catalog.read { try $0.pending(within: id) }) ?? [] {
+                        context.sentByOthers.doubt(item)
+                    }
+                }
+                context.sentByOthers.release(root)
+                left.remove(root)
             }
             changed()
             if left.isEmpty { return }
@@ -60,12 +97,34 @@ extension SyncEngine {
         }
     }
 
-    /// Somebody has put another version there, or nothing was changed here.
-    private func isInTheStore(_ item: ItemID) async -> Bool {
-        guard let row = try? context.catalog.read({ try $0.item(item) }), row.isModified else { return true }
-        guard let identifier = row.identifier else { return false }
-        let there = try? await context.provider.providePlaceholder(for: identifier)
-        return there.map { $0.version.content != row.baseVersion?.content } ?? false
+    /// What was found different, so that it is not downloaded again for that.
+    private struct Compared: Equatable {
+        var revision: Int64
+        var version: ContentVersion
+    }
+
+    private func isInTheStore(_ root: SentByOthersRoot, _ compared: inout [ItemID: Compared]) async -> Bool {
+        // What is made is in the store when nobody knows it by an identifier yet: its writer's end is waited for.
+        guard case .item(let id) = root, let pending = try? context.catalog.read({ try $0.pending(within: id) }) else {
+            return false
+        }
+        for item in pending {
+            do { if try await !isInTheStore(item, &compared) { return false } } catch { return false }
+        }
+        return true
+    }
+
+    private func isInTheStore(_ id: ItemID, _ compared: inout [ItemID: Compared]) async throws -> Bool {
+        guard let row = try context.catalog.read({ try $0.item(id) }), row.isModified else { return true }
+        guard let identifier = row.identifier, let inode = row.inode, row.local == row.base else { return false }
+        let there = try await context.provider.providePlaceholder(for: identifier)
+        let now = Compared(revision: row.contentRevision, version: there.version.content)
+        guard there.version.content != row.baseVersion?.content, compared[id] != now else { return false }
+        compared[id] = now
+        let content = try context.openCurrent(inode).content
+        guard content.isComplete else { return false }
+        let digest = try SnapshotSource(snapshot: try context.store.snapshot(of: content)).digest()
+        return try await RemoteComparison(context: context).matches(there, digest)
     }
 }
 
@@ -73,12 +132,17 @@ extension StepRunner {
     /// Whether the store has just what is here, from whoever wrote it.
     func wasSentByOthers(_ item: ItemRecord, _ prepared: Prepared) async throws -> Item? {
         guard context.sentByOthers.isDoubtful(item.id), let identifier = item.identifier else { return nil }
-        let there = try await placeholder(identifier, item)
-        defer { context.sentByOthers.settled(item.id) }
-        guard there.version.content != item.baseVersion?.content, try await compare(there, item, prepared) == .same
-        else {
+        let there: Item
+        do { there = try await placeholder(identifier, item) } catch {
+            // Sending it finds out what that means.
+            guard error.code == .noSuchItem else { throw error }
+            context.sentByOthers.settled(item.id)
             return nil
         }
-        return there
+        let isTheSame =
+            there.version.content == item.baseVersion?.content
+            ? false : try await compare(there, item, prepared) == .same
+        context.sentByOthers.settled(item.id)
+        return isTheSame ? there : nil
     }
 }

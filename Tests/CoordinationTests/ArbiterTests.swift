@@ -18,7 +18,7 @@ import Testing
     }
 
     private func arbiter(patience: Duration = .seconds(60)) -> Arbiter {
-        Arbiter(patience: patience, edition: { 0 }, locate: { Self.locate($0) })
+        Arbiter(patience: patience, edition: { 0 }, locate: { Self.locate($0.subject) })
     }
 
     private func claim(
@@ -154,7 +154,7 @@ import Testing
         let places = Mutex((edition: 0, parents: Self.parents))
         let arbiter = Arbiter(
             patience: .seconds(60), edition: { places.withLock { $0.edition } },
-            locate: { subject in Self.locate(subject, places.withLock { $0.parents }) })
+            locate: { intent in Self.locate(intent.subject, places.withLock { $0.parents }) })
         try await arbiter.claim(claim("folder", writes: [2]))
         try await arbiter.claim(claim("first", writes: [10]))
         let late = await attempt(arbiter, claim("late", reads: [10]))
@@ -266,6 +266,36 @@ import Testing
         await arbiter.end(ClaimID("save"))
         await arbiter.answer(save.number, by: PresenterID("p"))
         #expect(await reader.task.value == nil)
+    }
+
+    /// It was let past, and is not done when it answers, or when it is not waited for any longer.
+    @Test func whatAPresenterStillWritesIsNotRead() async throws {
+        let arbiter = arbiter()
+        let asked = Asked()
+        await arbiter.add(presenter("p", of: 10, asked))
+        let reader = await attempt(arbiter, claim("r", reads: [10]))
+        let question = await question(asked, .relinquishToReader)
+        try await arbiter.claim(claim("save", writes: [10], presenter: "p"))
+        await arbiter.answer(question.number, by: PresenterID("p"))
+        for _ in 0..<100 { await Task.yield() }
+        #expect(await granted(arbiter) == ["save"])
+        await arbiter.end(ClaimID("save"))
+        #expect(await reader.task.value == nil)
+        // It is not asked twice.
+        #expect(asked.kinds == [.relinquishToReader])
+    }
+
+    /// Nobody makes or ends a claim, and still it may go on.
+    @Test func whatMovesOutOfTheWayIsGranted() async throws {
+        let places = Mutex((edition: 0, parents: Self.parents))
+        let arbiter = Arbiter(
+            patience: .seconds(60), edition: { places.withLock { $0.edition } },
+            locate: { intent in Self.locate(intent.subject, places.withLock { $0.parents }) })
+        try await arbiter.claim(claim("folder", writes: [1]))
+        let late = await attempt(arbiter, claim("late", reads: [10]))
+        places.withLock { $0 = (1, $0.parents.merging([10: 3]) { $1 }) }
+        await arbiter.itemsMoved()
+        #expect(await late.task.value == nil)
     }
 
     @Test func itsOwnPurposeIsNotAskedNorWhatIsAboveOrMetadataOnly() async throws {

@@ -172,6 +172,24 @@ struct FileCoordinatorTests {
         }
     }
 
+    @Test("what is deleted while somebody waits to write it: he has its name, and nobody else")
+    func deleted() async throws {
+        try await Self.withDomain { mount in
+            let holder = try mount.start(
+                "exec \"$HYDRANT\" coordinate --write a.txt --for deleting -- sh -c 'sleep 1; rm a.txt'")
+            try waitUntil(5, "it is held") { try claims(mount).contains(where: \.isGranted) }
+            try await FileCoordinator().coordinate(writingItemAt: Self.url(mount, "a.txt")) { (url: URL) async throws in
+                #expect(!FileManager.default.fileExists(atPath: url.path()))
+                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
+                try Data("anew\n".utf8).write(to: url)
+                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
+                #expect(try tryAgain(mount, "--write", ".") == 75)
+            }
+            #expect(holder.wait(limit: 10).succeeded)
+            #expect(try mount.run("\"$HYDRANT\" coordinate --read a.txt -- cat {}") == "anew\n")
+        }
+    }
+
     // MARK: Waiting
 
     @Test("a wait can be cancelled, or have an end; then nothing is left of it")
@@ -285,11 +303,21 @@ struct FileCoordinatorTests {
             }
             try mount.sync()
             #expect(uploads() == 1)
+            // What is made, and what is in a folder, as well.
+            let (made, folder) = (Self.url(mount, "made.txt"), Self.url(mount, "folder"))
+            try await FileCoordinator(purposeIdentifier: identifier).coordinate(
+                with: [.writingIntent(with: made), .writingIntent(with: folder)]
+            ) { _ in
+                try mount.run("echo made > made.txt; echo changed > folder/in.txt; echo new > folder/new.txt")
+            }
+            usleep(1_500_000)
+            #expect(uploads() == 1)
+            #expect(mount.hookCalls().filter { $0.hook == .createItem }.isEmpty)
+            #expect(try RealFileSystem(root: mount.store).names() == ["a.txt", "b.txt", "folder"])
             // And so is what a program leaves behind that has ended.
             try mount.run(
                 "\"$HYDRANT\" coordinate --purpose hydrant.directory --write b.txt -- sh -c 'echo left > b.txt'")
-            try mount.sync()
-            #expect(try Seeding(mount.store).text("b.txt") == "left\n")
+            try waitUntil(10, "it is sent") { try Seeding(mount.store).text("b.txt") == "left\n" }
         }
     }
 }

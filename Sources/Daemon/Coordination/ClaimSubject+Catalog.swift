@@ -1,6 +1,7 @@
 import Coordination
 import FileProvider
 import ItemCatalog
+import SyncEngine
 
 extension ClaimSubject {
     /// By its item, which stays when a program saves by putting another file in its place.
@@ -22,8 +23,14 @@ extension ClaimSubject {
 }
 
 extension ClaimTarget {
-    init(locating subject: ClaimSubject, in catalog: Catalog) {
-        self = (try? catalog.read { try Self.locate(subject, $0) }) ?? ClaimTarget(subject)
+    init(locating intent: ClaimIntent, in catalog: Catalog) {
+        let found = try? catalog.read { reader in
+            if let otherwise = intent.otherwise, try intent.subject.inode(reader) == nil {
+                return try Self.locate(otherwise, reader)
+            }
+            return try Self.locate(intent.subject, reader)
+        }
+        self = found ?? ClaimTarget(intent.subject)
     }
 
     private static func locate(_ subject: ClaimSubject, _ reader: Catalog.Reader) throws -> ClaimTarget {
@@ -48,5 +55,18 @@ extension ClaimTarget {
     ) throws -> ClaimTarget {
         let target = try locate(ClaimSubject(folder, reader), reader)
         return ClaimTarget(subject, above: target.above.union([target.subject]))
+    }
+}
+
+extension SentByOthersRoot {
+    /// Nil: no store has it.
+    init?(_ subject: ClaimSubject, _ reader: Catalog.Reader) throws {
+        switch subject {
+        case .item(let id): self = .item(ItemID(rawValue: id))
+        case .file: return nil
+        case .name(let folder, let bytes):
+            guard let folder = try reader.item(of: InodeID(rawValue: folder))?.id else { return nil }
+            self = .name(folder: folder, Filename(bytes: bytes))
+        }
     }
 }

@@ -8,7 +8,7 @@ extension CoordinationRequest.Intent {
 }
 
 extension ClaimIntent {
-    init(_ subject: ClaimSubject, _ intent: CoordinationRequest.Intent) {
+    init(_ subject: ClaimSubject, otherwise: ClaimSubject?, _ intent: CoordinationRequest.Intent) {
         let options = intent.options
         let access: Access =
             intent.isWriting
@@ -16,7 +16,7 @@ extension ClaimIntent {
                 savesFirst: options.contains(.forMerging) || options.contains(.forMoving),
                 deletes: options.contains(.forDeleting))
             : .reading(savesFirst: !options.contains(.withoutChanges))
-        self.init(subject, access, isMetadataOnly: intent.isMetadataOnly)
+        self.init(subject, otherwise: otherwise, access, isMetadataOnly: intent.isMetadataOnly)
     }
 }
 
@@ -32,9 +32,4 @@ extension PresenterMessage {
             }
         self.init(kind, question: question.kind == .reacquire ? nil : question.number)
     }
-}
-
-extension ClaimID {
-    /// Whoever made the claim chose its identifier: it may hold anything.
-    var fileName: String { rawValue.utf8.map { String($0, radix: 16) }.joined() }
 }

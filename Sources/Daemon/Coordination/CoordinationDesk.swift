@@ -38,26 +38,48 @@ final class CoordinationDesk: Sendable {
             })
         watch = PresenterWatch(catalog: catalog, mountPoint: mountPoint)
         volume.engine.onActivity { [weak watch] in watch?.wake() }
+        watch.onActivity { [weak self] in self?.itemsMoved() }
+    }
+
+    private func itemsMoved() {
+        if requests.withLock({ $0.isEmpty }) { return }
+        Task { [arbiter] in await arbiter.itemsMoved() }
     }
 
     // MARK: Claims
 
     /// Holds a claim until the task is cancelled, and whatever process is bound to it has ended.
     func coordinate(_ request: CoordinationRequest, _ listener: ControlListener) async -> ControlResponse {
+        guard UUID(uuidString: request.id) != nil else {
+            return .failure(ControlFailure(code: "badClaim", message: "a claim's identifier is a UUID"))
+        }
         let id = ClaimID(request.id)
+        let isNew = requests.withLock { requests in
+            if requests[id] != nil { return false }
+            requests[id] = request
+            return true
+        }
+        guard isNew else { return .failure(failure(CoordinationError.duplicate)) }
+        watch.count(1)
+        defer {
+            requests.withLock { $0[id] = nil }
+            watch.count(-1)
+        }
+        // (Found now: its number may be another's later.)
+        let process = ServingProcess(pid: request.pid)
         let claim: Claim
         do {
             claim = try await self.claim(request)
-            requests.withLock { $0[id] = request }
             try await arbiter.claim(claim)
         } catch {
-            if (error as? CoordinationError) != .duplicate { forget(id) }
             return .failure(failure(error))
         }
-        let held = engine.holdUploads(of: sentByOthers(request))
+        let held = sentByOthers(claim)
+        engine.holdUploads(of: held)
+        watch.suppress(id, claim)
         var answer = ControlResponse.done
         do {
-            try await listener.tell(.granted(try await prepare(request, claim.intents.map(\.subject))))
+            try await listener.tell(.granted(try await prepare(request, claim)))
             while true { try await Task.sleep(for: .seconds(86_400)) }
         } catch {
             if !Task.isCancelled { answer = .failure(failure(error)) }
@@ -65,21 +87,14 @@ final class CoordinationDesk: Sendable {
         // (This task may be cancelled; what is left to do is not.)
         await Task { [self] in
             await bound.wait(for: id)
+            try? FileManager.default.removeItem(atPath: snapshots(of: id))
+            watch.resume(id)
             await arbiter.end(id)
-            forget(id)
         }.value
         if !held.isEmpty {
-            let process = ServingProcess(pid: request.pid)
-            Task { [engine] in
-                await engine.releaseUploads(of: held) { process?.isAlive != true }
-            }
+            Task { [engine] in await engine.releaseUploads(of: held) { process?.isAlive != true } }
         }
         return answer
-    }
-
-    private func forget(_ id: ClaimID) {
-        requests.withLock { $0[id] = nil }
-        try? FileManager.default.removeItem(atPath: snapshots(of: id))
     }
 
     /// A claim is not over before this process is.
@@ -87,7 +102,10 @@ final class CoordinationDesk: Sendable {
         guard let process = ServingProcess(pid: pid), process.isAlive else {
             return .failure(ControlFailure(code: "noSuchProcess", message: "process \(pid) is not there"))
         }
-        if requests.withLock({ $0[ClaimID(claim)] != nil }) { bound.add(ClaimID(claim), process) }
+        guard requests.withLock({ $0[ClaimID(claim)] != nil }) else {
+            return .failure(ControlFailure(code: "noSuchClaim", message: "\(claim): there is no such claim"))
+        }
+        bound.add(ClaimID(claim), process)
         return .done
     }
 
@@ -112,7 +130,7 @@ final class CoordinationDesk: Sendable {
         var intents: [ClaimIntent] = []
         for intent in request.intents {
             let subject = try await subject(at: intent.path, mayBeNew: intent.isWriting)
-            intents.append(ClaimIntent(subject, intent))
+            intents.append(ClaimIntent(subject, otherwise: try name(at: intent.path), intent))
         }
         return Claim(
             id: ClaimID(request.id), purpose: request.purpose, within: Set(request.within.map { ClaimID($0) }),
@@ -121,27 +139,25 @@ final class CoordinationDesk: Sendable {
     }
 
     /// Brings what is going to be read, and says where everything is by now.
-    private func prepare(_ request: CoordinationRequest, _ subjects: [ClaimSubject]) async throws -> CoordinationGrant {
+    private func prepare(_ request: CoordinationRequest, _ claim: Claim) async throws -> CoordinationGrant {
         var places: [CoordinationGrant.Place] = []
-        for (intent, subject) in zip(request.intents, subjects) {
-            guard let path = path(of: subject) ?? (intent.isWriting ? intent.path : nil) else {
+        for (intent, granted) in zip(request.intents, claim.intents) {
+            guard let path = path(of: granted.subject) ?? (intent.isWriting ? intent.path : nil) else {
                 throw ControlFailure(
                     code: "path", message: "\(shown(intent.path)): was deleted while this waited for it")
             }
             var place = CoordinationGrant.Place(path: path)
-            if let inode = try document(subject), !intent.isMetadataOnly {
-                if !intent.isWriting || intent.options.contains(.forMerging) {
-                    do { _ = try await engine.download(inode) } catch {
-                        throw ControlFailure(code: "download", message: "\(shown(place.path)): \(error)")
-                    }
-                }
+            if let inode = try document(granted.subject), !intent.isMetadataOnly {
                 if intent.options.contains(.forUploading) {
-                    place.snapshot = try snapshot(of: inode, place.path, for: ClaimID(request.id), places.count)
+                    place.snapshot = try await snapshot(of: inode, path, for: ClaimID(request.id), places.count)
+                } else if !intent.isWriting || intent.options.contains(.forMerging) {
+                    do { _ = try await engine.download(inode) } catch {
+                        throw ControlFailure(code: "download", message: "\(shown(path)): \(error)")
+                    }
                 }
             } else if intent.options.contains(.forUploading) {
                 throw ControlFailure(
-                    code: "unsupported",
-                    message: "\(shown(place.path)): is no document; of a folder there is no snapshot")
+                    code: "unsupported", message: "\(shown(path)): is no document; of a folder there is no snapshot")
             }
             places.append(place)
         }
@@ -170,6 +186,15 @@ final class CoordinationDesk: Sendable {
             }
             throw ControlFailure(code: "path", message: "\(shown(path)): \(error.message)")
         }
+    }
+
+    /// What the item at a path is if it is gone; nil: of the mount itself.
+    private func name(at path: PathBytes) throws -> ClaimSubject? {
+        let names = names(path)
+        guard let name = names.last, let folder = try? catalog.read({ try $0.resolve(names.dropLast()) }) else {
+            return nil
+        }
+        return .name(folder: folder.id.rawValue, bytes: name.bytes)
     }
 
     /// Where it is by now.
@@ -202,29 +227,32 @@ final class CoordinationDesk: Sendable {
 
     // MARK: Snapshots
 
-    private func snapshots(of id: ClaimID) -> String { snapshots + "/" + id.fileName }
+    private func snapshots(of id: ClaimID) -> String { snapshots + "/" + id.rawValue }
 
     /// Stays as it is whatever becomes of the document, until the claim ends.
-    private func snapshot(of inode: InodeID, _ path: PathBytes, for id: ClaimID, _ number: Int) throws -> String {
+    private func snapshot(of inode: InodeID, _ path: PathBytes, for id: ClaimID, _ number: Int) async throws
+        -> String
+    {
         let folder = snapshots(of: id) + "/\(number)"
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let copy = folder + "/" + (names(path).last?.string ?? "document")
-            try engine.copy(inode, to: copy)
+            try await engine.copy(inode, to: copy)
             return copy
         } catch {
-            throw ControlFailure(code: "snapshot", message: "\(shown(path)): cannot be copied: \(error)")
+            throw ControlFailure(code: "download", message: "\(shown(path)): cannot be copied: \(error)")
         }
     }
 
     // MARK: The provider's own
 
     /// Whoever writes under the provider's purpose sends what it writes.
-    private func sentByOthers(_ request: CoordinationRequest) -> [InodeID] {
-        guard request.purpose == engine.context.provider.providerIdentifier else { return [] }
-        return request.intents.filter { $0.isWriting && !$0.isMetadataOnly }.compactMap { intent in
-            (try? catalog.read { try $0.resolve(names(intent.path)) })?.id
+    private func sentByOthers(_ claim: Claim) -> Set<SentByOthersRoot> {
+        guard claim.purpose == engine.context.provider.providerIdentifier else { return [] }
+        let roots = claim.intents.filter { $0.isWriting && !$0.isMetadataOnly }.compactMap { intent in
+            try? catalog.read { try SentByOthersRoot(intent.subject, $0) }
         }
+        return Set(roots.compactMap { $0 })
     }
 
     // MARK: Presenters
@@ -239,7 +267,9 @@ final class CoordinationDesk: Sendable {
                 Presenter(id: id, purpose: request.purpose, subject: subject) { question in
                     inbox.yield(PresenterMessage(question))
                 })
-            watch.add(id, subject) { inbox.yield($0) }
+            watch.count(1)
+            defer { watch.count(-1) }
+            watch.add(id, request.purpose, subject) { inbox.yield($0) }
             inbox.yield(PresenterMessage(.registered, path: shown(path(of: subject) ?? request.path)))
             do { for await message in messages { try await listener.tell(.presenter(message)) } } catch {}
             watch.remove(id)

@@ -19,6 +19,7 @@ final class PresenterWatch: Sendable {
         var copies: [Int64: [Filename]] = [:]
     }
     private struct Presented {
+        var purpose: String
         var subject: ClaimSubject
         var view: View
         var tell: @Sendable (PresenterMessage) -> Void
@@ -26,8 +27,13 @@ final class PresenterWatch: Sendable {
     private struct State {
         var presented: [PresenterID: Presented] = [:]
         var isLooking = false
+        /// Claims of those who write.
+        var writing: [ClaimID: Claim] = [:]
     }
     private let state = Mutex(State())
+    /// How many claims and presenters there are: without any, nothing is looked at.
+    private let interest = Atomic<Int>(0)
+    private let activity = Mutex<(@Sendable () -> Void)?>(nil)
     private let catalog: Catalog
     private let mountPoint: String
     /// What happens within this time is one message.
@@ -38,17 +44,52 @@ final class PresenterWatch: Sendable {
         self.mountPoint = mountPoint
     }
 
-    func add(_ id: PresenterID, _ subject: ClaimSubject, _ tell: @escaping @Sendable (PresenterMessage) -> Void) {
+    /// A claim has come, or gone.
+    func count(_ change: Int) { interest.add(change, ordering: .relaxed) }
+
+    /// Told, a moment later, when something may have happened to an item. Set once.
+    func onActivity(_ body: @escaping @Sendable () -> Void) { activity.withLock { $0 = body } }
+
+    func add(
+        _ id: PresenterID, _ purpose: String, _ subject: ClaimSubject,
+        _ tell: @escaping @Sendable (PresenterMessage) -> Void
+    ) {
         let view = view(of: subject)
-        state.withLock { $0.presented[id] = Presented(subject: subject, view: view, tell: tell) }
+        state.withLock { $0.presented[id] = Presented(purpose: purpose, subject: subject, view: view, tell: tell) }
     }
+
+    // MARK: What a presenter's own purpose does
+
+    /// Presenters of the claim's purpose are not told of what it does, until ``resume(_:)``.
+    func suppress(_ id: ClaimID, _ claim: Claim) {
+        guard claim.intents.contains(where: \.isWriting) else { return }
+        state.withLock { $0.writing[id] = claim }
+    }
+
+    func resume(_ id: ClaimID) {
+        guard let claim = state.withLock({ $0.writing[id] }) else { return }
+        for (presenter, presented) in state.withLock({ $0.presented }) where isOf(claim, presented) {
+            let view = view(of: presented.subject)
+            state.withLock { $0.presented[presenter]?.view = view }
+        }
+        _ = state.withLock { $0.writing.removeValue(forKey: id) }
+    }
+
+    private func isOf(_ claim: Claim, _ presented: Presented) -> Bool {
+        guard claim.purpose == presented.purpose else { return false }
+        let shown = ClaimTarget(locating: ClaimIntent(presented.subject, .reading(savesFirst: false)), in: catalog)
+        return claim.intents.contains { $0.isWriting && ClaimTarget(locating: $0, in: catalog).covers(shown) }
+    }
+
+    // MARK: Looking
 
     func remove(_ id: PresenterID) { state.withLock { $0.presented[id] = nil } }
 
     /// Something has happened. Never blocks; from any thread.
     func wake() {
+        guard interest.load(ordering: .relaxed) > 0 else { return }
         let begins = state.withLock { state in
-            if state.presented.isEmpty || state.isLooking { return false }
+            if state.isLooking { return false }
             state.isLooking = true
             return true
         }
@@ -60,12 +101,13 @@ final class PresenterWatch: Sendable {
     }
 
     private func look() {
-        let presented = state.withLock { state in
+        let (presented, writing) = state.withLock { state in
             // What happens from now on is looked at once more.
             state.isLooking = false
-            return state.presented
+            return (state.presented, state.writing)
         }
-        for (id, old) in presented {
+        activity.withLock { $0 }?()
+        for (id, old) in presented where !writing.values.contains(where: { isOf($0, old) }) {
             let view = view(of: old.subject)
             guard view != old.view else { continue }
             let isStill = state.withLock { state in

@@ -106,7 +106,7 @@ actor UploadQueue {
             }
             let steps = Planner.plan(pending).filter {
                 mayBegin($0) && postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
-                    && !context.sentByOthers.isHeld($0.pending.item.id)
+                    && !context.isSentByOthers($0.pending.item)
             }
             // All of a page may wait for something behind it.
             if !steps.isEmpty { return steps }
@@ -149,7 +149,8 @@ actor UploadQueue {
 
     private func unstick(_ waiting: [PendingItem]) -> [Planner.Planned] {
         guard inFlight.isEmpty, postponed.isEmpty, reserved.isEmpty else { return [] }
-        return Planner.breakDeadlock(among: waiting, at: .now).map { [$0] } ?? []
+        let step = Planner.breakDeadlock(among: waiting, at: .now)
+        return step.flatMap { context.isSentByOthers($0.pending.item) ? nil : [$0] } ?? []
     }
 
     /// Whatever waits because the store did not answer need not wait for its next try.
