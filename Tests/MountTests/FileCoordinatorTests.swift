@@ -40,9 +40,18 @@ struct FileCoordinatorTests {
         return try JSONDecoder().decode([ClaimStatus].self, from: Data(result.stdout.utf8))
     }
 
-    /// Another process's attempt, which waits no longer than this.
-    private func tryAgain(_ mount: MountedStore, _ how: String, _ path: String) throws -> Int32 {
-        try mount.hydrant(["coordinate", how, mount.mountPoint + "/" + path, "--timeout", "0.3", "--", "true"]).status
+    /// Whether another process gets it soon, or does not within a moment.
+    private func isFree(_ mount: MountedStore, _ how: String, _ path: String, within seconds: Double = 10) throws
+        -> Bool
+    {
+        let words = ["coordinate", how, mount.mountPoint + "/" + path, "--timeout", "\(seconds)", "--", "true"]
+        let status = try mount.hydrant(words).status
+        guard status == 0 || status == 75 else { throw HarnessError("\(words): status \(status)") }
+        return status == 0
+    }
+
+    private func isTaken(_ mount: MountedStore, _ how: String, _ path: String) throws -> Bool {
+        try !isFree(mount, how, path, within: 0.3)
     }
 
     private func refusal(_ body: () async throws -> Void) async -> CoordinationError.Code? {
@@ -98,27 +107,27 @@ struct FileCoordinatorTests {
         try await Self.withDomain { mount in
             let coordinator = FileCoordinator()
             try await coordinator.coordinate(readingItemAt: Self.url(mount, "a.txt")) { (_: URL) async throws in
-                #expect(try tryAgain(mount, "--read", "a.txt") == 0)
-                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
-                #expect(try tryAgain(mount, "--write", "b.txt") == 0)
+                #expect(try isFree(mount, "--read", "a.txt"))
+                #expect(try isTaken(mount, "--write", "a.txt"))
+                #expect(try isFree(mount, "--write", "b.txt"))
             }
             try await coordinator.coordinate(writingItemAt: Self.url(mount, "a.txt")) { (_: URL) async throws in
-                #expect(try tryAgain(mount, "--read", "a.txt") == 75)
+                #expect(try isTaken(mount, "--read", "a.txt"))
                 let all = try claims(mount)
                 #expect(all.count == 1 && all[0].isGranted && all[0].writing == [mount.mountPoint + "/a.txt"], "\(all)")
             }
             try await coordinator.coordinate(writingItemAt: Self.url(mount, "folder")) { (_: URL) async throws in
-                #expect(try tryAgain(mount, "--read", "folder/in.txt") == 75)
+                #expect(try isTaken(mount, "--read", "folder/in.txt"))
             }
             try await coordinator.coordinate(writingItemAt: Self.url(mount, "folder/new.txt")) {
                 (url: URL) async throws in
-                #expect(try tryAgain(mount, "--write", "folder/new.txt") == 75)
+                #expect(try isTaken(mount, "--write", "folder/new.txt"))
                 try Data("made\n".utf8).write(to: url)
                 // By now it is something.
-                #expect(try tryAgain(mount, "--write", "folder/new.txt") == 75)
-                #expect(try tryAgain(mount, "--write", "folder") == 75)
+                #expect(try isTaken(mount, "--write", "folder/new.txt"))
+                #expect(try isTaken(mount, "--write", "folder"))
             }
-            #expect(try tryAgain(mount, "--write", "folder") == 0)
+            #expect(try isFree(mount, "--write", "folder"))
             let left = try claims(mount)
             #expect(left == [])
         }
@@ -132,12 +141,12 @@ struct FileCoordinatorTests {
             let link = Self.url(mount, "folder/link")
             try await coordinator.coordinate(readingItemAt: link) { (url: URL) async throws in
                 #expect(url.lastPathComponent == "link")
-                #expect(try tryAgain(mount, "--write", "a.txt") == 0)
+                #expect(try isFree(mount, "--write", "a.txt"))
             }
             try await coordinator.coordinate(readingItemAt: link, options: .resolvesSymbolicLink) {
                 (url: URL) async throws in
                 #expect(url == Self.url(mount, "a.txt"))
-                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
+                #expect(try isTaken(mount, "--write", "a.txt"))
             }
         }
     }
@@ -180,10 +189,10 @@ struct FileCoordinatorTests {
             try waitUntil(5, "it is held") { try claims(mount).contains(where: \.isGranted) }
             try await FileCoordinator().coordinate(writingItemAt: Self.url(mount, "a.txt")) { (url: URL) async throws in
                 #expect(!FileManager.default.fileExists(atPath: url.path()))
-                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
+                #expect(try isTaken(mount, "--write", "a.txt"))
                 try Data("anew\n".utf8).write(to: url)
-                #expect(try tryAgain(mount, "--write", "a.txt") == 75)
-                #expect(try tryAgain(mount, "--write", ".") == 75)
+                #expect(try isTaken(mount, "--write", "a.txt"))
+                #expect(try isTaken(mount, "--write", "."))
             }
             #expect(holder.wait(limit: 10).succeeded)
             #expect(try mount.run("\"$HYDRANT\" coordinate --read a.txt -- cat {}") == "anew\n")
