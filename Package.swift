@@ -86,13 +86,14 @@ let package = Package(
 
         .target(name: "ControlAPI", dependencies: [.logging, .nioCore, .nioPosix]),
         .target(name: "Coordination"),
+        .target(name: "UniformTypes"),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "Daemon",
             dependencies: [
                 "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
                 "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
-                .crypto, .logging,
+                "UniformTypes", .crypto, .logging,
             ]),
         .executableTarget(
             name: "hydrant",

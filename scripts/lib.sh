@@ -9,7 +9,7 @@ BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat
 TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
     tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
     e2fsprogs xfsprogs btrfs-progs apache2-bin openssl python3-venv
-    libsecret-1-0 gnome-keyring dbus)
+    libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -53,6 +53,8 @@ is_usable() {
         apache2-bin) [[ -x /usr/sbin/apache2 && -e /usr/lib/apache2/modules/mod_dav_fs.so ]] ;;
         libsecret-1-0) ldconfig -p | grep -q libsecret-1.so.0 ;;
         gnome-keyring) command -v gnome-keyring-daemon >/dev/null ;;
+        bubblewrap) command -v bwrap >/dev/null ;;
+        shared-mime-info) [[ -e /usr/share/mime/globs2 ]] ;;
         dbus) command -v dbus-run-session >/dev/null ;;
         python3-venv) /usr/bin/python3 -c 'import ensurepip' 2>/dev/null ;;
         # The same: one of pyenv's is not there for another user.

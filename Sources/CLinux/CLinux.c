@@ -60,6 +60,8 @@ ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offs
     return copy_file_range(from, &in, to, &out, count, 0);
 }
 
+int clinux_sync_file_system(int fd) { return syncfs(fd); }
+
 int clinux_allocate(int fd, int mode, int64_t offset, int64_t length) {
     return fallocate(fd, mode, offset, length);
 }

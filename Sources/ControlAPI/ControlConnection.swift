@@ -12,6 +12,7 @@ final class ControlConnection: ChannelInboundHandler {
 
     private let service: any ControlService
     private let logger: Logger
+    private let peer: Int32
     private enum State {
         case idle
         /// The service works on a request.
@@ -28,8 +29,9 @@ final class ControlConnection: ChannelInboundHandler {
     /// What to say once the requests before it are answered; then the connection is closed.
     private var lastWords: ControlFailure?
 
-    init(service: any ControlService, logger: Logger) {
+    init(service: any ControlService, peer: Int32, logger: Logger) {
         self.service = service
+        self.peer = peer
         self.logger = logger
     }
 
@@ -97,7 +99,7 @@ final class ControlConnection: ChannelInboundHandler {
         let boundContext = NIOLoopBound(context, eventLoop: context.eventLoop)
         let loop = context.eventLoop
         state = .serving(
-            Self.serve(request, service) { news in
+            Self.serve(request, service, peer) { news in
                 try await loop.flatSubmit { connection.value.tell(news, boundContext.value) }.get()
             } then: { answer in
                 loop.execute { connection.value.finish(answer, boundContext.value) }
@@ -111,10 +113,10 @@ final class ControlConnection: ChannelInboundHandler {
     }
 
     private static func serve(
-        _ message: ByteBuffer, _ service: any ControlService,
+        _ message: ByteBuffer, _ service: any ControlService, _ peer: Int32,
         tell: @escaping @Sendable (ByteBuffer) async throws -> Void, then: @escaping @Sendable (Answer) -> Void
     ) -> Task<Void, Never> {
-        let listener = ControlListener { try await tell(ControlCoding.responseFrame($0)) }
+        let listener = ControlListener(peer: peer) { try await tell(ControlCoding.responseFrame($0)) }
         return Task { then(await answer(message, service, listener)) }
     }
 

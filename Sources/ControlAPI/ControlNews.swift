@@ -4,6 +4,7 @@ public enum ControlNews: Codable, Sendable, Equatable {
     case progress(TransferProgress)
     case granted(CoordinationGrant)
     case presenter(PresenterMessage)
+    case access(ScopedAccess)
 }
 
 /// How far a request is, of which nobody knows how long it takes.

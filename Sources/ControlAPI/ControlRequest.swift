@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What the command asks of the daemon.
 ///
 /// Paths are relative to the mount point, without a leading slash; the mount point itself is the empty
@@ -69,6 +71,21 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case present(PresenterRequest)
     /// A presenter has done what it was asked; answered with ``ControlResponse/done``.
     case answer(presenter: String, question: Int)
+
+    /// Make a bookmark; answered with ``ControlResponse/bookmark(_:)``.
+    case makeBookmark(BookmarkRequest)
+    /// What a bookmark stands for; answered with ``ControlResponse/resolved(_:)``, or with the failure
+    /// ``ControlFailure/notMine`` when another domain made it.
+    case resolveBookmark(Data)
+    /// Answered with ``ControlResponse/grants(_:)``.
+    case grants
+    /// Who accesses something by this grant loses it; answered with ``ControlResponse/grants(_:)``: what it was.
+    case revokeGrant(id: String)
+    /// Use what a bookmark grants: says ``ControlNews/access(_:)`` when the item is where a sandbox can bind it, and keeps it
+    /// there until the connection is closed; answered only with a failure.
+    case access(AccessRequest)
+    /// Which item is shown in a scoped folder; answered with ``ControlResponse/place(_:)``.
+    case scopedPlace(token: String)
 }
 
 /// What becomes of a bandwidth limit.

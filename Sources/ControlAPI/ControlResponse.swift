@@ -1,3 +1,5 @@
+public import Foundation
+
 /// What the daemon answers.
 public enum ControlResponse: Codable, Sendable, Equatable {
     case items([ItemStatus])
@@ -22,6 +24,12 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case deletions(ResolvedDeletions)
     /// The oldest first.
     case claims([ClaimStatus])
+
+    case bookmark(Data)
+    case resolved(ResolvedBookmark)
+    case grants([GrantStatus])
+    /// Relative to the mount point.
+    case place(PathBytes)
 }
 
 /// What became of one path of a request that names paths.
@@ -67,6 +75,8 @@ public struct ControlFailure: Codable, Sendable, Equatable, Error {
     public static let responseTooLarge = "responseTooLarge"
     /// The request is none that can be reported on.
     public static let notReported = "notReported"
+    /// The bookmark is another domain's.
+    public static let notMine = "notMine"
     /// The daemon could not make its answer: a bug.
     public static let internalError = "internalError"
 }

@@ -104,8 +104,8 @@ public actor ControlServer {
         _ channel: any Channel, _ service: any ControlService, _ connections: ConnectionTable,
         _ logger: Logger
     ) -> EventLoopFuture<Void> {
-        PeerCheck.problem(of: channel).flatMap { problem in
-            if let problem {
+        PeerCheck.peer(of: channel).flatMap { peer in
+            if let problem = peer.problem {
                 logger.warning("refused a control connection", metadata: ["peer": "\(problem)"])
                 return channel.close()
             }
@@ -113,7 +113,8 @@ public actor ControlServer {
             return channel.eventLoop.makeCompletedFuture {
                 let decoder = FrameDecoder(limit: ControlLimits.requestBytes)
                 try channel.pipeline.syncOperations.addHandlers(
-                    ByteToMessageHandler(decoder), ControlConnection(service: service, logger: logger))
+                    ByteToMessageHandler(decoder),
+                    ControlConnection(service: service, peer: peer.pid, logger: logger))
             }
         }
     }

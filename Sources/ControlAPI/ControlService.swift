@@ -17,9 +17,14 @@ extension ControlService {
 
 /// The client that waits for an answer, and can be told how things stand meanwhile.
 public struct ControlListener: Sendable {
+    /// The process that asks, as the kernel knows it (SO_PEERCRED).
+    public let peer: Int32
     private let write: @Sendable (ControlResponse) async throws -> Void
 
-    init(_ write: @escaping @Sendable (ControlResponse) async throws -> Void) { self.write = write }
+    init(peer: Int32, _ write: @escaping @Sendable (ControlResponse) async throws -> Void) {
+        self.peer = peer
+        self.write = write
+    }
 
     /// Returns when the client's socket has taken it: whoever reads slowly makes the caller wait, and costs the memory
     /// of one message. Send what stands then, not what has piled up.

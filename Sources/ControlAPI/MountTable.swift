@@ -10,6 +10,8 @@ public enum MountTable {
     }
 
     public static let hydrantType = "fuse.hydrant"
+    /// Of a folder that shows one item; its source is the mount point of that item's domain.
+    package static let scopedType = "fuse.hydrant-scoped"
 
     /// In the order they were mounted: of two on one mount point, the later one is on top.
     public static func entries() -> [Entry] {

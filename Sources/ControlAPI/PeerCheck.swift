@@ -10,16 +10,21 @@ enum PeerCheck {
         var gid: gid_t = 0
     }
 
-    /// Nil when the peer may give orders: it runs as our user, or as root. Else who it is, for the log.
-    static func problem(of channel: any Channel) -> EventLoopFuture<String?> {
+    struct Peer: Sendable {
+        var pid: Int32
+        /// Why it may not give orders: it runs neither as our user nor as root. For the log.
+        var problem: String?
+    }
+
+    static func peer(of channel: any Channel) -> EventLoopFuture<Peer> {
         guard let provider = channel as? any SocketOptionProvider else {
-            return channel.eventLoop.makeSucceededFuture("the channel is no socket")
+            return channel.eventLoop.makeSucceededFuture(Peer(pid: 0, problem: "the channel is no socket"))
         }
         let credentials: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
-        return credentials.map { peer -> String? in
-            if peer.uid == geteuid() || peer.uid == 0 { return nil }
-            return "process \(peer.pid) of user \(peer.uid)"
+        return credentials.map { peer in
+            let isAllowed = peer.uid == geteuid() || peer.uid == 0
+            return Peer(pid: peer.pid, problem: isAllowed ? nil : "process \(peer.pid) of user \(peer.uid)")
         }
     }
 }

@@ -38,16 +38,26 @@ struct Daemon: Sendable {
         do { try volume.recover(boot: configuration.boot ?? BootIdentifier.current) } catch {
             throw DaemonError("\(state.path): \(error)")
         }
-        do { try await provider.beginServing(MountedDomain(volume: volume, mountPoint: mountPoint)) } catch {
+        let served = MountedDomain(volume: volume, mountPoint: mountPoint)
+        do { try await provider.beginServing(served) } catch {
             throw DaemonError(location.secrets.scrubbed(DaemonError.line(for: error)))
         }
 
+        let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: mountPoint)
+        scopes.sweep()
+        let bookmarks: BookmarkDesk
+        do {
+            bookmarks = try BookmarkDesk(
+                volume: volume, domain: served, name: domain, mountPoint: mountPoint, stateDirectory: state.path,
+                scopes: scopes)
+        } catch { throw DaemonError("\(state.path): its bookmarks' key or grants cannot be read: \(error)") }
         let session = try mount(mountPoint, volume, parts, link)
         let service = DomainService(
             volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
             hasPassthrough: { session.passthroughAvailable },
-            coordination: CoordinationDesk(volume: volume, mountPoint: mountPoint, stateDirectory: state.path))
+            coordination: CoordinationDesk(volume: volume, mountPoint: mountPoint, stateDirectory: state.path),
+            bookmarks: bookmarks)
         let server: ControlServer
         do {
             server = ControlServer(
@@ -67,6 +77,7 @@ struct Daemon: Sendable {
         _ = await ended
         signals.stop()
         logger.info("unmounted", metadata: ["at": "\(mountPoint)"])
+        await scopes.endAll()
         await server.stop()
         // What has been committed is safe without it; it only tidies up the write-ahead log.
         if await parts.engine.stop() {

@@ -13,6 +13,7 @@ extension DomainService {
         case .reporting(let request): return await reporting(request, listener)
         case .coordinate(let request): return await coordination.coordinate(request, listener)
         case .present(let request): return await coordination.present(request, listener)
+        case .access(let request): return await bookmarks.access(request, from: listener.peer, listener)
         default: return await respond(to: request)
         }
     }

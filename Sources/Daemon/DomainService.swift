@@ -14,6 +14,7 @@ struct DomainService: ControlService {
     let stateDirectory: String
     let hasPassthrough: @Sendable () -> Bool
     let coordination: CoordinationDesk
+    let bookmarks: BookmarkDesk
 
     func respond(to request: ControlRequest) async -> ControlResponse {
         do {
@@ -38,7 +39,12 @@ struct DomainService: ControlService {
             case .bindClaim(let id, let pid): return coordination.bind(id, to: pid)
             case .claims: return .claims(await coordination.claims())
             case .answer(let presenter, let question): return await coordination.answer(presenter, question)
-            case .events, .reporting, .coordinate, .present:
+            case .makeBookmark(let request): return .bookmark(try await bookmarks.make(request))
+            case .resolveBookmark(let bookmark): return .resolved(try await bookmarks.resolve(bookmark))
+            case .grants: return .grants(await bookmarks.allGrants())
+            case .revokeGrant(let id): return .grants([try await bookmarks.revoke(id)])
+            case .scopedPlace(let token): return .place(try bookmarks.place(ofScope: token))
+            case .events, .reporting, .coordinate, .present, .access:
                 return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()

@@ -15,6 +15,7 @@ final class FUSEConnection: @unchecked Sendable {
 
     private let wantsPassthrough: Bool
     private let wantsKillPrivileges: Bool
+    private let mapsDirectIO: Bool
     private let readAhead: Int
     /// "0:49"; known once mounted.
     let deviceNumber = Mutex<String?>(nil)
@@ -30,6 +31,7 @@ final class FUSEConnection: @unchecked Sendable {
     init(options: FUSESession.Options, fileSystem: any FUSEFileSystem) throws(Refusal) {
         wantsPassthrough = options.passthrough
         wantsKillPrivileges = options.killPrivileges
+        mapsDirectIO = options.mapsDirectIO
         readAhead = options.readAhead
         self.fileSystem = fileSystem
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("hydrant")]
@@ -147,12 +149,13 @@ final class FUSEConnection: @unchecked Sendable {
     private func answerInit(
         _ fd: Int32, _ vectors: UnsafeMutablePointer<iovec>, _ count: Int32, _ offer: FUSEInitOffer
     ) -> Int {
-        guard wantsPassthrough || wantsKillPrivileges else { return writev(fd, vectors, count) }
+        guard wantsPassthrough || wantsKillPrivileges || mapsDirectIO else { return writev(fd, vectors, count) }
         var reply: [UInt8] = []
         for vector in UnsafeBufferPointer(start: vectors, count: Int(count)) {
             reply += UnsafeRawBufferPointer(start: vector.iov_base, count: vector.iov_len)
         }
         if wantsKillPrivileges { _ = reply.withUnsafeMutableBytes { offer.requestKillPrivileges(in: $0) } }
+        if mapsDirectIO { reply.withUnsafeMutableBytes { offer.requestDirectIOMapping(in: $0) } }
         if wantsPassthrough {
             let isChanged = reply.withUnsafeMutableBytes { offer.requestPassthrough(in: $0) }
             // Before the write: the first open may come before it returns.

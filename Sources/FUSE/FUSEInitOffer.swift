@@ -4,6 +4,7 @@ struct FUSEInitOffer: Equatable, Sendable {
     static let writebackCache: UInt64 = 1 << 16
     static let killPrivileges: UInt64 = 1 << 28
     static let passthrough: UInt64 = 1 << 37
+    static let directIOMapping: UInt64 = 1 << 36
 
     var unique: UInt64
     var minor: UInt32
@@ -29,7 +30,7 @@ struct FUSEInitOffer: Equatable, Sendable {
 
     var offersPassthrough: Bool { minor >= 40 && flags & Self.extended != 0 && flags & Self.passthrough != 0 }
 
-    // libfuse 3.14 knows nothing of these two; its answer to INIT is changed on the way to the kernel. False when
+    // libfuse 3.14 knows nothing of these; its answer to INIT is changed on the way to the kernel. False when
     // the answer must go as it is.
     //
     // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 flags2@48 max_stack_depth@52.
@@ -39,6 +40,13 @@ struct FUSEInitOffer: Equatable, Sendable {
         guard flags & Self.killPrivileges != 0, isAnswered(by: reply) else { return false }
         reply.set(UInt32(Self.killPrivileges), at: 28)
         return true
+    }
+
+    /// DIRECT_IO_ALLOW_MMAP: see `FUSESession.Options.mapsDirectIO`.
+    func requestDirectIOMapping(in reply: UnsafeMutableRawBufferPointer) {
+        guard flags & Self.extended != 0, flags & Self.directIOMapping != 0, isAnswered(by: reply) else { return }
+        reply.set(UInt32(Self.extended), at: 28)
+        reply.set(UInt32(Self.directIOMapping >> 32), at: 48)
     }
 
     func requestPassthrough(in reply: UnsafeMutableRawBufferPointer) -> Bool {

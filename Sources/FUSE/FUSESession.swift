@@ -24,6 +24,8 @@ public final class FUSESession: Sendable {
         /// How many bytes the kernel may read ahead of a sequential reader. More than its own
         /// 128 KiB takes root; without, it stays at that.
         public var readAhead: Int
+        /// Whether files that are open for direct I/O may be mapped and shared (Linux 6.6; before that: ENODEV).
+        public var mapsDirectIO = false
 
         public init(
             mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true,

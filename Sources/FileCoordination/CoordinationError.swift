@@ -1,9 +1,12 @@
+import ControlAPI
+
 /// Why an access was not granted.
 public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// For programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Known: String {
-            case notInADomain, noSuchItem, wouldDeadlock, download, cancelled, timedOut, notRunning, refused
+            case notInADomain, noSuchItem, wouldDeadlock, download, cancelled, timedOut, notRunning, refused, badBookmark,
+                notGranted, notMine
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
@@ -27,12 +30,21 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         /// Anything else that the daemon says.
         public static let refused = Code(.refused)
 
+        /// It is no bookmark, or somebody changed it.
+        public static let badBookmark = Code(.badBookmark)
+        /// There is no right to the item: none was given, it was revoked, its time is over, or it is another program's.
+        public static let notGranted = Code(.notGranted)
+        static let notMine = Code(.notMine)
+
         init(answer: String) {
             switch answer {
-            case "path": self = .noSuchItem
+            case "path", "noSuchItem": self = .noSuchItem
             case "wouldDeadlock": self = .wouldDeadlock
             case "download": self = .download
             case "cancelled": self = .cancelled
+            case "badBookmark": self = .badBookmark
+            case "notGranted", "revoked", "expired": self = .notGranted
+            case ControlFailure.notMine: self = .notMine
             default: self = .refused
             }
         }

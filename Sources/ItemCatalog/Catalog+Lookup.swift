@@ -70,6 +70,14 @@ extension Catalog.Reader {
         }
     }
 
+    /// All names that begin with these bytes. Looks at every name there is.
+    package func names(beginningWith prefix: [UInt8]) throws -> [(folder: InodeID, name: Filename)] {
+        let rows = try Row.fetchAll(
+            db, sql: "SELECT folder, name FROM name WHERE substr(name, 1, ?) = ?",
+            arguments: [prefix.count, Filename(bytes: prefix).data])
+        return rows.map { (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? [])) }
+    }
+
     package func hasChildren(_ folder: InodeID) throws -> Bool {
         let statement = try db.cachedStatement(sql: "SELECT 1 FROM name WHERE folder = ? LIMIT 1")
         return try Row.fetchOne(statement, arguments: [folder.rawValue]) != nil

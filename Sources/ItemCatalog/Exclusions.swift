@@ -24,12 +24,18 @@ package struct Exclusions: Sendable, Codable {
         name.bytes.elementsEqual(".Trash".utf8) || name.bytes.starts(with: ".Trash-".utf8)
     }
 
+    /// Begins the names of what programs make beside an item that is all they see of a domain.
+    package static let scopedPrefix = Array(".hydrant-scoped-".utf8)
+
+    package static func isScoped(_ name: Filename) -> Bool { name.bytes.starts(with: scopedPrefix) }
+
     /// As given.
     package let patterns: [String]
 
     package init(patterns: [String] = Exclusions.defaults) { self.patterns = patterns }
 
     package func match(_ name: Filename) -> Bool {
+        if Self.isScoped(name) { return true }
         let name = name.bytes.map { CChar(bitPattern: $0) } + [0]
         return patterns.contains { fnmatch($0, name, 0) == 0 }
     }

@@ -36,40 +36,56 @@ extension MountFrontend {
     }
 
     package func readdir(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int) {
-        list(request, NodeID(rawValue: node), offset, size, plus: false)
+        list(request, NodeID(rawValue: node), offset, size, .names)
     }
 
     package func readdirplus(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int
     ) {
-        list(request, NodeID(rawValue: node), offset, size, plus: true)
+        list(request, NodeID(rawValue: node), offset, size, .entries)
+    }
+
+    /// Of a readdirplus that is to be answered like a readdir: nothing is referenced.
+    func listNames(_ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int) {
+        list(request, node, offset, size, .bareEntries)
+    }
+
+    private enum Listing {
+        case names
+        /// As they are looked up.
+        case entries
+        /// As entries, but only the names.
+        case bareEntries
     }
 
     /// Offsets: 1 after ".", 2 after "..", then an entry's cookie plus 2.
-    private func list(_ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int, plus: Bool) {
+    private func list(
+        _ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int, _ listing: Listing
+    ) {
         // An entry takes at least this many bytes (fuse_direntplus, fuse_dirent).
-        let limit = size / (plus ? 160 : 24) + 1
+        let limit = size / (listing == .names ? 24 : 160) + 1
         let volume = volume
         answer(request) { () throws(VolumeError) -> Outcome<([FolderEntry], UInt64)> in
             if offset == 0, case .wait(let wait) = try volume.listed(node) { return .wait(wait) }
             let moment = volume.moment
             return .ready((try volume.entries(of: node, after: max(0, offset - 2), limit: limit), moment))
         } _: { [self] request, found in
-            reply(request, found.0, asOf: found.1, node, offset, size, plus)
+            reply(request, found.0, asOf: found.1, node, offset, size, listing)
         }
     }
 
     private func reply(
         _ request: consuming FUSERequest, _ entries: [FolderEntry], asOf moment: UInt64, _ node: NodeID,
-        _ offset: Int64, _ size: Int, _ plus: Bool
+        _ offset: Int64, _ size: Int, _ listing: Listing
     ) {
+        let plus = listing != .names
         var buffer = request.newDirectoryBuffer(size: size, plus: plus)
         var referenced: [NodeID] = []
         do {
             let fits = try addDots(&buffer, node, offset, plus)
             for entry in fits ? entries : [] {
                 let next = entry.cookie + 2
-                if plus {
+                if listing == .entries {
                     let lookup = volume.reference(entry.inode, asOf: moment)
                     guard buffer.add(name: entry.name.bytes, entry: lookup.entry, nextOffset: next) else {
                         volume.forget(lookup.node, count: 1)
@@ -77,8 +93,8 @@ extension MountFrontend {
                     }
                     referenced.append(lookup.node)
                 } else if !buffer.add(
-                    name: entry.name.bytes, inode: UInt64(entry.inode.id.rawValue),
-                    type: entry.inode.kind.fileType, nextOffset: next)
+                    bare: entry.name.bytes, inode: UInt64(entry.inode.id.rawValue),
+                    type: entry.inode.kind.fileType, nextOffset: next, plus: plus)
                 {
                     break
                 }
@@ -100,17 +116,23 @@ extension MountFrontend {
         let own = try volume.attributes(of: node).record.id
         let above = try volume.parent(of: node)
         for (position, name, inode) in [(Int64(0), ".", own), (1, "..", above)] where position >= offset {
-            var status = stat()
-            status.st_ino = UInt(inode.rawValue)
-            status.st_mode = S_IFDIR
-            let entry = FUSEEntry(node: 0, attributes: status, attributeTimeout: 0, entryTimeout: 0)
-            let bytes = Array(name.utf8)
-            let added =
-                plus
-                ? buffer.add(name: bytes, entry: entry, nextOffset: position + 1)
-                : buffer.add(name: bytes, inode: UInt64(inode.rawValue), type: S_IFDIR, nextOffset: position + 1)
+            let added = buffer.add(
+                bare: Array(name.utf8), inode: UInt64(inode.rawValue), type: S_IFDIR, nextOffset: position + 1,
+                plus: plus)
             if !added { return false }
         }
         return true
+    }
+}
+
+extension FUSEDirectoryBuffer {
+    /// A name, for which the kernel takes no reference; also as an answer to readdirplus (node 0: fuse_direntplus_link).
+    mutating func add(bare name: [UInt8], inode: UInt64, type: UInt32, nextOffset: Int64, plus: Bool) -> Bool {
+        guard plus else { return add(name: name, inode: inode, type: type, nextOffset: nextOffset) }
+        var status = stat()
+        status.st_ino = UInt(inode)
+        status.st_mode = type
+        let entry = FUSEEntry(node: 0, attributes: status, attributeTimeout: 0, entryTimeout: 0)
+        return add(name: name, entry: entry, nextOffset: nextOffset)
     }
 }

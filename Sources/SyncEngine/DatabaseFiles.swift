@@ -14,6 +14,11 @@ package enum DatabaseFiles {
         return nil
     }
 
+    /// What a database of this name may have beside it.
+    package static func all(of database: Filename) -> [Filename] {
+        suffixes.map { Filename(bytes: database.bytes + Array($0.utf8)) }
+    }
+
     /// The files that hold what belongs into a database and is not there yet, while they have bytes.
     static func pending(for database: Filename) -> [Filename] {
         ["-wal", "-journal"].map { Filename(bytes: database.bytes + Array($0.utf8)) }

@@ -22,37 +22,16 @@ struct CoordinatedCommand: Sendable {
             guard Glibc.write(ends[1], "go\n", 3) == 3 else { throw fail("\(words[0]): cannot be started") }
         } catch {
             kill(child, SIGKILL)
-            _ = await Self.wait(for: child)
+            _ = await ChildCommand.wait(for: child)
             throw error
         }
-        return await Self.wait(for: child)
+        return await ChildCommand.wait(for: child)
     }
 
     private func spawn(gate: Int32) throws -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_adddup2(&actions, gate, 9)
         var environment = ProcessInfo.processInfo.environment
         environment[FileCoordinator.environmentVariable] = FileCoordinator.heldClaims
-        let arguments = ["/bin/sh", "-c", Self.gate, "sh"] + words
-        let (argv, envp) = (arguments.map { strdup($0) } + [nil], environment.map { strdup("\($0)=\($1)") } + [nil])
-        defer { (argv + envp).forEach { free($0) } }
-        var child: pid_t = 0
-        let code = posix_spawn(&child, "/bin/sh", &actions, nil, argv, envp)
-        guard code == 0 else { throw fail("\(words[0]): cannot be started: \(String(cString: strerror(code)))") }
-        return child
-    }
-
-    private static func wait(for child: pid_t) async -> Int32 {
-        await withCheckedContinuation { continuation in
-            Thread {
-                var status: Int32 = 0
-                while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-                // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)).
-                continuation.resume(returning: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f)
-            }.start()
-        }
+        return try ChildCommand.spawn("/bin/sh", ["/bin/sh", "-c", Self.gate, "sh"] + words, environment, inherited: gate)
     }
 }
 

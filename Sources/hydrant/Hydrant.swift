@@ -19,6 +19,7 @@ struct Hydrant: AsyncParsableCommand {
             PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
             LimitCommand.self, EventsCommand.self, CoordinateCommand.self, PresentCommand.self, ClaimsCommand.self,
+            BookmarkCommand.self, AccessCommand.self, GrantsCommand.self,
             RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,
             ServeCommand.self,
         ])

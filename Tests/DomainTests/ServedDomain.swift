@@ -64,7 +64,11 @@ final class ServedDomain: Sendable {
             stateDirectory: sandbox.state,
             hasPassthrough: { session.passthroughAvailable },
             coordination: CoordinationDesk(
-                volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state))
+                volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state),
+            bookmarks: try BookmarkDesk(
+                volume: volume, domain: domain, name: "test", mountPoint: sandbox.mountPoint,
+                stateDirectory: sandbox.state,
+                scopes: ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)))
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,
             logger: logger)

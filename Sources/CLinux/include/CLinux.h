@@ -48,6 +48,9 @@ ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offs
 /// From now on this process leaves no core dump, neither as a file nor to a program that collects them (core(5)).
 int clinux_leave_no_core(void);
 
+/// syncfs(2).
+int clinux_sync_file_system(int fd);
+
 /// fallocate(2).
 int clinux_allocate(int fd, int mode, int64_t offset, int64_t length);
 

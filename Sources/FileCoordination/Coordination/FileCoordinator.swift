@@ -132,7 +132,7 @@ public final class FileCoordinator: Sendable {
         return try await claim.hold(until: deadline) { grant in
             var granted = intents
             for (index, place) in zip(own, grant.places) {
-                granted[index].url = ItemPlace.url(place, in: mount)
+                granted[index].url = places[index].url(place)
             }
             return try await Self.$held.withValue(Self.held + [Held(claim: request.id, mountPoint: mount)]) {
                 try await coordinate(granted, places, mounts.dropFirst(), deadline, accessor)

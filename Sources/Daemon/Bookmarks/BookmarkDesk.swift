@@ -1,0 +1,239 @@
+import ControlAPI
+import FileProvider
+import Foundation
+import ItemCatalog
+import SyncEngine
+import UniformTypes
+import Volume
+
+/// Where programs get bookmarks, find out what they stand for, and use what they grant.
+final class BookmarkDesk: Sendable {
+    private let volume: Volume
+    private let domain: MountedDomain
+    private let domainName: String
+    private let mountPoint: String
+    private let seal: BookmarkSeal
+    private let grants: GrantBook
+    private let scopes: ScopedFolders
+
+    private var catalog: Catalog { volume.engine.context.catalog }
+    private var provider: any FileProviderExtension { volume.engine.context.provider }
+
+    init(
+        volume: Volume, domain: MountedDomain, name: String, mountPoint: String, stateDirectory: String,
+        scopes: ScopedFolders
+    ) throws {
+        self.volume = volume
+        self.domain = domain
+        self.mountPoint = mountPoint
+        domainName = name
+        self.scopes = scopes
+        seal = try BookmarkSeal(keptAt: stateDirectory + "/bookmarks.json")
+        grants = try GrantBook(keptAt: stateDirectory + "/grants.json")
+    }
+
+    // MARK: Bookmarks
+
+    /// - Returns: on disk is what it grants; the rest is in it.
+    func make(_ request: BookmarkRequest) async throws -> Data {
+        let names = request.path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
+        let record = try await resolve(names)
+        let identifier = try await identifier(of: names)
+        let now = Date().timeIntervalSince1970
+        var grant: Grant?
+        if let wish = request.grant {
+            guard !names.isEmpty else {
+                throw ControlFailure(
+                    code: "path", message: "\(mountPoint): the whole domain is not granted; name a document or a folder in it")
+            }
+            if let until = wish.until, until <= now {
+                throw ControlFailure(code: "expired", message: "\(shown(names)): a grant that has ended is none")
+            }
+            grant = Grant(
+                id: UUID(), identifier: identifier.rawValue, path: request.path, program: wish.program,
+                isWritable: wish.isWritable && !volume.engine.context.isReadOnly, created: now, until: wish.until)
+        }
+        let bookmark = try seal.seal(
+            BookmarkPayload(
+                domain: domainName, domainID: seal.domainID, identifier: identifier.rawValue,
+                path: PathBytes(bytes: Self.joined(names)), keys: request.values,
+                values: values(record, names).only(request.values), created: now, grant: grant?.id))
+        if let grant { try await onWorkers { [grants] in try grants.add(grant) } }
+        return bookmark
+    }
+
+    func resolve(_ bookmark: Data) async throws -> ResolvedBookmark {
+        let payload = try seal.open(bookmark)
+        let found = try await find(payload)
+        var stale: Set<String> = []
+        if PathBytes(bytes: Self.joined(found.names)) != payload.path { stale.insert("path") }
+        let current = values(found.record, found.names).only(payload.keys)
+        stale.formUnion(current.differences(from: payload.values).map(\.rawValue))
+        // (The store may know it by now under a name of its own.)
+        if let identifier = try? await identifier(of: found.names), identifier.rawValue != payload.identifier {
+            stale.insert("identifier")
+        }
+        let grant = payload.grant.flatMap { grants[$0] }
+        if payload.grant != nil && grant == nil { stale.insert("grant") }
+        return ResolvedBookmark(
+            path: PathBytes(bytes: Self.joined(found.names)), stale: stale, values: current,
+            grant: grant.map { status($0, names: found.names) })
+    }
+
+    private struct Found {
+        var names: [Filename]
+        var record: InodeRecord
+    }
+
+    private func find(_ payload: BookmarkPayload) async throws -> Found {
+        do {
+            let url = try await provider.urlForItem(
+                withPersistentIdentifier: ItemIdentifier(payload.identifier), in: domain)
+            // (Checked: a provider is not trusted with where it points.)
+            let names = try domain.relativePath(of: url)
+            return Found(names: names, record: try await resolve(names))
+        } catch let error as FileProviderError {
+            let name = mountPoint + "/" + payload.path.string
+            if error.code == .noSuchItem {
+                throw ControlFailure(
+                    code: "noSuchItem", message: "\(name): the document of the bookmark is gone; it was there last")
+            }
+            throw ControlFailure(code: "provider", message: "\(name): cannot be found now: \(error.message)")
+        }
+    }
+
+    private func identifier(of names: [Filename]) async throws -> ItemIdentifier {
+        do {
+            return try await provider.persistentIdentifierForItem(at: domain.url(relativePath: names), in: domain)
+        } catch let error as FileProviderError {
+            throw ControlFailure(code: "provider", message: "\(shown(names)): cannot be named: \(error.message)")
+        }
+    }
+
+    private func resolve(_ names: [Filename]) async throws -> InodeRecord {
+        do { return try await volume.resolve(names) } catch {
+            throw ControlFailure(code: "path", message: "\(shown(names)): \(error.message)")
+        }
+    }
+
+    private func values(_ record: InodeRecord, _ names: [Filename]) -> ResourceValues {
+        let name = names.last?.string ?? (mountPoint as NSString).lastPathComponent
+        let type: UniformType
+        switch record.kind {
+        case .folder: type = .folder
+        case .link: type = .symbolicLink
+        default: type = UniformTypeTable.system.type(ofFilename: name)
+        }
+        // As stat(2) says it: what a program is writing is in the node, not in the catalog.
+        let now = (try? volume.inspect(record.id).0) ?? record
+        return ResourceValues(
+            name: name, size: record.isFolder ? nil : now.size, type: type.identifier,
+            contentModificationDate: Double(now.modified.nanoseconds) / 1e9,
+            creationDate: Double(now.born.nanoseconds) / 1e9)
+    }
+
+    // MARK: Grants
+
+    func allGrants() async -> [GrantStatus] {
+        var statuses: [GrantStatus] = []
+        for grant in grants.all {
+            let url = try? await provider.urlForItem(
+                withPersistentIdentifier: ItemIdentifier(grant.identifier), in: domain)
+            statuses.append(status(grant, names: url.flatMap { try? domain.relativePath(of: $0) }))
+        }
+        return statuses
+    }
+
+    /// Who uses it loses it before this returns.
+    func revoke(_ id: String) async throws -> GrantStatus {
+        guard let uuid = UUID(uuidString: id), let grant = try await onWorkers({ [grants] in try grants.remove(uuid) })
+        else { throw ControlFailure(code: "noSuchGrant", message: "\(id): there is no such grant (any more)") }
+        let status = status(grant, names: nil)
+        await scopes.end(grant: uuid)
+        return status
+    }
+
+    private func status(_ grant: Grant, names: [Filename]?) -> GrantStatus {
+        GrantStatus(
+            id: grant.id.uuidString, path: names.map(shown) ?? mountPoint + "/" + grant.path.string,
+            program: grant.program, isWritable: grant.isWritable, created: grant.created, until: grant.until,
+            users: scopes.users(of: grant.id))
+    }
+
+    // MARK: Access
+
+    /// Keeps the item in a folder of its own until the task is cancelled or the right ends.
+    ///
+    /// - Parameter peer: the process that asks, as the kernel knows it.
+    func access(_ request: AccessRequest, from peer: Int32, _ listener: ControlListener) async -> ControlResponse {
+        do {
+            let payload = try seal.open(request.bookmark)
+            let name = mountPoint + "/" + payload.path.string
+            guard let id = payload.grant else {
+                throw ControlFailure(
+                    code: "notGranted", message: "\(name): the bookmark grants nothing; make one with a grant")
+            }
+            guard let grant = grants[id] else {
+                throw ControlFailure(
+                    code: "notGranted", message: "\(name): the grant was revoked, or its time is over; ask for a new one")
+            }
+            if let allowed = grant.program { try check(request, from: peer, allowed, name) }
+            let found = try await find(payload)
+            let scope = try await scopes.begin(found.record.id, grant: id, user: request.pid, isWritable: grant.isWritable)
+            var answer = ControlResponse.done
+            do {
+                try await listener.tell(.access(scope.access))
+                // (It may have been revoked before it was in the list of those that are ended then.)
+                if grants[id] == nil { await scopes.end(grant: id) }
+                switch await scope.ended(by: grant.until) {
+                case .revoked: throw ControlFailure(code: "revoked", message: "\(name): the grant was revoked")
+                case .expired: throw ControlFailure(code: "expired", message: "\(name): the time of the grant is over")
+                case .cancelled: break
+                }
+            } catch {
+                answer = .failure(error as? ControlFailure ?? ControlFailure(code: "cancelled", message: "\(error)"))
+            }
+            // (This task may be cancelled; what is left to do is not.)
+            await Task { [scopes] in await scopes.end(scope) }.value
+            return answer
+        } catch {
+            return .failure(
+                error as? ControlFailure ?? ControlFailure(code: "refused", message: "\(mountPoint): \(error)"))
+        }
+    }
+
+    /// Hydrant's own command says what it is going to run; of all others the kernel says what they are.
+    private func check(_ request: AccessRequest, from peer: Int32, _ allowed: String, _ name: String) throws {
+        let executable = Self.executable(of: peer)
+        let program = executable == Self.executable(of: getpid()) ? request.program : executable
+        guard program == allowed else {
+            throw ControlFailure(
+                code: "notGranted",
+                message: "\(name): is granted to \(allowed), not to \(program ?? "whoever asks")")
+        }
+    }
+
+    private static func executable(of pid: Int32) -> String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
+    }
+
+    /// Where the item of a scoped folder is; nil: there is no such folder.
+    func place(ofScope token: String) throws -> PathBytes {
+        guard let inode = scopes.inode(of: token), let names = try catalog.read({ try $0.path(of: inode) }) else {
+            throw ControlFailure(code: "path", message: "\(token): there is no such scoped folder (any more)")
+        }
+        return PathBytes(bytes: Self.joined(names))
+    }
+
+    // MARK: Helpers
+
+    private static func joined(_ names: [Filename]) -> [UInt8] {
+        Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
+    }
+
+    private func shown(_ names: [Filename]) -> String { ([mountPoint] + names.map(\.string)).joined(separator: "/") }
+
+    private func onWorkers<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+        try await Task(executorPreference: volume.engine.context.workers) { try body() }.value
+    }
+}

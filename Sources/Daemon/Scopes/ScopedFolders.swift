@@ -1,0 +1,101 @@
+import ControlAPI
+import Foundation
+import ItemCatalog
+import Logging
+import MountFrontend
+import SyncEngine
+import Synchronization
+import Volume
+
+/// The scoped folders of a domain.
+final class ScopedFolders: Sendable {
+    private struct State {
+        var folders: [String: ScopedFolder] = [:]
+        var hasEnded = false
+    }
+
+    private let volume: Volume
+    private let kernel: any KernelNotifying
+    private let mountPoint: String
+    private let state = Mutex(State())
+
+    /// In the catalog: scoped folders may have left something.
+    private static let note = "scoped"
+
+    init(volume: Volume, kernel: any KernelNotifying, mountPoint: String) {
+        self.volume = volume
+        self.kernel = kernel
+        self.mountPoint = mountPoint
+    }
+
+    static func parent() throws -> String { try SocketDirectory.path() + "/scoped" }
+
+    /// Takes away what a daemon of this domain left that was killed. Before there are new ones; blocks.
+    func sweep() {
+        for entry in MountTable.entries()
+        where entry.fileSystem == MountTable.scopedType && entry.source == mountPoint {
+            if let why = Unmounter.unmount(entry.mountPoint, lazily: true) {
+                volume.engine.context.logger.warning("an old scoped folder stays", metadata: ["reason": "\(why)"])
+            }
+            rmdir(entry.mountPoint)
+        }
+        let catalog = volume.engine.context.catalog
+        guard (try? catalog.read { try $0.note(Self.note) }) == "1" else { return }
+        ScopeRemains(volume: volume, kernel: kernel).removeAll()
+        try? catalog.write { try $0.takeNote(Self.note, "0") }
+    }
+
+    func begin(_ inode: InodeID, grant: UUID, user: Int32, isWritable: Bool) async throws -> ScopedFolder {
+        let folder = try await Task(executorPreference: volume.engine.context.workers) { [self] in
+            let parent = try Self.parent()
+            if mkdir(parent, 0o700) != 0 && errno != EEXIST {
+                throw DaemonError("\(parent): cannot be made: \(String(cString: strerror(errno)))")
+            }
+            if isWritable {
+                // Before anything can be left.
+                try volume.engine.context.catalog.write { try $0.takeNote(Self.note, "1") }
+            }
+            return try ScopedFolder(
+                inode, of: volume, kernel: kernel, in: parent, source: mountPoint, grant: grant, user: user,
+                isWritable: isWritable)
+        }.value
+        let isLate = state.withLock { state in
+            if !state.hasEnded { state.folders[folder.token] = folder }
+            return state.hasEnded
+        }
+        if isLate {
+            await folder.close()
+            throw DaemonError("\(mountPoint): is being unmounted")
+        }
+        return folder
+    }
+
+    func end(_ folder: ScopedFolder) async {
+        await folder.close()
+        state.withLock { _ = $0.folders.removeValue(forKey: folder.token) }
+    }
+
+    /// Returns when nobody can use it any more.
+    func end(grant: UUID) async {
+        for folder in state.withLock({ $0.folders.values.filter { $0.grant == grant } }) {
+            folder.revoke()
+            await end(folder)
+        }
+    }
+
+    func endAll() async {
+        let folders = state.withLock { state in
+            state.hasEnded = true
+            return Array(state.folders.values)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for folder in folders { group.addTask { await self.end(folder) } }
+        }
+    }
+
+    func users(of grant: UUID) -> [Int32] {
+        state.withLock { $0.folders.values.filter { $0.grant == grant }.map(\.user).sorted() }
+    }
+
+    func inode(of token: String) -> InodeID? { state.withLock { $0.folders[token] }?.inode }
+}

@@ -1,0 +1,93 @@
+import ControlAPI
+import Foundation
+import Glibc
+import NIOPosix
+
+/// Where an item is: in which mounted domain, and where in that.
+struct ItemPlace: Sendable {
+    var mountPoint: String
+    /// Relative to the mount point.
+    var path: PathBytes
+
+    /// Of a path in a scoped folder.
+    private var scope: Scope?
+
+    private struct Scope {
+        var folder: String
+        var token: String
+        /// How many folders the item lies in, in its domain.
+        var depth = 0
+    }
+
+    static func find(_ intents: [FileAccessIntent]) async throws -> [ItemPlace] {
+        var places: [ItemPlace] = []
+        for intent in intents {
+            places.append(try await find(intent.url, follows: intent.readingOptions.contains(.resolvesSymbolicLink)))
+        }
+        return places
+    }
+
+    static func find(_ url: URL, follows: Bool = false) async throws -> ItemPlace {
+        // On a thread that may block: the path is looked at.
+        var place = try await NIOThreadPool.singleton.runIfActive { try ItemPlace(url, follows: follows) }
+        if place.scope != nil { try await place.leaveScope() }
+        return place
+    }
+
+    /// Where it is in the domain itself: claims are made there.
+    private mutating func leaveScope() async throws {
+        guard let scope else { return }
+        guard case .place(let item) = try await DomainConnection.ask(mountPoint, .scopedPlace(token: scope.token)) else {
+            throw CoordinationError(.refused, "\(scope.folder): the daemon says something else")
+        }
+        let slash = UInt8(ascii: "/")
+        self.scope?.depth = max(0, item.bytes.split(separator: slash).count - 1)
+        path = PathBytes(bytes: item.bytes + path.bytes.drop { $0 != slash })
+    }
+
+    /// - Parameter follows: of a symbolic link, where it points.
+    private init(_ url: URL, follows: Bool) throws {
+        guard url.isFileURL else { throw CoordinationError(.notInADomain, "\(url): is no file") }
+        let path = url.path(percentEncoded: false)
+        let full = try follows ? Self.resolved(path) : Self.resolvedFolder(path)
+        let scoped = MountTable.entries().last { entry in
+            entry.fileSystem == MountTable.scopedType && full.hasPrefix(entry.mountPoint + "/")
+        }
+        if let scoped {
+            mountPoint = scoped.source
+            self.path = PathBytes(bytes: full.utf8.dropFirst(scoped.mountPoint.utf8.count + 1))
+            scope = Scope(folder: scoped.mountPoint, token: (scoped.mountPoint as NSString).lastPathComponent)
+            return
+        }
+        guard let mount = MountTable.hydrantMount(containing: full) else {
+            throw CoordinationError(.notInADomain, "\(path): lies in no mounted domain")
+        }
+        mountPoint = mount.mountPoint
+        self.path = PathBytes(bytes: full.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
+    }
+
+    private static func resolvedFolder(_ path: String) throws -> String {
+        let name = (path as NSString).lastPathComponent
+        // The mount point itself.
+        if MountTable.mount(at: path) != nil || name == "/" || name == ".." || name == "." { return try resolved(path) }
+        let folder = try resolved((path as NSString).deletingLastPathComponent)
+        return (folder == "/" ? "" : folder) + "/" + name
+    }
+
+    private static func resolved(_ path: String) throws -> String {
+        guard let resolved = realpath(path, nil) else {
+            throw CoordinationError(.noSuchItem, "\(path): \(String(cString: strerror(errno)))")
+        }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    /// Where what was granted is, for who asked for this.
+    func url(_ granted: CoordinationGrant.Place) -> URL {
+        var path = granted.path.string
+        if let scope { path = path.split(separator: "/").dropFirst(scope.depth).joined(separator: "/") }
+        let folder = scope?.folder ?? mountPoint
+        return URL(
+            filePath: granted.snapshot ?? folder + (path.isEmpty ? "" : "/" + path), directoryHint: .notDirectory)
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Glibc
+
+/// What the machine knows of MIME types: the files that `update-mime-database` makes.
+///
+/// Source: freedesktop.org, *Shared MIME-info Database* 0.21, "Unpacked files" and "Recommended checking order" (names
+/// only: the contents of a placeholder are not here to be looked at).
+struct MIMEDatabase: Sendable {
+    private struct Glob: Sendable {
+        var weight: Int
+        var mimeType: String
+        var pattern: String
+        var isCaseSensitive: Bool
+    }
+
+    /// `*.ext`, by what follows the star; without regard to case.
+    private var suffixes: [String: Glob] = [:]
+    private var sensitiveSuffixes: [String: Glob] = [:]
+    private var literals: [String: Glob] = [:]
+    private var patterns: [Glob] = []
+    private var aliases: [String: String] = [:]
+    private var parents: [String: [String]] = [:]
+
+    var isEmpty: Bool { suffixes.isEmpty && literals.isEmpty }
+
+    /// - Parameter folders: that hold `mime/globs2` and the others; the first wins.
+    init(folders: [String]) {
+        for folder in folders.reversed() {
+            for line in Self.lines(folder + "/mime/globs2") { add(glob: line) }
+            for line in Self.lines(folder + "/mime/aliases") {
+                let words = line.split(separator: " ")
+                if words.count == 2 { aliases[words[0].lowercased()] = words[1].lowercased() }
+            }
+            for line in Self.lines(folder + "/mime/subclasses") {
+                let words = line.split(separator: " ")
+                if words.count == 2 { parents[words[0].lowercased(), default: []].append(words[1].lowercased()) }
+            }
+        }
+    }
+
+    private static func lines(_ path: String) -> [Substring] {
+        guard let data = FileManager.default.contents(atPath: path) else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+    }
+
+    /// `50:image/jpeg:*.jpg`, perhaps with flags behind another colon.
+    private mutating func add(glob line: Substring) {
+        let fields = line.split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false)
+        guard fields.count >= 3, let weight = Int(fields[0]) else { return }
+        let isSensitive = fields.count > 3 && fields[3].split(separator: ",").contains("cs")
+        let pattern = String(fields[2])
+        let glob = Glob(
+            weight: weight, mimeType: fields[1].lowercased(), pattern: pattern, isCaseSensitive: isSensitive)
+        func keep(_ table: inout [String: Glob], _ key: String) {
+            if let other = table[key], other.weight > weight { return }
+            table[key] = glob
+        }
+        let isWild = pattern.dropFirst(pattern.hasPrefix("*") ? 1 : 0).contains { "*?[".contains($0) }
+        switch (pattern.hasPrefix("*."), isWild) {
+        case (true, false) where isSensitive: keep(&sensitiveSuffixes, String(pattern.dropFirst()))
+        case (true, false): keep(&suffixes, pattern.dropFirst().lowercased())
+        case (false, false) where !pattern.hasPrefix("*"): keep(&literals, isSensitive ? pattern : pattern.lowercased())
+        default: patterns.append(glob)
+        }
+    }
+
+    /// Nil: nothing is known of such a name.
+    func mimeType(ofFilename name: String) -> String? {
+        if let literal = literals[name] ?? literals[name.lowercased()] { return literal.mimeType }
+        // The longest suffix first: `.tar.gz` before `.gz`.
+        var rest = name[...]
+        while let dot = rest.firstIndex(of: ".") {
+            let suffix = String(rest[dot...])
+            if let found = sensitiveSuffixes[suffix] ?? suffixes[suffix.lowercased()] { return found.mimeType }
+            rest = rest[rest.index(after: dot)...]
+        }
+        let matching = patterns.filter { glob in
+            glob.isCaseSensitive
+                ? fnmatch(glob.pattern, name, 0) == 0
+                : fnmatch(glob.pattern.lowercased(), name.lowercased(), 0) == 0
+        }
+        return matching.max { ($0.weight, $0.pattern.count) < ($1.weight, $1.pattern.count) }?.mimeType
+    }
+
+    /// The name that an alias stands for.
+    func canonical(_ mimeType: String) -> String { aliases[mimeType] ?? mimeType }
+
+    /// All that a type is known to be besides itself, directly.
+    func parents(of mimeType: String) -> [String] { parents[mimeType] ?? [] }
+}

@@ -1,0 +1,133 @@
+import Foundation
+
+/// Which types there are, what they conform to, and which MIME types and filename extensions they have.
+///
+/// The types that Apple declares are built in; extensions and all other MIME types are the machine's (Debian:
+/// shared-mime-info). Without it the built-in ones remain. A MIME type without an identifier of its own is
+/// `dyn.mime.TYPE`, and conforms to what its parents conform to.
+public struct UniformTypeTable: Sendable {
+    private let database: MIMEDatabase
+    private let conformances: [UniformType: [UniformType]]
+    private let typesByMIME: [String: UniformType]
+    private let mimeTypes: [UniformType: String]
+    private let typesByExtension: [String: UniformType]
+
+    /// This machine's, as it was when it was first asked for.
+    public static let system = UniformTypeTable(dataDirectories: systemDirectories)
+
+    /// - Parameter dataDirectories: folders that have `mime/globs2` in them, as `$XDG_DATA_DIRS` names them; the first wins.
+    public init(dataDirectories: [String]) {
+        database = MIMEDatabase(folders: dataDirectories)
+        var conformances: [UniformType: [UniformType]] = [:]
+        var typesByMIME: [String: UniformType] = [:]
+        var mimeTypes: [UniformType: String] = [:]
+        var typesByExtension: [String: UniformType] = [:]
+        for declared in DeclaredTypes.all {
+            let type = UniformType(declared.identifier)
+            conformances[type] = declared.conformsTo.map { UniformType($0) }
+            mimeTypes[type] = declared.mimeTypes.first
+            for mime in declared.mimeTypes {
+                typesByMIME[mime] = type
+                // The machine may know it by another name.
+                typesByMIME[database.canonical(mime)] = type
+            }
+            for suffix in declared.extensions { typesByExtension[suffix] = type }
+        }
+        self.conformances = conformances
+        self.typesByMIME = typesByMIME
+        self.mimeTypes = mimeTypes
+        self.typesByExtension = typesByExtension
+    }
+
+    /// Source: XDG Base Directory Specification.
+    private static var systemDirectories: [String] {
+        let environment = ProcessInfo.processInfo.environment
+        let own = environment["XDG_DATA_HOME"] ?? environment["HOME"].map { $0 + "/.local/share" }
+        let shared = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
+        return ([own].compactMap { $0 } + shared.split(separator: ":").map(String.init)).filter { $0.hasPrefix("/") }
+    }
+
+    // MARK: Types of documents
+
+    /// The type of a document of this name. (Placeholders are not looked into.)
+    public func type(ofFilename name: String) -> UniformType {
+        if let mime = database.mimeType(ofFilename: name) { return type(ofMIMEType: mime) }
+        var rest = name[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            if let type = typesByExtension[rest.lowercased()] { return type }
+        }
+        return type(ofMIMEType: "application/octet-stream")
+    }
+
+    /// - Parameter mimeType: parameters behind a semicolon do not count.
+    public func type(ofMIMEType mimeType: String) -> UniformType {
+        let bare = mimeType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        let canonical = database.canonical(bare)
+        // What nobody knows is some document all the same.
+        if canonical == "application/octet-stream" { return .dynamic(mimeType: canonical) }
+        return typesByMIME[bare] ?? typesByMIME[canonical] ?? .dynamic(mimeType: canonical)
+    }
+
+    /// What a person or a script calls a type: an identifier (`public.image`), a MIME type (`image/jpeg`, `image/*`) or a
+    /// filename extension (`.jpg`).
+    ///
+    /// - Returns: nil when it is none of these, or an extension that is not known.
+    public func type(named text: String) -> UniformType? {
+        let text = text.trimmingCharacters(in: .whitespaces)
+        if text.isEmpty || text.contains(where: { $0.isWhitespace }) { return nil }
+        if text == "*/*" { return .item }
+        if text.contains("/"), !text.lowercased().hasPrefix(UniformType.dynamicPrefix) {
+            let parts = text.lowercased().split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else { return nil }
+            return parts[1] == "*" ? Self.topLevel[String(parts[0])] : type(ofMIMEType: text)
+        }
+        let known = UniformType(text)
+        if conformances[known] != nil { return known }
+        let suffix = text.hasPrefix(".") ? String(text.dropFirst()) : text
+        if text.hasPrefix(".") || !text.contains(".") {
+            let found = type(ofFilename: "x." + suffix)
+            return found.dynamicMIMEType == "application/octet-stream" ? nil : found
+        }
+        // Somebody's own: it conforms to nothing but itself.
+        return known
+    }
+
+    // MARK: What a type is
+
+    /// Whether whatever is of `type` is of `other` as well. Every type conforms to itself.
+    public func conforms(_ type: UniformType, to other: UniformType) -> Bool {
+        if type == other { return true }
+        var seen: Set<UniformType> = [type]
+        var rest = [type]
+        while let next = rest.popLast() {
+            for parent in parents(of: next) where seen.insert(parent).inserted {
+                if parent == other { return true }
+                rest.append(parent)
+            }
+        }
+        return false
+    }
+
+    /// Whether it is of one of these; of none, of any.
+    public func conforms(_ type: UniformType, toAnyOf others: [UniformType]) -> Bool {
+        others.isEmpty || others.contains { conforms(type, to: $0) }
+    }
+
+    /// Nil: it has none.
+    public func mimeType(of type: UniformType) -> String? { mimeTypes[type] ?? type.dynamicMIMEType }
+
+    private func parents(of type: UniformType) -> [UniformType] {
+        if let declared = conformances[type] { return declared }
+        guard let mime = type.dynamicMIMEType else { return [] }
+        var parents = database.parents(of: mime).map { self.type(ofMIMEType: $0) }.filter { $0 != type }
+        if let top = Self.topLevel[String(mime.prefix { $0 != "/" })] { parents.append(top) }
+        return mime.hasPrefix("inode/") ? parents + [.item] : parents + [.data, .content]
+    }
+
+    private static let topLevel: [String: UniformType] = [
+        // Every text is a subclass of text/plain, the specification says.
+        "text": UniformType("public.text"), "image": UniformType("public.image"), "audio": UniformType("public.audio"),
+        "video": UniformType("public.movie"), "font": UniformType("public.font"),
+    ]
+}

@@ -1,0 +1,245 @@
+import ArgumentParser
+import FileCoordination
+import Foundation
+
+struct BookmarkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bookmark", abstract: "Name items for as long as they exist, and find them again.",
+        discussion: """
+            A bookmark is one word. It names an item through renames, moves, evictions, restarts and remounts, and can carry \
+            a right to it, for programs that see nothing else of the domain (hydrant access).
+
+            Examples:
+              hydrant bookmark make ~/Documents/letter.odt > letter.bookmark
+              hydrant bookmark resolve "$(cat letter.bookmark)"
+            """,
+        subcommands: [Make.self, Resolve.self, Show.self])
+
+    struct Make: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a bookmark of an item.",
+            discussion: """
+                Examples:
+                  hydrant bookmark make ~/Documents/letter.odt --values name,size,type
+                  hydrant bookmark make ~/Documents/photos --grant read --days 7
+                  hydrant bookmark make report.odt --grant write --for /usr/bin/soffice --json | jq -r .bookmark
+                """)
+
+        @Argument(help: "The item.", completion: .file())
+        var path: String
+
+        @Option(
+            help: ArgumentHelp(
+                "What it carries of the item: name, size, type, contentModificationDate, creationDate; separated by commas.",
+                valueName: "keys"))
+        var values: String?
+
+        @Option(help: "A right to the item goes with it: to read, or to write it as well.")
+        var grant: Right?
+
+        enum Right: String, CaseIterable, ExpressibleByArgument { case read, write }
+
+        @Option(
+            name: .customLong("for"),
+            help: ArgumentHelp("Only this executable may use the right.", valueName: "executable"), completion: .file())
+        var program: String?
+
+        @Option(help: ArgumentHelp("How long the right is good; without: until it is revoked.", valueName: "number"))
+        var days: Double?
+
+        @Flag(help: "Print an object: bookmark, path.")
+        var json = false
+
+        func validate() throws {
+            if grant == nil && (program != nil || days != nil) { throw ValidationError("--for and --days say more of --grant") }
+            if let days, !(days > 0 && days < 1_000_000) { throw ValidationError("--days is more than 0") }
+            _ = try keys()
+        }
+
+        private func keys() throws -> Set<ResourceKey> {
+            Set(
+                try (values ?? "").split(separator: ",").map { word in
+                    guard let key = ResourceKey(rawValue: word.trimmingCharacters(in: .whitespaces)) else {
+                        throw ValidationError(
+                            "\(word): is no value; there are \(ResourceKey.allCases.map(\.rawValue).joined(separator: ", "))")
+                    }
+                    return key
+                })
+        }
+
+        private struct Made: Encodable {
+            var bookmark: String
+            var path: String
+        }
+
+        func run() async throws {
+            let executable = try program.map { try Executable.find($0) }
+            let scope = grant.map {
+                SecurityScope($0 == .write ? .write : .read, for: executable, until: days.map { Date(timeIntervalSinceNow: $0 * 86_400) })
+            }
+            let url = URL(filePath: path, directoryHint: .notDirectory)
+            let bookmark = try await saying { try await Bookmark.make(of: url, including: keys(), scope: scope) }
+            let made = Made(bookmark: bookmark.text, path: url.standardizedFileURL.path(percentEncoded: false))
+            try StandardOutput.write((json ? Output.json(made) : bookmark.text) + "\n")
+        }
+    }
+
+    struct Resolve: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print where the item of a bookmark is now.",
+            discussion: """
+                When the item is not as the bookmark says any more (another place, another size), a line on standard error \
+                says in what: make the bookmark anew then.
+
+                Examples:
+                  hydrant bookmark resolve "$(cat letter.bookmark)"
+                  hydrant bookmark resolve ~/Projects/letter.odt.hydrant-reference --json | jq .stale
+
+                Exit status: 1 the item is gone, or this is no bookmark; 69 no mounted domain has made it.
+                """)
+
+        @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
+        var bookmark: String
+
+        @Flag(help: "Print an object: path, stale, values, writable (null: it carries no right).")
+        var json = false
+
+        private struct Found: Encodable {
+            var path: String
+            var stale: [String]
+            var values: [String: BookmarkValue]
+            var writable: Bool?
+
+            private enum CodingKeys: String, CodingKey { case path, stale, values, writable }
+
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(path, forKey: .path)
+                try container.encode(stale, forKey: .stale)
+                try container.encode(values, forKey: .values)
+                try container.encode(writable, forKey: .writable)
+            }
+        }
+
+        func run() async throws {
+            let bookmark = try Bookmark(named: bookmark)
+            let found = try await saying { try await bookmark.resolve() }
+            let path = found.url.path(percentEncoded: false)
+            let stale = found.stale.sorted()
+            if json {
+                return try StandardOutput.write(
+                    Output.json(
+                        Found(
+                            path: path, stale: stale, values: BookmarkValue.all(of: found.resourceValues),
+                            writable: found.scopedURL?.isWritable)) + "\n")
+            }
+            try StandardOutput.write(path + "\n")
+            if found.isStale { warn("the bookmark is stale (\(stale.joined(separator: ", "))); make it anew") }
+        }
+    }
+
+    struct Show: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print what a bookmark carries, without asking anybody.",
+            discussion: """
+                As it was when the bookmark was made; that nobody changed it is only seen when it is resolved.
+
+                Examples:
+                  hydrant bookmark show "$(cat letter.bookmark)" --json | jq -r .name
+                """)
+
+        @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
+        var bookmark: String
+
+        @Flag(help: "Print an object of the values that it carries.")
+        var json = false
+
+        func run() throws {
+            guard let values = try Bookmark(named: bookmark).resourceValues else {
+                throw fail("this is no bookmark of hydrant's, or a part of one")
+            }
+            let all = BookmarkValue.all(of: values)
+            if json { return try StandardOutput.write(Output.json(all) + "\n") }
+            for key in ResourceKey.allCases.map(\.rawValue) {
+                if let value = all[key] { try StandardOutput.write("\(key): \(value)\n") }
+            }
+        }
+    }
+}
+
+/// A value in JSON, and as a line.
+enum BookmarkValue: Encodable, CustomStringConvertible {
+    case text(String)
+    case number(Int64)
+
+    static func all(of values: ResourceValues) -> [String: BookmarkValue] {
+        let dates = [
+            ("contentModificationDate", values.contentModificationDate), ("creationDate", values.creationDate),
+        ].compactMap { key, date in date.map { (key, BookmarkValue.text($0.formatted(.iso8601))) } }
+        let others: [(String, BookmarkValue?)] = [
+            ("name", values.name.map { .text($0) }), ("size", values.size.map { .number($0) }),
+            ("type", values.type.map { .text($0) }),
+        ]
+        return Dictionary(uniqueKeysWithValues: dates + others.compactMap { key, value in value.map { (key, $0) } })
+    }
+
+    var description: String {
+        switch self {
+        case .text(let text): text
+        case .number(let number): "\(number)"
+        }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        }
+    }
+}
+
+extension Bookmark {
+    /// As a user names it: itself, a file that it is in, or `-`.
+    init(named text: String) throws(ExitCode) {
+        if let bookmark = Bookmark(text: text), bookmark.resourceValues != nil {
+            self = bookmark
+            return
+        }
+        let contents = text == "-"
+            ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: text)
+        guard let contents else { throw fail("\(text): is neither a bookmark nor a file with one") }
+        guard let bookmark = Bookmark(text: String(decoding: contents, as: UTF8.self)) else {
+            throw fail("\(text): holds no bookmark")
+        }
+        self = bookmark
+    }
+}
+
+/// What a program is: the file that is run, links followed.
+enum Executable {
+    static func find(_ name: String) throws(ExitCode) -> String {
+        let candidates =
+            name.contains("/")
+            ? [name] : (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
+        for candidate in candidates where access(candidate, X_OK) == 0 {
+            guard let resolved = realpath(candidate, nil) else { continue }
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        throw fail("\(name): there is no such program")
+    }
+}
+
+/// Runs what talks to a daemon, and says what went wrong.
+func saying<T>(_ body: () async throws -> T) async throws -> T {
+    do { return try await body() } catch let error as CoordinationError {
+        let status =
+            switch error.code {
+            case .notRunning, .notInADomain: CommandExit.unavailable
+            case .timedOut, .wouldDeadlock: CommandExit.tryAgain
+            default: CommandExit.failed
+            }
+        throw fail(error.message, status)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+
+/// A command that this one runs.
+struct ChildCommand: Sendable {
+    let words: [String]
+    /// Besides what is in the environment.
+    var environment: [String: String] = [:]
+
+    /// - Returns: how it ended, as a shell would say it.
+    func run() async throws -> Int32 {
+        let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        return await Self.wait(for: try Self.spawn(words[0], words, all))
+    }
+
+    /// - Parameter inherited: a descriptor that becomes number 9 there.
+    static func spawn(
+        _ program: String, _ words: [String], _ environment: [String: String], inherited: Int32? = nil
+    ) throws -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 9) }
+        let (argv, envp) = (words.map { strdup($0) } + [nil], environment.map { strdup("\($0)=\($1)") } + [nil])
+        defer { (argv + envp).forEach { free($0) } }
+        var child: pid_t = 0
+        let code = posix_spawnp(&child, program, &actions, nil, argv, envp)
+        guard code == 0 else { throw fail("\(program): cannot be started: \(String(cString: strerror(code)))") }
+        return child
+    }
+
+    static func wait(for child: pid_t) async -> Int32 {
+        await withCheckedContinuation { continuation in
+            Thread {
+                var status: Int32 = 0
+                while waitpid(child, &status, 0) < 0 && errno == EINTR {}
+                // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)).
+                continuation.resume(returning: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f)
+            }.start()
+        }
+    }
+}
