@@ -31,6 +31,7 @@ let package = Package(
         .library(name: "FileProvider", targets: ["FileProvider"]),
         .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
         .library(name: "FileCoordination", targets: ["FileCoordination"]),
+        .library(name: "DocumentPicker", targets: ["DocumentPicker", "FileCoordination", "UniformTypes"]),
         // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
@@ -89,6 +90,12 @@ let package = Package(
         .target(name: "UniformTypes"),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
+            name: "DocumentPicker",
+            dependencies: ["ControlAPI", "FileCoordination", "UniformTypes", .nioPosix, .tomlKit]),
+        // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
+        .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
+        .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker"]),
+        .target(
             name: "Daemon",
             dependencies: [
                 "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
@@ -98,8 +105,8 @@ let package = Package(
         .executableTarget(
             name: "hydrant",
             dependencies: [
-                "Accounts", "Daemon", "ControlAPI", "FileCoordination", "HTTPTransport", .argumentParser, .crypto,
-                .logging,
+                "Accounts", "Daemon", "ControlAPI", "DocumentPicker", "FileCoordination", "HTTPTransport",
+                "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a stranger's package sees.

@@ -86,6 +86,18 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case access(AccessRequest)
     /// Which item is shown in a scoped folder; answered with ``ControlResponse/place(_:)``.
     case scopedPlace(token: String)
+
+    /// The domain as a whole; answered with ``ControlResponse/domain(_:items:)``, without items.
+    case domain
+    /// Bring a document, and say in ``ControlNews/progress(_:)`` how far it is; answered with
+    /// ``ControlResponse/outcomes(_:)``. When the connection is closed it goes on, and whoever asks next joins it.
+    case fetch(path: PathBytes)
+    /// Nobody wants it any more; answered with ``ControlResponse/done``.
+    case cancelFetch(path: PathBytes)
+    /// As ``status(paths:)`` of one item that its provider may just have made in the store.
+    case locate(path: PathBytes)
+    /// The copy in this folder is removed when its process has ended; answered with ``ControlResponse/done``, at once.
+    case keepImport(folder: String)
 }
 
 /// What becomes of a bandwidth limit.

@@ -111,13 +111,20 @@ public struct DomainStatus: Codable, Sendable, Equatable {
     public var heldDeletions: HeldDeletionsStatus?
     /// Whether the store answers. Older daemons do not say.
     public var connection: ConnectionStatus?
+    /// As the provider calls itself: the purpose of whoever writes for it. Older daemons do not say.
+    public var providerIdentifier: String?
+    /// Older daemons do not say.
+    public var isReadOnly: Bool?
 
     public init(
         domain: String, provider: String, mountPoint: String, pid: Int32, pending: [PendingChange] = [],
         passthrough: Bool, stateDirectory: String? = nil, disk: DiskUse,
         transfers: [RunningTransfer]? = nil, settings: DomainSettings? = nil, conflicts: Int? = nil,
-        store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil, connection: ConnectionStatus? = nil
+        store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil, connection: ConnectionStatus? = nil,
+        providerIdentifier: String? = nil, isReadOnly: Bool? = nil
     ) {
+        self.providerIdentifier = providerIdentifier
+        self.isReadOnly = isReadOnly
         self.domain = domain
         self.provider = provider
         self.mountPoint = mountPoint
@@ -142,8 +149,11 @@ public struct ConnectionStatus: Codable, Sendable, Equatable {
     public var since: Double?
     /// Why not, for people.
     public var reason: String?
+    /// It asks for another password. Older daemons do not say.
+    public var needsSignIn: Bool?
 
-    public init(isOnline: Bool, since: Double? = nil, reason: String? = nil) {
+    public init(isOnline: Bool, since: Double? = nil, reason: String? = nil, needsSignIn: Bool? = nil) {
+        self.needsSignIn = needsSignIn
         self.isOnline = isOnline
         self.since = since
         self.reason = reason

@@ -45,6 +45,7 @@ struct Daemon: Sendable {
 
         let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: mountPoint)
         scopes.sweep()
+        TemporaryCopies.sweep()
         let bookmarks: BookmarkDesk
         do {
             bookmarks = try BookmarkDesk(
@@ -78,6 +79,7 @@ struct Daemon: Sendable {
         signals.stop()
         logger.info("unmounted", metadata: ["at": "\(mountPoint)"])
         await scopes.endAll()
+        service.fetches.endAll()
         await server.stop()
         // What has been committed is safe without it; it only tidies up the write-ahead log.
         if await parts.engine.stop() {

@@ -13,6 +13,7 @@ extension DomainService {
         case .reporting(let request): return await reporting(request, listener)
         case .coordinate(let request): return await coordination.coordinate(request, listener)
         case .present(let request): return await coordination.present(request, listener)
+        case .fetch(let path): return await fetch(path, listener)
         case .access(let request): return await bookmarks.access(request, from: listener.peer, listener)
         default: return await respond(to: request)
         }
@@ -123,7 +124,7 @@ extension DomainService {
 
     func transfers() -> [RunningTransfer] { volume.engine.context.transfers.now().map(running) }
 
-    private func running(_ transfer: Transfer) -> RunningTransfer {
+    func running(_ transfer: Transfer) -> RunningTransfer {
         RunningTransfer(
             direction: transfer.direction == .download ? .download : .upload, path: absolute(transfer.path),
             bytes: transfer.done, total: transfer.total, started: Double(transfer.started.nanoseconds) / 1e9)

@@ -15,6 +15,7 @@ struct DomainService: ControlService {
     let hasPassthrough: @Sendable () -> Bool
     let coordination: CoordinationDesk
     let bookmarks: BookmarkDesk
+    let fetches = Fetches()
 
     func respond(to request: ControlRequest) async -> ControlResponse {
         do {
@@ -44,12 +45,17 @@ struct DomainService: ControlService {
             case .grants: return .grants(await bookmarks.allGrants())
             case .revokeGrant(let id): return .grants([try await bookmarks.revoke(id)])
             case .scopedPlace(let token): return .place(try bookmarks.place(ofScope: token))
-            case .events, .reporting, .coordinate, .present, .access:
+            case .cancelFetch(let path): return try await cancelFetch(path)
+            case .locate(let path): return try await locate(path)
+            case .keepImport(let folder):
+                try TemporaryCopies.keep(folder)
+                return .done
+            case .events, .reporting, .coordinate, .present, .access, .fetch:
                 return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()
                 return .done
-            case .prepareUnmount: return .domain(try summary(), items: [])
+            case .prepareUnmount, .domain: return .domain(try summary(), items: [])
             case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
             case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))
             case .conflicts: return .conflicts(try conflicts())
@@ -70,14 +76,15 @@ struct DomainService: ControlService {
             conflicts: try volume.engine.context.catalog.read { try $0.conflictCount() },
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
             heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
-            connection: connection)
+            connection: connection, providerIdentifier: volume.engine.context.provider.providerIdentifier,
+            isReadOnly: volume.engine.context.isReadOnly)
     }
 
     private var connection: ConnectionStatus {
         let state = volume.engine.context.connection.state
         return ConnectionStatus(
             isOnline: state.failure == nil, since: state.since.map { Double($0.nanoseconds) / 1e9 },
-            reason: state.failure?.message)
+            reason: state.failure?.message, needsSignIn: state.failure?.code == .notAuthenticated)
     }
 
     private func diskUse() throws -> DiskUse {

@@ -20,6 +20,7 @@ struct Hydrant: AsyncParsableCommand {
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
             LimitCommand.self, EventsCommand.self, CoordinateCommand.self, PresentCommand.self, ClaimsCommand.self,
             BookmarkCommand.self, AccessCommand.self, GrantsCommand.self,
+            PickCommand.self, PickersCommand.self,
             RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,
             ServeCommand.self,
         ])

@@ -1,0 +1,33 @@
+import Foundation
+
+/// The folder of a temporary copy that belongs to a process: `PID.START.UUID` below `$XDG_RUNTIME_DIR/hydrant/imports`.
+package struct ImportFolder: Sendable {
+    package let name: String
+    private let pid: Int32
+    private let started: String
+
+    /// For a process that is there.
+    package init?(for pid: Int32) {
+        guard let fields = ProcessStatus.fields(of: pid), fields.count > 19 else { return nil }
+        self.pid = pid
+        started = String(fields[19])
+        name = "\(pid).\(started).\(UUID().uuidString)"
+    }
+
+    /// Nil: it is not called like one.
+    package init?(name: String) {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let pid = Int32(parts[0]), pid > 0 else { return nil }
+        self.name = name
+        self.pid = pid
+        started = String(parts[1])
+    }
+
+    package static func parent() throws(ControlError) -> String { try SocketDirectory.path() + "/imports" }
+
+    /// Whether the process that it is for is there. (Numbers of processes are used again.)
+    package var isAlive: Bool {
+        guard let fields = ProcessStatus.fields(of: pid), fields.count > 19, fields[19] == started else { return false }
+        return fields[0] != "Z" && fields[0] != "X"
+    }
+}

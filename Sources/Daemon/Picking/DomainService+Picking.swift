@@ -1,0 +1,68 @@
+import ControlAPI
+import FileProvider
+import ItemCatalog
+import SyncEngine
+import Volume
+
+/// What document pickers ask for.
+extension DomainService {
+    /// Brings a document for whoever wants it by then, and tells this one how far it is.
+    func fetch(_ path: PathBytes, _ listener: ControlListener) async -> ControlResponse {
+        do {
+            let inode = try await resolve(path).id
+            let fetch = fetches.join(inode) { tally in .outcomes(await bring([path], tally)) }
+            let last = await tell(listener, while: fetch)
+            return last ?? .done
+        } catch {
+            return .failure(
+                error as? ControlFailure ?? ControlFailure(code: ControlFailure.internalError, message: "\(error)"))
+        }
+    }
+
+    /// Nil: nobody listens any more.
+    private func tell(_ listener: ControlListener, while fetch: Fetches.Fetch) async -> ControlResponse? {
+        await withTaskGroup(of: ControlResponse?.self) { group in
+            group.addTask {
+                // (Waiting for a task that goes on does not end when the one who waits is cancelled.)
+                let (answers, inbox) = AsyncStream<ControlResponse>.makeStream()
+                Task {
+                    inbox.yield(await fetch.task.value)
+                    inbox.finish()
+                }
+                for await answer in answers { return answer }
+                return nil
+            }
+            group.addTask {
+                while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+                    let now = fetch.tally.progress(volume.engine.context.transfers.now(), running)
+                    if (try? await listener.tell(.progress(now))) == nil { return nil }
+                }
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+    }
+
+    func cancelFetch(_ path: PathBytes) async throws -> ControlResponse {
+        _ = fetches.cancel(try await resolve(path).id)
+        return .done
+    }
+
+    /// An item that a provider's own program may just have made in the store: its folder is listed anew before it counts as
+    /// missing.
+    func locate(_ path: PathBytes) async throws -> ControlResponse {
+        do { _ = try await resolve(path) } catch {
+            guard let folder = try? await resolve(PathBytes(bytes: parent(of: path))), folder.isFolder else { throw error }
+            do { try await volume.engine.enumerate(folder.id) } catch {
+                throw ControlFailure(code: "path", message: "\(mountPoint)/\(path): \(error)")
+            }
+        }
+        return await respond(to: .status(paths: [path]))
+    }
+
+    private func parent(of path: PathBytes) -> [UInt8] {
+        let slash = UInt8(ascii: "/")
+        return Array(path.bytes.split(separator: slash).dropLast().joined(separator: [slash]))
+    }
+}

@@ -1,0 +1,67 @@
+import ControlAPI
+import Foundation
+
+/// What is in a folder of a mounted domain, and how much of it is here.
+struct FolderListing: Sendable {
+    struct Item: Sendable {
+        var name: String
+        var isFolder: Bool
+        var isDocument: Bool
+        var size: Int64
+        /// Seconds since 1970.
+        var modified: Double
+        var isHere: Bool?
+    }
+
+    /// At most so many are asked for at once.
+    private static let batch = 500
+
+    /// - Parameter folder: relative to the mount point; empty: that itself.
+    /// - Throws: in the daemon's words, why it cannot be listed.
+    static func read(_ folder: [String], _ client: DomainClient) async throws -> [Item] {
+        let path = ([client.mountPoint] + folder).joined(separator: "/")
+        var items: [Item]
+        do { items = try await onThread { try names(path) } } catch {
+            // The daemon knows better than errno what is wrong.
+            _ = try await client.locate(PathBytes((folder + ["."]).dropLast().joined(separator: "/")))
+            throw error
+        }
+        items.sort { one, other in
+            if one.isFolder != other.isFolder { return one.isFolder }
+            let order = one.name.compare(other.name, options: [.caseInsensitive, .numeric])
+            return order == .orderedSame ? one.name < other.name : order == .orderedAscending
+        }
+        let documents = items.indices.filter { items[$0].isDocument }
+        var rest = documents[...]
+        while !rest.isEmpty {
+            let some = rest.prefix(batch)
+            rest = rest.dropFirst(batch)
+            let paths = some.map { PathBytes((folder + [items[$0].name]).joined(separator: "/")) }
+            // (One of them may be gone by now: then of these nothing is known.)
+            guard let statuses = try? await client.status(paths) else { continue }
+            for (index, status) in zip(some, statuses) { items[index].isHere = status.state == .downloaded }
+        }
+        return items
+    }
+
+    private static func names(_ path: String) throws -> [Item] {
+        guard let folder = opendir(path) else { throw FileCopy.failure(path) }
+        defer { closedir(folder) }
+        var items: [Item] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            var status = stat()
+            // What is hidden, gone again, or of this machine only is nobody's choice.
+            if name.hasPrefix(".") || lstat(path + "/" + name, &status) != 0 { continue }
+            let kind = status.st_mode & S_IFMT
+            guard kind == S_IFREG || kind == S_IFDIR else { continue }
+            items.append(
+                Item(
+                    name: name, isFolder: kind == S_IFDIR, isDocument: kind == S_IFREG, size: Int64(status.st_size),
+                    modified: Double(status.st_mtim.tv_sec)))
+        }
+        return items
+    }
+}

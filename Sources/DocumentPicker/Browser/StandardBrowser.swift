@@ -1,0 +1,190 @@
+import ControlAPI
+import FileCoordination
+import Foundation
+import UniformTypes
+
+/// The extension of every domain that has none of its own: folders and documents of the mount.
+actor StandardBrowser: DocumentPickerExtension {
+    private let context: DocumentPickerContext
+    private let isDropBox: Bool
+    private let client: DomainClient?
+    private let root: String
+    /// Relative to the mount point.
+    private var folder: [String] = []
+    private var items: [FolderListing.Item] = []
+    private var search = ""
+    private var isLoading = false
+    private var failure: String?
+    private var transfers: [String: RunningTransfer] = [:]
+    private var watch: Task<Void, Never>?
+
+    init(context: DocumentPickerContext) { self.init(context: context, isDropBox: false) }
+
+    init(context: DocumentPickerContext, isDropBox: Bool) {
+        self.context = context
+        self.isDropBox = isDropBox
+        root = context.documentStorageURL.map { DismissalRules.folderPath($0) } ?? ""
+        client = try? DomainClient(root)
+    }
+
+    deinit { watch?.cancel() }
+
+    func prepareForPresentation(in mode: DocumentPickerMode) async throws {
+        guard client != nil else { throw DocumentPickerError("there is nothing to browse without a file provider") }
+        if isDropBox { return await show() }
+        watch = Task { [weak self] in
+            while (try? await Task.sleep(for: .milliseconds(300))) != nil {
+                guard let self else { return }
+                await self.lookAtTransfers()
+            }
+        }
+        try await open([])
+    }
+
+    func handle(_ action: PickerAction) async throws {
+        switch action {
+        case .choose(let name): try await choose(name)
+        case .up: if !folder.isEmpty { try await open(folder.dropLast()) }
+        case .location(let index):
+            guard index >= 0, index <= folder.count else { return }
+            try await open(Array(folder.prefix(index)))
+        case .search(let text):
+            search = text
+            await show()
+        case .makeFolder(let name): try await makeFolder(name)
+        case .putHere(let name): try await putHere(name)
+        default: break
+        }
+    }
+
+    // MARK: Looking
+
+    private func open(_ path: [String]) async throws {
+        guard let client else { return }
+        let before = (folder, items)
+        (folder, items, search, isLoading, failure) = (path, [], "", true, nil)
+        await show()
+        defer { isLoading = false }
+        do { items = try await FolderListing.read(path, client) } catch {
+            isLoading = false
+            // What was shown before is still right, unless there was nothing.
+            if !before.1.isEmpty { (folder, items) = before } else { failure = "\(error)" }
+            await show()
+            throw error
+        }
+        isLoading = false
+        await show()
+    }
+
+    private func lookAtTransfers() async {
+        guard let client, !isLoading, let status = try? await client.domain() else { return }
+        let own = Dictionary(
+            (status.transfers ?? []).filter { $0.direction == .download }.map { ($0.path, $0) },
+            uniquingKeysWith: { first, _ in first })
+        let ended = transfers.keys.filter { own[$0] == nil }
+        if own == transfers { return }
+        transfers = own
+        for path in ended {
+            // It has come, or has been given up.
+            guard let index = items.firstIndex(where: { fullPath($0.name) == path }) else { continue }
+            let relative = PathBytes((folder + [items[index].name]).joined(separator: "/"))
+            if let status = try? await client.status([relative]).first, index < items.count {
+                items[index].isHere = status.state == .downloaded
+            }
+        }
+        await show()
+    }
+
+    private func fullPath(_ name: String) -> String { ([root] + folder + [name]).joined(separator: "/") }
+
+    private func show() async {
+        let choosesDocument = context.documentPickerMode?.choosesDocument ?? true
+        var page = PickerPage(location: folder, search: search, isLoading: isLoading)
+        page.message = failure
+        if !choosesDocument {
+            page.filename = context.originalURL?.lastPathComponent
+            page.canMakeFolder = !isDropBox
+        }
+        if isDropBox {
+            page.message = "What is put here is not listed."
+        } else {
+            page.entries = items.filter { matches($0.name) }.map { entry($0, choosesDocument) }
+            if page.entries.isEmpty && !isLoading && page.message == nil {
+                page.message = search.isEmpty ? "This folder is empty." : "Nothing here has “\(search)” in its name."
+            }
+        }
+        await context.show(page)
+    }
+
+    private func matches(_ name: String) -> Bool {
+        search.isEmpty || name.range(of: search, options: [.caseInsensitive, .diacriticInsensitive]) != nil
+    }
+
+    private func entry(_ item: FolderListing.Item, _ choosesDocument: Bool) -> PickerPage.Entry {
+        if item.isFolder {
+            return PickerPage.Entry(
+                id: item.name, name: item.name, isFolder: true, type: UniformType.folder.identifier,
+                modified: item.modified)
+        }
+        let table = UniformTypeTable.system
+        let type = table.type(ofFilename: item.name)
+        var note: String?
+        if let transfer = transfers[fullPath(item.name)], transfer.total > 0 {
+            note = "downloading \(100 * transfer.bytes / transfer.total) %"
+        }
+        return PickerPage.Entry(
+            id: item.name, name: item.name, type: type.identifier, size: item.size, modified: item.modified,
+            isHere: item.isHere,
+            isSelectable: choosesDocument && table.conforms(type, toAnyOf: context.validTypes ?? []), note: note)
+    }
+
+    // MARK: Choosing
+
+    private func choose(_ name: String) async throws {
+        guard let item = items.first(where: { $0.name == name }) else {
+            throw DocumentPickerError("“\(name)” is not in this folder (any more)")
+        }
+        if item.isFolder { return try await open(folder + [name]) }
+        guard entry(item, context.documentPickerMode?.choosesDocument ?? true).isSelectable else {
+            throw DocumentPickerError("“\(name)” is of another type than what is wanted")
+        }
+        try await context.dismissGrantingAccess(to: URL(filePath: fullPath(name), directoryHint: .notDirectory))
+    }
+
+    private func check(_ name: String) throws {
+        if name.isEmpty || name == "." || name == ".." || name.contains("/") || name.contains("\0") {
+            throw DocumentPickerError("“\(name)” cannot be a name")
+        }
+        if name.utf8.count > 255 { throw DocumentPickerError("“\(name)” is longer than 255 bytes") }
+    }
+
+    private func makeFolder(_ name: String) async throws {
+        try check(name)
+        let path = fullPath(name)
+        try await onThread {
+            guard mkdir(path, 0o777) == 0 else {
+                throw errno == EEXIST
+                    ? DocumentPickerError("there is something called “\(name)” here; choose another name")
+                    : FileCopy.failure(path)
+            }
+        }
+        try await open(folder + [name])
+    }
+
+    /// A copy, made under a plain coordinator: the domain itself uploads it.
+    private func putHere(_ wanted: String?) async throws {
+        guard let original = context.originalURL else { return }
+        let name = wanted ?? original.lastPathComponent
+        try check(name)
+        let path = fullPath(name)
+        let source = original.path(percentEncoded: false)
+        try await FileCoordinator().coordinate(
+            writingItemAt: URL(filePath: path, directoryHint: .notDirectory), options: .forReplacing
+        ) { url in
+            try await onThread {
+                try FileCopy.make(url.path(percentEncoded: false), from: source) { _ in true }
+            }
+        }
+        try await context.dismissGrantingAccess(to: URL(filePath: path, directoryHint: .notDirectory))
+    }
+}

@@ -1,0 +1,59 @@
+import ControlAPI
+import Foundation
+
+/// What a picker asks of a domain's daemon.
+struct DomainClient: Sendable {
+    let mountPoint: String
+    private let client: ControlClient
+    private static let patience = 60.0
+
+    init(_ mountPoint: String) throws {
+        self.mountPoint = mountPoint
+        client = ControlClient(socketPath: try SocketDirectory.socketPath(mountPoint: mountPoint))
+    }
+
+    private func ask(_ request: ControlRequest) async throws -> ControlResponse {
+        let answer = try await client.send(request, timeout: Self.patience)
+        if case .failure(let failure) = answer { throw DocumentPickerError(failure.message) }
+        return answer
+    }
+
+    private static let unexpected = DocumentPickerError("the daemon says something else; are it and this of one version?")
+
+    func status(_ paths: [PathBytes]) async throws -> [ItemStatus] {
+        guard case .items(let items) = try await ask(.status(paths: paths)) else { throw Self.unexpected }
+        return items
+    }
+
+    func locate(_ path: PathBytes) async throws -> ItemStatus {
+        guard case .items(let items) = try await ask(.locate(path: path)), let item = items.first else {
+            throw Self.unexpected
+        }
+        return item
+    }
+
+    func domain() async throws -> DomainStatus {
+        guard case .domain(let status, _) = try await ask(.domain) else { throw Self.unexpected }
+        return status
+    }
+
+    /// Has a change sent now, not when it is certain that no other follows.
+    func send(_ path: PathBytes) async { _ = try? await ask(.retry(paths: [path], timeoutSeconds: 30)) }
+
+    func keepImport(_ folder: String) async throws { _ = try await ask(.keepImport(folder: folder)) }
+
+    func cancelFetch(_ path: PathBytes) async { _ = try? await ask(.cancelFetch(path: path)) }
+
+    /// Returns when the document is here. Cancelled, it goes on.
+    func fetch(_ path: PathBytes, progress: @Sendable (Int64, Int64) async -> Void) async throws {
+        let answer = try await client.follow(.fetch(path: path)) { news in
+            if case .progress(let now) = news { await progress(now.bytes, now.bytesTotal) }
+        }
+        switch answer {
+        case .outcomes(let outcomes):
+            if let error = outcomes.first?.error { throw DocumentPickerError(error) }
+        case .failure(let failure): throw DocumentPickerError(failure.message)
+        default: throw Self.unexpected
+        }
+    }
+}

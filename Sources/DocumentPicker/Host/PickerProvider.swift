@@ -1,0 +1,98 @@
+import ControlAPI
+import FileCoordination
+import Foundation
+public import UniformTypes
+
+/// A place that documents can come from or go to: a mounted domain, or a picker without one.
+public struct PickerProvider: Sendable, Hashable {
+    /// What its user knows it by, and the preferences: the domain's name, or the manifest's identifier.
+    public let id: String
+    /// Its own, or one that says what every domain can.
+    public let manifest: DocumentPickerManifest
+    /// Where its documents are; nil without a file provider.
+    public let mountPoint: String?
+    let storeLocation: String?
+    /// Why it cannot be chosen.
+    public let problem: String?
+
+    /// As the user knows it.
+    public var title: String { manifest.name }
+
+    /// Whether it is offered at all.
+    public func fits(_ mode: DocumentPickerMode, types: [UniformType]) -> Bool {
+        guard manifest.modes.contains(mode) else { return false }
+        let table = UniformTypeTable.system
+        // It may have documents of a type that is wanted, or of a part of such a type.
+        return types.isEmpty
+            || types.contains { wanted in
+                manifest.supportedTypes.contains { table.conforms(wanted, to: $0) || table.conforms($0, to: wanted) }
+            }
+    }
+
+    /// All there are now; mounted domains are asked at once, and those that do not answer say so.
+    public static func all() async -> (providers: [PickerProvider], problems: [String]) {
+        let installed = DocumentPickerManifest.installed()
+        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map(\.mountPoint)
+        var providers = await withTaskGroup(of: [PickerProvider].self) { group in
+            for mountPoint in Set(mounts) {
+                group.addTask { await ofDomain(at: mountPoint, installed.manifests) }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+        for manifest in installed.manifests where manifest.fileProvider == nil {
+            providers.append(
+                PickerProvider(
+                    id: manifest.identifier, manifest: manifest, mountPoint: nil, storeLocation: nil, problem: nil))
+        }
+        providers.sort { ($0.title.lowercased(), $0.id) < ($1.title.lowercased(), $1.id) }
+        return (providers, installed.problems)
+    }
+
+    private static func ofDomain(at mountPoint: String, _ manifests: [DocumentPickerManifest]) async -> [PickerProvider] {
+        guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint) else { return [] }
+        let status: DomainStatus
+        do {
+            guard case .domain(let answer, _) = try await ControlClient(socketPath: path).send(.domain, timeout: 3)
+            else { return [] }
+            status = answer
+        } catch {
+            // Another user's, or one that has ended: none of ours.
+            guard error.code == .timedOut else { return [] }
+            let name = (mountPoint as NSString).lastPathComponent
+            return [
+                PickerProvider(
+                    id: mountPoint, manifest: standard(name, [.import, .open, .export, .move], nil),
+                    mountPoint: mountPoint, storeLocation: nil, problem: "does not answer")
+            ]
+        }
+        let isReadOnly = status.isReadOnly ?? false
+        let own = manifests.filter { manifest in
+            manifest.fileProvider == status.providerIdentifier && (manifest.domain ?? status.domain) == status.domain
+        }
+        let usual: Set<DocumentPickerMode> = isReadOnly ? [.import, .open] : Set(DocumentPickerMode.allCases)
+        let all = own.isEmpty ? [standard(status.domain, usual, status.providerIdentifier)] : own
+        return all.map { manifest in
+            PickerProvider(
+                id: own.isEmpty ? status.domain : manifest.identifier + "/" + status.domain,
+                manifest: isReadOnly ? manifest.only([.import, .open]) : manifest, mountPoint: status.mountPoint,
+                storeLocation: status.provider, problem: nil)
+        }
+    }
+
+    private static func standard(
+        _ name: String, _ modes: Set<DocumentPickerMode>, _ fileProvider: String?
+    ) -> DocumentPickerManifest {
+        DocumentPickerManifest(
+            identifier: name, name: name, icon: "folder-remote", modes: modes, supportedTypes: [.item],
+            fileProvider: fileProvider, domain: name)
+    }
+}
+
+extension DocumentPickerManifest {
+    fileprivate func only(_ allowed: Set<DocumentPickerMode>) -> Self {
+        DocumentPickerManifest(
+            identifier: identifier, name: name, icon: icon, modes: modes.intersection(allowed),
+            supportedTypes: supportedTypes, documentGroup: documentGroup, fileProvider: fileProvider, domain: domain,
+            program: program)
+    }
+}

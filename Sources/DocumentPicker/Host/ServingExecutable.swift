@@ -1,0 +1,10 @@
+import ControlAPI
+import Foundation
+
+/// Which program serves a mount.
+enum ServingExecutable {
+    static func path(of mountPoint: String) -> String? {
+        guard let process = ServingProcess.serving(mountPoint) else { return nil }
+        return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.pid)/exe")
+    }
+}

@@ -1,0 +1,43 @@
+import Foundation
+
+/// `hydrant login` for a domain, with a password that was typed into a picker.
+enum SignInCommand {
+    static func run(_ provider: PickerProvider, _ password: String) async throws {
+        guard let daemon = provider.mountPoint.flatMap({ Self.executable(serving: $0) }) else {
+            throw DocumentPickerError("\(provider.title): run hydrant login \(provider.id) in a terminal")
+        }
+        var said = ""
+        for name in [provider.id, provider.storeLocation].compactMap({ $0 }) {
+            let (status, text) = try await onThread { try login(daemon, name, password) }
+            if status == 0 { return }
+            said = text
+            // Mounted without a name: the password goes by its address.
+            if !text.contains("is no domain") { break }
+        }
+        throw DocumentPickerError(said.isEmpty ? "\(provider.title): could not sign in" : said)
+    }
+
+    private static func executable(serving mountPoint: String) -> String? {
+        guard let process = ServingExecutable.path(of: mountPoint),
+            (process as NSString).lastPathComponent == "hydrant"
+        else { return nil }
+        return process
+    }
+
+    private static func login(_ executable: String, _ name: String, _ password: String) throws -> (Int32, String) {
+        let process = Process()
+        process.executableURL = URL(filePath: executable, directoryHint: .notDirectory)
+        process.arguments = ["login", name, "--password-stdin"]
+        let (input, errors) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = errors
+        try process.run()
+        input.fileHandleForWriting.write(Data((password + "\n").utf8))
+        try? input.fileHandleForWriting.close()
+        let said = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        let text = String(decoding: said, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return (process.terminationStatus, text.hasPrefix("hydrant: ") ? String(text.dropFirst(9)) : text)
+    }
+}

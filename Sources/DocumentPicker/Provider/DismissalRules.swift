@@ -1,0 +1,108 @@
+import ControlAPI
+import FileCoordination
+import Foundation
+import UniformTypes
+
+/// Which URLs an extension may end a presentation with.
+struct DismissalRules: Sendable {
+    let mode: DocumentPickerMode
+    let storage: URL?
+    let original: URL?
+    let validTypes: [UniformType]
+    /// Asks the file provider's daemon for an item, which it may have to list first.
+    let locate: @Sendable (PathBytes) async throws -> ItemStatus
+
+    /// Where a URL that is allowed is.
+    enum Allowed: Sendable {
+        /// In the file provider's domain, relative to its mount point.
+        case inStorage(PathBytes, ItemStatus)
+        case local
+    }
+
+    func check(_ url: URL) async throws -> Allowed {
+        guard url.isFileURL else { throw DocumentPickerError("\(url.absoluteString): is no file URL") }
+        let path = url.standardizedFileURL.path(percentEncoded: false)
+        switch mode {
+        case .open:
+            guard let storage else { throw DocumentPickerError("\(path): only a file provider's documents can be opened") }
+            guard let inside = Self.relative(path, in: storage) else {
+                throw DocumentPickerError("\(path): lies outside of the provider's documents in \(Self.folderPath(storage))")
+            }
+            return .inStorage(inside, try await document(inside, path))
+        case .import:
+            if let storage, let inside = Self.relative(path, in: storage) {
+                return .inStorage(inside, try await document(inside, path))
+            }
+            try Self.requireReadable(path)
+            try requireType(path)
+            return .local
+        case .export, .move:
+            guard let original else { throw DocumentPickerError("\(path): there is nothing to \(mode.rawValue)") }
+            if original.standardizedFileURL.path(percentEncoded: false) == path {
+                throw DocumentPickerError("\(path): is the original; make a copy of it first")
+            }
+            let inside = storage.flatMap { Self.relative(path, in: $0) }
+            if mode == .move {
+                guard let storage else {
+                    throw DocumentPickerError("\(path): a document can only be moved to a file provider")
+                }
+                if inside == nil {
+                    throw DocumentPickerError("\(path): lies outside of the provider's documents in \(Self.folderPath(storage))")
+                }
+            }
+            try Self.requireReadable(path)
+            try await Self.requireCopy(path, of: original)
+            guard let inside else { return .local }
+            return .inStorage(inside, try await locate(inside))
+        }
+    }
+
+    /// A document of the store, of which not a byte needs to be here.
+    private func document(_ inside: PathBytes, _ path: String) async throws -> ItemStatus {
+        let status = try await locate(inside)
+        guard status.kind == .document else { throw DocumentPickerError("\(path): is a \(status.kind.rawValue), not a document") }
+        try requireType(path)
+        return status
+    }
+
+    private func requireType(_ path: String) throws {
+        let type = UniformTypeTable.system.type(ofFilename: (path as NSString).lastPathComponent)
+        guard UniformTypeTable.system.conforms(type, toAnyOf: validTypes) else {
+            throw DocumentPickerError(
+                "\(path): is of the type \(type), not of \(validTypes.map(\.identifier).joined(separator: " or "))")
+        }
+    }
+
+    private static func requireReadable(_ path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            throw DocumentPickerError("\(path): cannot be read: \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw DocumentPickerError("\(path): is not a document") }
+    }
+
+    /// Byte for byte: the original may be removed because of it.
+    private static func requireCopy(_ path: String, of original: URL) async throws {
+        let same = try await onThread {
+            try FileComparison.areEqual(path, original.path(percentEncoded: false))
+        }
+        guard same else {
+            throw DocumentPickerError("\(path): is not a copy of \(original.path(percentEncoded: false))")
+        }
+    }
+
+    /// Nil: it is not in that folder.
+    static func relative(_ path: String, in folder: URL) -> PathBytes? {
+        let root = folderPath(folder)
+        guard path.hasPrefix(root + "/") else { return nil }
+        let parts = path.dropFirst(root.count + 1).split(separator: "/")
+        if parts.isEmpty || parts.contains("..") { return nil }
+        return PathBytes(parts.joined(separator: "/"))
+    }
+
+    /// Without a closing slash.
+    static func folderPath(_ folder: URL) -> String {
+        let path = folder.standardizedFileURL.path(percentEncoded: false)
+        return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    }
+}

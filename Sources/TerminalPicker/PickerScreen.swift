@@ -1,0 +1,331 @@
+import DocumentPicker
+import Foundation
+
+/// What the terminal shows of a view, and what keys mean then: where the bar is, what is being typed.
+struct PickerScreen {
+    private var view: PickerView?
+    private(set) var needsDrawing = true
+    private var selection = 0
+    /// The first line of the list that is seen.
+    private var top = 0
+    /// Where the bar was, in the folders above.
+    private var remembered: [[String]: Int] = [:]
+    private var location: [String]?
+    /// As it is typed; the page follows.
+    private var search = ""
+
+    /// A line that is being typed.
+    private struct Prompt {
+        enum Purpose { case makeFolder, putHere, password }
+        var purpose: Purpose
+        var label: String
+        var text: String
+    }
+    private var prompt: Prompt?
+    /// The list of the folders above is shown.
+    private var showsLocations = false
+
+    mutating func update(_ new: PickerView) {
+        guard new != view else { return }
+        needsDrawing = true
+        let old = view
+        view = new
+        if new.screen == .signIn {
+            if prompt?.purpose != .password {
+                prompt = Prompt(purpose: .password, label: "Password of \(new.signIn?.domain ?? "")", text: "")
+            }
+        } else if prompt?.purpose == .password || new.screen != .page {
+            prompt = nil
+        }
+        if new.screen != old?.screen { showsLocations = false }
+        if let page = new.page, new.screen == .page || new.screen == .progress || new.screen == .error {
+            if page.location != location {
+                if let location { remembered[location] = selection }
+                location = page.location
+                search = page.search
+                selection = remembered[page.location] ?? 0
+                top = 0
+            } else if page.search != old?.page?.search {
+                selection = 0
+                top = 0
+            }
+        } else {
+            if old?.screen != new.screen { selection = 0 }
+            location = nil
+        }
+        selection = max(0, min(selection, lines.count - 1))
+    }
+
+    // MARK: The list
+
+    private struct Line {
+        var id: String
+        var name: String
+        var detail: [String] = []
+        var isSelectable = true
+        var isFolder = false
+    }
+
+    private var lines: [Line] {
+        guard let view else { return [] }
+        if showsLocations {
+            return ([view.title ?? ""] + (view.page?.location ?? [])).enumerated().map { index, name in
+                Line(id: "\(index)", name: String(repeating: "  ", count: index) + name)
+            }
+        }
+        if view.screen == .menu {
+            return view.menu.map {
+                Line(id: $0.id, name: $0.title, detail: [$0.detail ?? ""], isSelectable: $0.isSelectable)
+            }
+        }
+        return (view.page?.entries ?? []).map { entry in
+            let here = entry.note ?? entry.isHere.map { $0 ? "here" : "not here" } ?? ""
+            return Line(
+                id: entry.id, name: entry.isFolder ? entry.name + "/" : entry.name,
+                detail: [
+                    entry.size.map(Self.bytes) ?? "", entry.modified.map(Self.date) ?? "", here,
+                ], isSelectable: entry.isSelectable || entry.isFolder, isFolder: entry.isFolder)
+        }
+    }
+
+    static func bytes(_ count: Int64) -> String {
+        if count < 1_000 { return "\(count) B" }
+        var value = Double(count) / 1_000
+        for unit in ["kB", "MB", "GB"] {
+            if value < 999.5 { return String(format: value < 9.95 ? "%.1f %@" : "%.0f %@", value, unit) }
+            value /= 1_000
+        }
+        return String(format: "%.1f TB", value)
+    }
+
+    /// In the machine's time zone.
+    static func date(_ seconds: Double) -> String {
+        var moment = time_t(seconds)
+        var parts = tm()
+        localtime_r(&moment, &parts)
+        return String(
+            format: "%04d-%02d-%02d %02d:%02d", parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour,
+            parts.tm_min)
+    }
+
+    // MARK: Drawing
+
+    private static let listTop = 3
+
+    mutating func draw(on terminal: Terminal) {
+        guard let view else { return }
+        needsDrawing = false
+        let (rows, columns) = terminal.size
+        terminal.erase()
+        terminal.write(" " + heading(view), row: 0, column: 0, width: columns, .reverse, fills: true)
+        if view.screen != .menu, let title = view.title {
+            let path = ([title] + (view.page?.location ?? [])).joined(separator: " › ")
+            terminal.write(" " + path, row: 1, column: 0, width: columns, .bold)
+        }
+        let height = max(0, rows - Self.listTop - 2)
+        drawList(terminal, height, columns)
+        drawStatus(terminal, view, row: rows - 2, columns)
+        terminal.write(" " + help(view), row: rows - 1, column: 0, width: columns, .reverse, fills: true)
+        drawPrompt(terminal, row: rows - 2, columns)
+        terminal.refresh()
+    }
+
+    private func heading(_ view: PickerView) -> String {
+        switch view.mode {
+        case .import: "Choose a document to copy"
+        case .open: "Choose a document to open"
+        case .export: "Choose where a copy goes"
+        case .move: "Choose where the document goes"
+        }
+    }
+
+    private mutating func drawList(_ terminal: Terminal, _ height: Int, _ columns: Int) {
+        let lines = lines
+        guard height > 0, let view else { return }
+        if let page = view.page, view.screen != .menu, !showsLocations {
+            if !search.isEmpty {
+                terminal.write(" Search: \(search)", row: 2, column: 0, width: columns)
+            }
+            if let message = page.message {
+                terminal.write("  " + message, row: Self.listTop, column: 0, width: columns, .dim)
+            } else if page.isLoading && lines.isEmpty {
+                terminal.write("  …", row: Self.listTop, column: 0, width: columns, .dim)
+            }
+        }
+        if selection < top { top = selection }
+        if selection >= top + height { top = selection - height + 1 }
+        top = max(0, min(top, lines.count - height))
+        for (row, index) in (top..<min(lines.count, top + height)).enumerated() {
+            draw(lines[index], isSelected: index == selection, terminal, row: Self.listTop + row, columns)
+        }
+    }
+
+    private func draw(_ line: Line, isSelected: Bool, _ terminal: Terminal, row: Int, _ columns: Int) {
+        let style: Terminal.Style = isSelected ? .reverse : line.isSelectable ? .plain : .dim
+        // A greyed line is told apart without colours, too.
+        let mark = line.isSelectable ? "  " : "× "
+        if line.detail.count == 3 {
+            // Size, date, here or not.
+            let widths = [9, 18, 18]
+            let rest = columns - widths.reduce(0, +)
+            terminal.write(mark + line.name, row: row, column: 0, width: rest, style, fills: true)
+            let size = String(repeating: " ", count: max(0, 8 - Terminal.width(line.detail[0]))) + line.detail[0] + " "
+            terminal.write(size, row: row, column: rest, width: widths[0], style, fills: true)
+            terminal.write(" " + line.detail[1], row: row, column: rest + 9, width: widths[1], style, fills: true)
+            terminal.write(line.detail[2], row: row, column: rest + 27, width: widths[2], style, fills: true)
+        } else {
+            let detail = line.detail.first ?? ""
+            let width = min(Terminal.width(detail) + 1, columns / 2)
+            terminal.write(mark + line.name, row: row, column: 0, width: columns - width, style, fills: true)
+            terminal.write(detail, row: row, column: columns - width, width: width, style, fills: true)
+        }
+    }
+
+    private func drawStatus(_ terminal: Terminal, _ view: PickerView, row: Int, _ columns: Int) {
+        switch view.screen {
+        case .error: terminal.write(" " + (view.error ?? ""), row: row, column: 0, width: columns, .bold)
+        case .signIn:
+            terminal.write(" " + (view.signIn?.reason ?? "It asks for a password."), row: row - 1, column: 0, width: columns)
+        case .progress:
+            guard let progress = view.progress else { return }
+            let share = progress.total > 0 ? Double(progress.done) / Double(progress.total) : 0
+            let width = 20
+            let full = min(width, Int(share * Double(width)))
+            let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
+            terminal.write(
+                " \(progress.title)  [\(bar)] \(Self.bytes(progress.done)) of \(Self.bytes(progress.total))", row: row,
+                column: 0, width: columns, .bold)
+        default:
+            if let name = view.page?.filename, view.screen == .page {
+                terminal.write(" Its name will be: \(name)", row: row, column: 0, width: columns)
+            }
+        }
+    }
+
+    private func drawPrompt(_ terminal: Terminal, row: Int, _ columns: Int) {
+        guard let prompt else { return terminal.cursor(nil) }
+        let shown = prompt.purpose == .password ? String(repeating: "*", count: prompt.text.count) : prompt.text
+        let line = " \(prompt.label): \(shown)"
+        terminal.write(line, row: row, column: 0, width: columns, .bold, fills: true)
+        terminal.cursor((row, min(columns - 1, Terminal.width(line))))
+    }
+
+    private func help(_ view: PickerView) -> String {
+        if prompt != nil { return "Enter: take it   Esc: back" }
+        switch view.screen {
+        case .error: return "Enter: go on   Esc: close"
+        case .progress:
+            return view.progress?.canCancel == true
+                ? "c: cancel the download   Esc: close, it goes on" : "Esc: close, it goes on"
+        case .menu: return "Enter: choose   Esc: close"
+        default: break
+        }
+        if showsLocations { return "Enter: go there   Esc: back" }
+        var keys = ["Enter: \(view.mode.choosesDocument ? "choose" : "open")"]
+        if view.page?.filename != nil { keys.append("^S: put it here") }
+        if view.page?.canMakeFolder == true { keys.append("^N: new folder") }
+        if !(view.page?.location.isEmpty ?? true) { keys.append("←: up   ^L: where") }
+        if view.hasOthers { keys.append("F2: other places") }
+        keys.append("type: search")
+        return keys.joined(separator: "   ") + "   Esc: close"
+    }
+
+    // MARK: Keys
+
+    mutating func take(_ key: Terminal.Key) -> [PickerAction] {
+        needsDrawing = true
+        guard let view else { return key == .escape || key == .control("C") ? [.cancel] : [] }
+        if key == .control("C") { return [.cancel] }
+        if prompt != nil { return takeTyping(key) }
+        switch view.screen {
+        case .error:
+            if key == .escape { return [.cancel] }
+            return key == .enter ? [.dismiss] : []
+        case .progress:
+            if key == .escape { return [.cancel] }
+            return key == .character("c") && view.progress?.canCancel == true ? [.cancelTransfer] : []
+        case .menu, .page: return takeInList(key, view)
+        default: return []
+        }
+    }
+
+    private mutating func takeInList(_ key: Terminal.Key, _ view: PickerView) -> [PickerAction] {
+        let lines = lines
+        func move(_ distance: Int) -> Int { max(0, min(selection + distance, lines.count - 1)) }
+        switch key {
+        case .up: selection = move(-1)
+        case .down: selection = move(1)
+        case .pageUp: selection = move(-10)
+        case .pageDown: selection = move(10)
+        case .home: selection = 0
+        case .end: selection = max(0, lines.count - 1)
+        case .enter: return choose(lines)
+        case .right where !showsLocations && view.screen == .page:
+            if selection < lines.count, lines[selection].isFolder { return choose(lines) }
+        case .escape:
+            if !showsLocations { return [.cancel] }
+            showsLocations = false
+            selection = 0
+        case .f2 where view.hasOthers, .control("P") where view.hasOthers: return [.providers]
+        default: return view.screen == .page && !showsLocations ? takeOnPage(key, view) : []
+        }
+        return []
+    }
+
+    private mutating func choose(_ lines: [Line]) -> [PickerAction] {
+        guard selection < lines.count else { return [] }
+        let line = lines[selection]
+        if showsLocations {
+            showsLocations = false
+            return [.location(Int(line.id) ?? 0)]
+        }
+        // What is greyed is nobody's choice.
+        return line.isSelectable ? [.choose(line.id)] : []
+    }
+
+    private mutating func takeOnPage(_ key: Terminal.Key, _ view: PickerView) -> [PickerAction] {
+        guard let page = view.page else { return [] }
+        switch key {
+        case .left: return [.up]
+        case .backspace:
+            if search.isEmpty { return [.up] }
+            search.removeLast()
+            return [.search(search)]
+        case .control("L"):
+            showsLocations = true
+            selection = page.location.count
+        case .control("N") where page.canMakeFolder:
+            prompt = Prompt(purpose: .makeFolder, label: "Name of the new folder", text: "")
+        case .control("S"):
+            guard let name = page.filename else { return [] }
+            prompt = Prompt(purpose: .putHere, label: "Put it here as", text: name)
+        case .character(let scalar):
+            search.unicodeScalars.append(scalar)
+            return [.search(search)]
+        default: break
+        }
+        return []
+    }
+
+    private mutating func takeTyping(_ key: Terminal.Key) -> [PickerAction] {
+        guard var typed = prompt else { return [] }
+        switch key {
+        case .escape:
+            prompt = nil
+            return typed.purpose == .password ? [.cancel] : []
+        case .enter:
+            prompt = nil
+            switch typed.purpose {
+            case .makeFolder: return typed.text.isEmpty ? [] : [.makeFolder(typed.text)]
+            case .putHere: return [.putHere(typed.text)]
+            case .password: return [.signIn(typed.text)]
+            }
+        case .backspace: if !typed.text.isEmpty { typed.text.removeLast() }
+        case .control("U"): typed.text = ""
+        case .character(let scalar): typed.text.unicodeScalars.append(scalar)
+        default: break
+        }
+        prompt = typed
+        return []
+    }
+}

@@ -1,0 +1,68 @@
+public import DocumentPicker
+import Foundation
+import Synchronization
+
+/// The document picker in a terminal, by keyboard alone. It draws on the controlling terminal, so that standard output is
+/// free for what was chosen.
+public final class TerminalFront: DocumentPickerFront {
+    private struct State {
+        var view: PickerView?
+        var isOver = false
+    }
+    private let state = Mutex(State())
+    private let done = Mutex<[CheckedContinuation<Void, Never>]>([])
+    private let stream: AsyncStream<PickerAction>
+    private let inbox: AsyncStream<PickerAction>.Continuation
+
+    /// - Throws: ``DocumentPickerError`` when there is no terminal.
+    public init() throws {
+        guard let terminal = Terminal() else {
+            throw DocumentPickerError("there is no terminal to show a picker on; --json talks to another front end")
+        }
+        (stream, inbox) = AsyncStream<PickerAction>.makeStream()
+        let thread = Thread { [self] in
+            run(terminal)
+            terminal.end()
+            inbox.finish()
+            for continuation in done.withLock({ waiting in
+                defer { waiting = [] }
+                return waiting
+            }) { continuation.resume() }
+        }
+        thread.name = "picker"
+        thread.stackSize = 1 << 20
+        isRunning.withLock { $0 = true }
+        thread.start()
+    }
+
+    private let isRunning = Mutex(false)
+
+    public func show(_ view: PickerView) async { state.withLock { $0.view = view } }
+
+    public func actions() -> AsyncStream<PickerAction> { stream }
+
+    /// Gives the terminal back; returns when that is done.
+    public func end() async {
+        state.withLock { $0.isOver = true }
+        await withCheckedContinuation { continuation in
+            let hasEnded = isRunning.withLock { running in
+                if running { done.withLock { $0.append(continuation) } }
+                return !running
+            }
+            if hasEnded { continuation.resume() }
+        }
+    }
+
+    private func run(_ terminal: Terminal) {
+        var screen = PickerScreen()
+        while true {
+            let (view, isOver) = state.withLock { ($0.view, $0.isOver) }
+            if isOver { break }
+            if let view { screen.update(view) }
+            if screen.needsDrawing { screen.draw(on: terminal) }
+            guard let key = terminal.key(milliseconds: 50) else { continue }
+            for action in screen.take(key) { inbox.yield(action) }
+        }
+        isRunning.withLock { $0 = false }
+    }
+}

@@ -1,0 +1,160 @@
+import ArgumentParser
+import DocumentPicker
+import FileCoordination
+import Foundation
+import TerminalPicker
+import UniformTypes
+
+struct PickCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pick", abstract: "Let the user choose a document, or a place for one, and print it.",
+        discussion: """
+            import: prints a copy of the document, which goes when the process that ran this command ends. open: prints where \
+            the document is, to be edited in place; --bookmark prints a bookmark with the right to it instead. export: a copy of \
+            SOURCE goes where the user says. move: SOURCE goes there, and is edited there from now on.
+
+            The picker is drawn on the terminal, not on standard output. With --json it is not drawn: each view is a line on \
+            standard output, each action of the user's a line on standard input, for front ends in other languages; the last \
+            line is {"result": …}.
+
+            Examples:
+              attach "$(hydrant pick --mode import --type image/* --type .pdf)"
+              hydrant pick --mode open --type public.text --bookmark > letter.bookmark
+              hydrant pick --mode export report.odt
+              printf '%s\\n' '{"do":"choose","id":"letter.odt"}' | hydrant pick --mode open --json
+
+            Exit status: 1 the user has closed it, or it failed (then a line says why).
+            """)
+
+    enum Mode: String, CaseIterable, ExpressibleByArgument { case `import`, open, export, move }
+
+    @Option(help: "import or open a document; export or move SOURCE.")
+    var mode: Mode
+
+    @Option(
+        name: .customLong("type"),
+        help: ArgumentHelp(
+            "What may be chosen: public.image, image/jpeg, image/*, .pdf; may be repeated. Others are shown greyed.",
+            valueName: "type"))
+    var types: [String] = []
+
+    @Argument(help: "What to export or to move.", completion: .file())
+    var source: String?
+
+    @Flag(help: "Begin with the menu of all places, not with the one that was used last.")
+    var menu = false
+
+    @Option(
+        help: ArgumentHelp("open, move: write a reference document into this folder as well.", valueName: "folder"),
+        completion: .directory)
+    var container: String?
+
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("open, move: only this executable may use the right.", valueName: "executable"),
+        completion: .file())
+    var program: String?
+
+    @Option(
+        help: ArgumentHelp("import: the copy goes when this process ends; without: the one that ran this.", valueName: "pid"))
+    var owner: Int32?
+
+    @Flag(help: "open, move: print a bookmark instead of a path.")
+    var bookmark = false
+
+    @Flag(help: "Talk in JSON instead of drawing.")
+    var json = false
+
+    private struct Result: Encodable {
+        var mode: DocumentPickerMode
+        var path: String
+        var bookmark: String?
+        var reference: String?
+        var inStore: Bool
+    }
+
+    func validate() throws {
+        let chooses = mode == .import || mode == .open
+        if chooses != (source == nil) {
+            throw ValidationError(chooses ? "there is no SOURCE to \(mode.rawValue)" : "say what to \(mode.rawValue): SOURCE")
+        }
+        if !chooses && !types.isEmpty { throw ValidationError("--type is for import and open") }
+        let shares = mode == .open || mode == .move
+        if !shares && (container != nil || program != nil || bookmark) {
+            throw ValidationError("--container, --for and --bookmark are for open and move")
+        }
+        if mode != .import && owner != nil { throw ValidationError("--owner is for import") }
+    }
+
+    func run() async throws {
+        do {
+            var picker = try makePicker()
+            picker.showsMenu = menu
+            picker.owner = owner ?? getppid()
+            picker.program = try program.map { try Executable.find($0) }
+            picker.container = container.map { URL(filePath: $0, directoryHint: .isDirectory) }
+            let picked = json ? try await picker.present(on: JSONFront()) : try await present(picker)
+            let result = picked.map { picked in
+                Result(
+                    mode: picked.mode, path: picked.url.path(percentEncoded: false),
+                    bookmark: picked.scopedURL?.bookmark.text,
+                    reference: picked.reference?.path(percentEncoded: false), inStore: picked.isInStore)
+            }
+            if json {
+                try StandardOutput.write(Output.json(["result": result], oneLine: true) + "\n")
+            } else if let result {
+                try StandardOutput.write((bookmark ? result.bookmark ?? "" : result.path) + "\n")
+            }
+            if picked == nil { throw ExitCode(CommandExit.failed) }
+        } catch let error as DocumentPickerError {
+            throw fail(error.message)
+        } catch let error as CoordinationError {
+            throw fail(error.message)
+        }
+    }
+
+    private func makePicker() throws -> DocumentPicker {
+        let mode = DocumentPickerMode(rawValue: mode.rawValue)!
+        if let source { return try DocumentPicker(mode, source: URL(filePath: source, directoryHint: .notDirectory)) }
+        let types = try types.map { name in
+            guard let type = UniformTypeTable.system.type(named: name) else {
+                throw fail("“\(name)” is no type that is known here; say an identifier, a MIME type or an extension", CommandExit.usage)
+            }
+            return type
+        }
+        return try DocumentPicker(mode, types: types)
+    }
+
+    private func present(_ picker: DocumentPicker) async throws -> PickedDocument? {
+        let front = try TerminalFront()
+        do {
+            let picked = try await picker.present(on: front)
+            await front.end()
+            return picked
+        } catch {
+            await front.end()
+            throw error
+        }
+    }
+}
+
+/// The picker for front ends in other languages: a view a line out, an action a line in.
+struct JSONFront: DocumentPickerFront {
+    func show(_ view: PickerView) async {
+        try? StandardOutput.write(Output.json(view, oneLine: true) + "\n")
+    }
+
+    func actions() -> AsyncStream<PickerAction> {
+        let (actions, inbox) = AsyncStream<PickerAction>.makeStream()
+        Thread {
+            while let line = readLine() {
+                if line.isEmpty { continue }
+                do { inbox.yield(try JSONDecoder().decode(PickerAction.self, from: Data(line.utf8))) } catch {
+                    warn("“\(line)” is no action: \(error)")
+                }
+            }
+            inbox.finish()
+        }.start()
+        return actions
+    }
+}

@@ -1,0 +1,63 @@
+import ArgumentParser
+import DocumentPicker
+import Foundation
+import UniformTypes
+
+struct PickersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pickers", abstract: "Show the places that document pickers offer; order them, switch some off.",
+        discussion: """
+            Examples:
+              hydrant pickers
+              hydrant pickers --order work,photos --off scratch
+              hydrant pickers --on scratch --json | jq -r '.[] | select(.modes | index("export")) | .id'
+            """)
+
+    @Option(help: ArgumentHelp("These first, in this order; separated by commas.", valueName: "ids"))
+    var order: String?
+
+    @Option(help: ArgumentHelp("Offer this one no more; may be repeated.", valueName: "id"))
+    var off: [String] = []
+
+    @Option(help: ArgumentHelp("Offer this one again; may be repeated.", valueName: "id"))
+    var on: [String] = []
+
+    @Flag(help: "Print an array of objects: id, title, modes, types, mountPoint, off, problem.")
+    var json = false
+
+    private struct Line: Encodable {
+        var id: String
+        var title: String
+        var modes: [String]
+        var types: [String]
+        var mountPoint: String?
+        var off: Bool
+        var problem: String?
+    }
+
+    func run() async throws {
+        var preferences = PickerPreferences.load()
+        if let order {
+            preferences.order = order.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        preferences.off.formUnion(off)
+        preferences.off.subtract(on)
+        if order != nil || !off.isEmpty || !on.isEmpty {
+            do { try preferences.save() } catch { throw fail("\(error)") }
+        }
+        let (all, problems) = await PickerProvider.all()
+        for problem in problems { warn(problem) }
+        let hidden = all.filter { preferences.off.contains($0.id) }
+        let lines = (preferences.arranged(all) + hidden).map { provider in
+            Line(
+                id: provider.id, title: provider.title, modes: provider.manifest.modes.map(\.rawValue).sorted(),
+                types: provider.manifest.supportedTypes.map(\.identifier), mountPoint: provider.mountPoint,
+                off: preferences.off.contains(provider.id), problem: provider.problem)
+        }
+        if json { return try StandardOutput.write(Output.json(lines) + "\n") }
+        for line in lines {
+            let state = line.problem ?? (line.off ? "off" : line.modes.joined(separator: ", "))
+            try StandardOutput.write("\(line.id)  \(line.title)  (\(state))\n")
+        }
+    }
+}
