@@ -148,6 +148,8 @@ let package = Package(
             dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", "MountHarness", .logging]),
         .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
+        .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
+        .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(
             name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"],

@@ -74,7 +74,8 @@ enum DeclaredTypes {
         declare("public.patch-file", "public.text", mime: ["text/x-patch"], ext: ["patch", "diff"]),
         declare("com.apple.ical.ics", "public.text", "public.calendar-event", mime: ["text/calendar"], ext: ["ics"]),
         declare("public.vcard", "public.text", "public.contact", mime: ["text/vcard"], ext: ["vcf"]),
-        declare("public.email-message", "public.message", "public.data", mime: ["message/rfc822"], ext: ["eml"]),
+        declare(
+            "public.email-message", "public.message", "public.data", "public.content", mime: ["message/rfc822"], ext: ["eml"]),
     ]
 
     private static let pictures = [

@@ -83,7 +83,7 @@ public struct PickerProvider: Sendable, Hashable {
         _ name: String, _ modes: Set<DocumentPickerMode>, _ fileProvider: String?
     ) -> DocumentPickerManifest {
         DocumentPickerManifest(
-            identifier: name, name: name, icon: "folder-remote", modes: modes, supportedTypes: [.item],
+            identifier: name, name: name, icon: "folder-remote", modes: modes, supportedTypes: [.item, .content],
             fileProvider: fileProvider, domain: name)
     }
 }

@@ -1,0 +1,334 @@
+import Foundation
+import MountHarness
+import Testing
+import WebDAVHarness
+
+/// The picker through its JSON conversation, from Python: the four modes, the menu, the standard browser.
+@Suite("The document picker")
+struct PickerTests {
+    private static func run(
+        _ options: MountOptions = .with { $0.limit = 60 }, _ program: String
+    ) async throws {
+        try await withMount(options, seed: PickerDriver.seed) { mount in try PickerDriver.run(mount, program) }
+    }
+
+    // MARK: The four modes
+
+    @Test("import: a copy that goes when the program ends, however that ends; the original stays")
+    func importing() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            program = subprocess.Popen(["sleep", "60"])
+            picker = Picker("--mode", "import", "--owner", str(program.pid))
+            entries = picker.entries()
+            assert list(entries) == ["Folder", "letter.txt", "photo.jpg"], entries
+            assert entries["letter.txt"]["isHere"] is False and entries["letter.txt"]["size"] == 7, entries
+            picker.do("choose", id="letter.txt")
+            result = picker.result()
+            copy = result["path"]
+            assert picker.status == 0 and result["mode"] == "import" and result["inStore"], result
+            assert "bookmark" not in result or result["bookmark"] is None, result
+            assert read(copy) == b"letter\\n" and os.path.basename(copy) == "letter.txt"
+            assert copy.startswith(os.environ["XDG_RUNTIME_DIR"] + "/hydrant/imports/"), copy
+            write(copy, b"changed")
+            assert read(MOUNT + "/letter.txt") == b"letter\\n"
+            time.sleep(0.6)
+            assert os.path.exists(copy)
+            program.kill(); program.wait()
+            wait_until(lambda: not os.path.exists(os.path.dirname(copy)), "the copy goes")
+            assert read(MOUNT + "/letter.txt") == b"letter\\n"
+
+            # Those of a program that ended while no daemon was there go when one starts.
+            program = subprocess.Popen(["sleep", "60"])
+            picker = Picker("--mode", "import", "--owner", str(program.pid))
+            picker.page(); picker.do("choose", id="photo.jpg")
+            copy = picker.result()["path"]
+            os.chdir("/"); hydrant("unmount", MOUNT)
+            program.kill(); program.wait()
+            assert os.path.exists(copy)
+            hydrant("mount", "dir:" + STORE, MOUNT, "--state-dir", os.path.dirname(STORE) + "/state")
+            wait_until(lambda: not os.path.exists(copy), "the copy goes at the next start")
+            """)
+    }
+
+    @Test("open: the document in place, with the right to it, and a reference document in the program's container")
+    func opening() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            os.mkdir(SCRATCH + "/container")
+            for number in (1, 2):
+                picker = Picker("--mode", "open", "--container", SCRATCH + "/container", "--type", "public.text")
+                assert not picker.entries()["photo.jpg"]["isSelectable"]
+                picker.do("choose", id="letter.txt")
+                result = picker.result()
+                assert result["path"] == MOUNT + "/letter.txt", result
+            names = sorted(os.listdir(SCRATCH + "/container"))
+            assert names == ["letter.txt 2.hydrant-reference", "letter.txt.hydrant-reference"], names
+            os.rename(MOUNT + "/letter.txt", MOUNT + "/Folder/moved.txt")
+            for bookmark in (result["bookmark"], result["reference"]):
+                found = hydrant("bookmark", "resolve", bookmark)
+                assert found.stdout == MOUNT + "/Folder/moved.txt\\n", found
+                used = hydrant("access", bookmark, "--", "sh", "-c", "cat \\"$0\\"; echo more >> \\"$0\\"", "{}")
+                assert used.stdout.startswith("letter\\n"), used
+            assert read(MOUNT + "/Folder/moved.txt") == b"letter\\nmore\\nmore\\n"
+            """)
+    }
+
+    @Test("export: a copy goes where the user says, also into a new folder; the program gets no access to it")
+    func exporting() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            write(SCRATCH + "/new.odt", b"new document")
+            picker = Picker("--mode", "export", SCRATCH + "/new.odt")
+            page = picker.page()
+            assert page["filename"] == "new.odt" and page["canMakeFolder"], page
+            assert not any(entry["isSelectable"] for entry in page["entries"] if not entry["isFolder"]), page
+            picker.do("choose", id="Folder"); picker.page(["Folder"])
+            picker.do("makeFolder", text="Made"); picker.page(["Folder", "Made"])
+            picker.do("up"); picker.page(["Folder"])
+            picker.do("location", index=0); picker.page([])
+            picker.do("choose", id="Folder"); picker.page(["Folder"])
+            picker.do("choose", id="Made"); picker.page(["Folder", "Made"])
+            picker.do("putHere")
+            result = picker.result()
+            assert result["path"] == MOUNT + "/Folder/Made/new.odt" and result["inStore"], result
+            assert result.get("bookmark") is None and result.get("reference") is None, result
+            assert read(STORE + "/Folder/Made/new.odt") == b"new document"
+            assert read(SCRATCH + "/new.odt") == b"new document"
+
+            # A name that is taken is never overwritten.
+            picker = Picker("--mode", "export", SCRATCH + "/new.odt")
+            picker.page(); picker.do("putHere", text="letter.txt")
+            assert "there is a document of this name" in picker.error()
+            for name in ("", "..", "a/b", "x" * 256):
+                picker.do("putHere", text=name); picker.error()
+            picker.do("makeFolder", text="Folder")
+            assert "choose another name" in picker.error()
+            picker.do("putHere", text="other name.odt")
+            assert picker.result()["path"] == MOUNT + "/other name.odt"
+            assert read(MOUNT + "/letter.txt") == b"letter\\n"
+            """)
+    }
+
+    @Test("move: the original goes only when the copy is safe; the document is edited there from then on")
+    func moving() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            write(SCRATCH + "/mine.txt", b"mine")
+            picker = Picker("--mode", "move", SCRATCH + "/mine.txt", "--container", SCRATCH)
+            picker.page(); picker.do("putHere", text="letter.txt")
+            picker.error()
+            assert read(SCRATCH + "/mine.txt") == b"mine"
+            picker.do("cancel")
+            assert picker.result() is None and picker.status == 1
+            assert read(SCRATCH + "/mine.txt") == b"mine" and not os.path.exists(MOUNT + "/mine.txt")
+
+            picker = Picker("--mode", "move", SCRATCH + "/mine.txt", "--container", SCRATCH)
+            picker.page(); picker.do("putHere")
+            result = picker.result()
+            assert not os.path.exists(SCRATCH + "/mine.txt")
+            assert result["path"] == MOUNT + "/mine.txt" and read(STORE + "/mine.txt") == b"mine", result
+            assert os.path.exists(SCRATCH + "/mine.txt.hydrant-reference")
+            used = hydrant("access", result["bookmark"], "--", "sh", "-c", "echo edited > \\"$0\\"", "{}")
+            assert used.returncode == 0, used
+            assert read(MOUNT + "/mine.txt") == b"edited\\n"
+            """)
+    }
+
+    @Test("put away while the store is out of reach, it is safe here: the picker can be closed, and it is sent later")
+    func offline() async throws {
+        try await withMount(
+            .with {
+                $0.store = .directory; $0.limit = 60
+            }, seed: PickerDriver.seed
+        ) { mount in
+            try PickerDriver.run(
+                mount,
+                """
+                write(SCRATCH + "/mine.txt", b"mine")
+                os.listdir(MOUNT)
+                os.rename(STORE, SCRATCH + "/away")
+                picker = Picker("--mode", "move", SCRATCH + "/mine.txt")
+                picker.page(); picker.do("putHere")
+                view = picker.until(lambda view: view["screen"] == "progress")
+                assert "Uploading mine.txt" in view["progress"]["title"] and not view["progress"]["canCancel"], view
+                time.sleep(0.5); picker.do("cancel")
+                result = picker.result()
+                assert result is not None and not result["inStore"], result
+                assert read(MOUNT + "/mine.txt") == b"mine" and not os.path.exists(SCRATCH + "/mine.txt")
+                os.rename(SCRATCH + "/away", STORE)
+                wait_until(lambda: os.path.exists(STORE + "/mine.txt"), "it is sent", 30)
+                """)
+        }
+    }
+
+    // MARK: The menu
+
+    @Test(
+        "the menu: the domains that fit, in the user's order, some switched off; the one used last is offered directly")
+    func menu() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            other, third = SCRATCH + "/other", SCRATCH + "/third"
+            os.makedirs(SCRATCH + "/store2/inside"); os.mkdir(other); os.mkdir(third)
+            for folder, name, more in ((other, "zebra", []), (third, "readonly", ["--read-only"])):
+                mounted = hydrant("mount", "dir:" + SCRATCH + "/store2", folder, "--domain", name, *more)
+                assert mounted.returncode == 0, mounted
+            try:
+                picker = Picker("--mode", "open")
+                view = picker.until(lambda view: view["screen"] == "menu")
+                ids = [entry["id"] for entry in view["menu"]]
+                assert ids[1:] == ["readonly", "zebra"] and len(ids) == 3, view
+                picker.do("choose", id="zebra")
+                page = picker.page()
+                assert picker.view["title"] == "zebra" and page["entries"][0]["name"] == "inside", picker.view
+                picker.do("providers"); picker.until(lambda view: view["screen"] == "menu")
+                picker.do("choose", id=ids[0]); picker.page()
+                picker.do("choose", id="letter.txt"); picker.result()
+
+                # Offered directly from now on, with a switch to the others.
+                picker = Picker("--mode", "open")
+                assert "letter.txt" in picker.entries() and picker.view["hasOthers"], picker.view
+                picker.do("cancel"); assert picker.result() is None
+                picker = Picker("--mode", "open", "--menu")
+                picker.until(lambda view: view["screen"] == "menu"); picker.do("cancel"); picker.result()
+
+                assert hydrant("pickers", "--order", "zebra,readonly", "--off", ids[0]).returncode == 0
+                picker = Picker("--mode", "open")
+                view = picker.until(lambda view: view["screen"] == "menu")
+                assert [entry["id"] for entry in view["menu"]] == ["zebra", "readonly"], view
+                picker.do("cancel"); picker.result()
+                # A domain that is read-only takes no documents.
+                write(SCRATCH + "/a.txt", b"a")
+                picker = Picker("--mode", "export", SCRATCH + "/a.txt", "--menu")
+                view = picker.until(lambda view: view["screen"] == "menu")
+                assert [entry["id"] for entry in view["menu"]] == ["zebra"], view
+                picker.do("cancel"); picker.result()
+                listed = json.loads(hydrant("pickers", "--json").stdout)
+                assert [(line["id"], line["off"]) for line in listed] == [("zebra", False), ("readonly", False), (ids[0], True)], listed
+                assert listed[1]["modes"] == ["import", "open"], listed
+                hydrant("pickers", "--on", ids[0])
+            finally:
+                for folder in (other, third): hydrant("unmount", folder)
+            """)
+    }
+
+    // MARK: The standard browser
+
+    @Test("search as you type, types that are greyed and not selectable, errors in words")
+    func browsing() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            picker = Picker("--mode", "import", "--type", "image/*", "--type", ".odt")
+            entries = picker.entries()
+            assert entries["photo.jpg"]["isSelectable"] and not entries["letter.txt"]["isSelectable"], entries
+            assert entries["photo.jpg"]["type"] == "public.jpeg", entries
+            picker.do("choose", id="letter.txt")
+            assert "of another type" in picker.error()
+            picker.do("choose", id="nothing")
+            assert "not in this folder" in picker.error()
+            picker.do("search", text="PHO")
+            page = picker.until(lambda view: view["page"]["search"] == "PHO")["page"]
+            assert [entry["name"] for entry in page["entries"]] == ["photo.jpg"], page
+            picker.do("search", text="none")
+            page = picker.until(lambda view: view["page"]["search"] == "none")["page"]
+            assert page["entries"] == [] and "none" in page["message"], page
+            picker.do("search", text="fol")
+            picker.until(lambda view: view["page"]["search"] == "fol")
+            picker.do("choose", id="Folder")
+            page = picker.page(["Folder"])
+            assert page["search"] == "" and [entry["name"] for entry in page["entries"]] == ["Below", "report.odt"], page
+            # What is not there any more when it is opened.
+            os.rename(MOUNT + "/Folder/Below", MOUNT + "/Folder/.hidden")
+            picker.do("choose", id="Below")
+            assert "Below" in picker.error()
+            assert [entry["name"] for entry in picker.view["page"]["entries"]] == ["Below", "report.odt"]
+            picker.process.stdin.write("nonsense\\n")
+            picker.do("choose", id="report.odt")
+            assert read(picker.result()["path"]) == b"report\\n"
+            """)
+    }
+
+    @Test(
+        "a download shows how far it is, can be cancelled, and goes on when the picker is closed; the next one shows it"
+    )
+    func downloads() async throws {
+        try await withMount(
+            .with { $0.limit = 60 }, seed: { try Seeding($0).file("big.bin", String(repeating: "x", count: 3_000_000)) }
+        ) {
+            mount in
+            try PickerDriver.run(
+                mount,
+                """
+                assert hydrant("limit", "--download", "400k", MOUNT).returncode == 0
+                def here(): return json.loads(hydrant("status", "--json", MOUNT + "/big.bin").stdout)[0]["bytesDownloaded"]
+                picker = Picker("--mode", "import")
+                picker.page(); picker.do("choose", id="big.bin")
+                view = picker.until(lambda view: view["screen"] == "progress" and view["progress"]["done"] > 100000)
+                assert view["progress"]["total"] == 3000000 and view["progress"]["canCancel"], view
+                assert "big.bin" in view["progress"]["title"]
+                picker.do("cancelTransfer")
+                picker.until(lambda view: view["screen"] == "page")
+                time.sleep(0.5); before = here(); time.sleep(1); after = here()
+                assert after == before < 3000000, (before, after)
+
+                picker.do("choose", id="big.bin")
+                picker.until(lambda view: view["screen"] == "progress" and view["progress"]["done"] > 100000)
+                picker.do("cancel")
+                assert picker.result() is None
+                before = here(); time.sleep(1)
+                assert here() > before, "it goes on in the daemon"
+                picker = Picker("--mode", "import")
+                picker.page()
+                view = picker.until(lambda view: any("downloading" in (entry.get("note") or "") for entry in view["page"]["entries"]))
+                assert hydrant("limit", "--download", "none", MOUNT).returncode == 0
+                picker.until(lambda view: view["page"]["entries"][0]["isHere"])
+                picker.do("choose", id="big.bin")
+                assert len(read(picker.result()["path"])) == 3000000
+                """)
+        }
+    }
+
+    @Test("a domain that asks for another password asks in the picker, and goes on")
+    func signIn() async throws {
+        try await withServer(.apache, .usual) { server in
+            try await withSandbox(.with { $0.limit = 90 }) { mount in
+                try PickerDriver.seed(server.root)
+                func run(_ words: String) throws {
+                    let result = try mount.sandbox.run(["sh", "-c", words], environment: mount.environment, limit: 20)
+                    guard result.succeeded else { throw HarnessError("\(words): \(result)") }
+                }
+                try run(
+                    "\"$HYDRANT\" domain add work \(server.url) --user \(TestServer.user) --certificate-authority \(server.authority)"
+                )
+                try run("echo \"\(TestServer.password)\" | \"$HYDRANT\" login work --password-stdin")
+                try run("\"$HYDRANT\" mount work \"$MOUNT\"")
+                try server.setPassword("another one")
+                try PickerDriver.run(
+                    mount,
+                    """
+                    picker = Picker("--mode", "import")
+                    view = picker.until(lambda view: view["screen"] == "signIn")
+                    assert view["signIn"]["domain"] == "work", view
+                    picker.do("signIn", text="wrong")
+                    picker.next()
+                    view = picker.until(lambda view: view["screen"] == "signIn")
+                    assert "does not accept" in view["signIn"]["reason"], view
+                    picker.do("signIn", text="another one")
+                    picker.page(); picker.do("choose", id="letter.txt")
+                    assert read(picker.result()["path"]) == b"letter\\n"
+                    """, limit: 60)
+            }
+        }
+    }
+}
+
+extension MountOptions {
+    fileprivate static var usual60: MountOptions { .with { $0.limit = 60 } }
+}
