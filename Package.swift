@@ -114,6 +114,11 @@ let package = Package(
             name: "hydrant-provider-chapters", dependencies: ["Daemon", "FileProvider"],
             path: "Sources/Examples/ChapterProvider/Sources/hydrant-provider-chapters", packageAccess: false),
 
+        // A picker of a provider's own.
+        .executableTarget(
+            name: "hydrant-picker-recent", dependencies: ["DocumentPicker", "UniformTypes"],
+            path: "Sources/Examples/RecentPicker", packageAccess: false),
+
         // The larger example of the guide, over a C library; it sees no more either.
         .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
         .executableTarget(
@@ -209,7 +214,8 @@ let package = Package(
             name: "MountTests",
             dependencies: [
                 "ControlAPI", "FileCoordination", "FileProvider", "MountHarness", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-provider-chapters", "hydrant-provider-memory",
+                "hydrant-coordination-load", "hydrant-picker-recent", "hydrant-provider-chapters",
+                "hydrant-provider-memory",
             ]),
     ],
     swiftLanguageModes: [.v6]
