@@ -146,7 +146,8 @@ struct PickerScreen {
             if !search.isEmpty {
                 terminal.write(" Search: \(search)", row: 2, column: 0, width: columns)
             }
-            if let message = page.message {
+            // (Why nothing is listed is said with the question for the password.)
+            if let message = page.message, view.screen != .signIn {
                 terminal.write("  " + message, row: Self.listTop, column: 0, width: columns, .dim)
             } else if page.isLoading && lines.isEmpty {
                 terminal.write("  …", row: Self.listTop, column: 0, width: columns, .dim)
@@ -183,9 +184,8 @@ struct PickerScreen {
 
     private func drawStatus(_ terminal: Terminal, _ view: PickerView, row: Int, _ columns: Int) {
         switch view.screen {
-        case .error: terminal.write(" " + (view.error ?? ""), row: row, column: 0, width: columns, .bold)
-        case .signIn:
-            terminal.write(" " + (view.signIn?.reason ?? "It asks for a password."), row: row - 1, column: 0, width: columns)
+        case .error: drawText(view.error ?? "", terminal, lastRow: row, columns)
+        case .signIn: drawText(view.signIn?.reason ?? "It asks for a password.", terminal, lastRow: row - 1, columns)
         case .progress:
             guard let progress = view.progress else { return }
             let share = progress.total > 0 ? Double(progress.done) / Double(progress.total) : 0
@@ -199,6 +199,15 @@ struct PickerScreen {
             if let name = view.page?.filename, view.screen == .page {
                 terminal.write(" Its name will be: \(name)", row: row, column: 0, width: columns)
             }
+        }
+    }
+
+    /// Over what is there, as many lines as it takes.
+    private func drawText(_ text: String, _ terminal: Terminal, lastRow: Int, _ columns: Int) {
+        let lines = Terminal.wrap(text, columns - 2).suffix(max(1, lastRow - Self.listTop))
+        for (index, line) in lines.enumerated() {
+            terminal.write(
+                " " + line, row: lastRow - lines.count + 1 + index, column: 0, width: columns, .bold, fills: true)
         }
     }
 
@@ -231,6 +240,15 @@ struct PickerScreen {
     }
 
     // MARK: Keys
+
+    /// Whether this key is to wait until the page shows what was searched for: it means something in that list.
+    func mustWait(_ key: Terminal.Key) -> Bool {
+        guard let view, view.screen == .page, prompt == nil, let page = view.page, page.search != search else { return false }
+        switch key {
+        case .character, .backspace, .escape, .control: return false
+        default: return true
+        }
+    }
 
     mutating func take(_ key: Terminal.Key) -> [PickerAction] {
         needsDrawing = true
@@ -314,7 +332,8 @@ struct PickerScreen {
             prompt = nil
             return typed.purpose == .password ? [.cancel] : []
         case .enter:
-            prompt = nil
+            // (A password may be asked for again.)
+            prompt = typed.purpose == .password ? Prompt(purpose: .password, label: typed.label, text: "") : nil
             switch typed.purpose {
             case .makeFolder: return typed.text.isEmpty ? [] : [.makeFolder(typed.text)]
             case .putHere: return [.putHere(typed.text)]

@@ -103,6 +103,30 @@ struct Terminal: @unchecked Sendable {
 
     static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + max(0, Int(terminal_width($1.value))) } }
 
+    /// In lines of at most so many columns, broken between words where that can be.
+    static func wrap(_ text: String, _ width: Int) -> [String] {
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(whereSeparator: \.isWhitespace) {
+            let longer = line.isEmpty ? String(word) : line + " " + word
+            if Terminal.width(longer) <= width {
+                line = longer
+                continue
+            }
+            if !line.isEmpty { lines.append(line) }
+            var rest = word[...]
+            while Terminal.width(String(rest)) > width {
+                var head = rest
+                while Terminal.width(String(head)) > width { head = head.dropLast() }
+                if head.isEmpty { break }
+                lines.append(String(head))
+                rest = rest[head.endIndex...]
+            }
+            line = String(rest)
+        }
+        return line.isEmpty ? lines : lines + [line]
+    }
+
     /// As much of it as fits; what is left out is said by an ellipsis.
     static func fit(_ text: String, _ width: Int) -> String {
         var clean = String.UnicodeScalarView()

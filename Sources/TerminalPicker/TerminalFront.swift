@@ -55,13 +55,17 @@ public final class TerminalFront: DocumentPickerFront {
 
     private func run(_ terminal: Terminal) {
         var screen = PickerScreen()
+        var keys: [Terminal.Key] = []
         while true {
             let (view, isOver) = state.withLock { ($0.view, $0.isOver) }
             if isOver { break }
             if let view { screen.update(view) }
             if screen.needsDrawing { screen.draw(on: terminal) }
-            guard let key = terminal.key(milliseconds: 50) else { continue }
-            for action in screen.take(key) { inbox.yield(action) }
+            if let key = terminal.key(milliseconds: 50) { keys.append(key) }
+            while let key = keys.first, !screen.mustWait(key) {
+                keys.removeFirst()
+                for action in screen.take(key) { inbox.yield(action) }
+            }
         }
         isRunning.withLock { $0 = false }
     }
