@@ -11,6 +11,7 @@ OURS = {
     "CZip": [],
     "CExpat": [],
     "CSecret": [],
+    "CNcurses": [],
     "Accounts": ["CSecret", "HTTPTransport"],
     "FUSE": ["CFUSE"],
     "FileProvider": [],
@@ -25,28 +26,36 @@ OURS = {
     "WebDAVProvider": ["CExpat", "FileProvider", "HTTPTransport"],
     "ControlAPI": [],
     "Coordination": [],
+    "UniformTypes": [],
     "FileCoordination": ["ControlAPI", "Coordination"],
+    "DocumentPicker": ["ControlAPI", "FileCoordination", "UniformTypes"],
+    "TerminalPicker": ["CNcurses", "DocumentPicker"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
         "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "CLinux", "ControlAPI",
-        "Coordination",
+        "Coordination", "UniformTypes",
     ],
-    "hydrant": ["Accounts", "Daemon", "ControlAPI", "FileCoordination", "HTTPTransport"],
+    "hydrant": [
+        "Accounts", "Daemon", "ControlAPI", "DocumentPicker", "FileCoordination", "HTTPTransport", "TerminalPicker",
+        "UniformTypes",
+    ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
-    "Examples": ["Daemon", "FileProvider"],
+    "Examples": ["Daemon", "DocumentPicker", "FileProvider", "UniformTypes"],
 }
 # Packages that one or few targets keep to themselves.
 RESERVED = {
     "GRDB": ["ItemCatalog"],
     "ArgumentParser": ["hydrant"],
-    "TOMLKit": ["Accounts"],
+    "TOMLKit": ["Accounts", "DocumentPicker"],
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport"],
     "NIOHTTPCompression": ["HTTPTransport"],
-    "Crypto": ["SyncEngine", "WebDAVProvider", "hydrant"],
+    "Crypto": ["Daemon", "SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
-    "NIOPosix": ["ControlAPI", "DirectoryProvider", "FileCoordination", "HTTPTransport", "SyncEngine"],
+    "NIOPosix": [
+        "ControlAPI", "DirectoryProvider", "DocumentPicker", "FileCoordination", "HTTPTransport", "SyncEngine",
+    ],
 }
 # What comes with Swift, and is for everyone. Of these FileProvider, the SDK, takes Foundation's URL and nothing else.
 COMMON = ["Foundation", "Glibc", "Synchronization", "Dispatch", "Logging"]

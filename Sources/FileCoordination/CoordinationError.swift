@@ -5,7 +5,8 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
     /// For programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Known: String {
-            case notInADomain, noSuchItem, wouldDeadlock, download, cancelled, timedOut, notRunning, refused, badBookmark,
+            case notInADomain, noSuchItem, wouldDeadlock, download, cancelled, timedOut, notRunning, refused,
+                badBookmark,
                 notGranted, notMine
         }
         private let known: Known

@@ -243,7 +243,9 @@ struct PickerScreen {
 
     /// Whether this key is to wait until the page shows what was searched for: it means something in that list.
     func mustWait(_ key: Terminal.Key) -> Bool {
-        guard let view, view.screen == .page, prompt == nil, let page = view.page, page.search != search else { return false }
+        guard let view, view.screen == .page, prompt == nil, let page = view.page, page.search != search else {
+            return false
+        }
         switch key {
         case .character, .backspace, .escape, .control: return false
         default: return true

@@ -101,7 +101,9 @@ struct Terminal: @unchecked Sendable {
 
     // MARK: Columns
 
-    static func width(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + max(0, Int(terminal_width($1.value))) } }
+    static func width(_ text: String) -> Int {
+        text.unicodeScalars.reduce(0) { $0 + max(0, Int(terminal_width($1.value))) }
+    }
 
     /// In lines of at most so many columns, broken between words where that can be.
     static func wrap(_ text: String, _ width: Int) -> [String] {

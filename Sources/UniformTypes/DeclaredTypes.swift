@@ -75,7 +75,8 @@ enum DeclaredTypes {
         declare("com.apple.ical.ics", "public.text", "public.calendar-event", mime: ["text/calendar"], ext: ["ics"]),
         declare("public.vcard", "public.text", "public.contact", mime: ["text/vcard"], ext: ["vcf"]),
         declare(
-            "public.email-message", "public.message", "public.data", "public.content", mime: ["message/rfc822"], ext: ["eml"]),
+            "public.email-message", "public.message", "public.data", "public.content", mime: ["message/rfc822"],
+            ext: ["eml"]),
     ]
 
     private static let pictures = [
@@ -172,7 +173,8 @@ enum DeclaredTypes {
             "org.gnu.gnu-zip-tar-archive", "org.gnu.gnu-zip-archive", mime: ["application/x-compressed-tar"],
             ext: ["tgz", "tar.gz"]),
         declare(
-            "public.bzip2-archive", "public.archive", "public.content", mime: ["application/x-bzip", "application/x-bzip2"],
+            "public.bzip2-archive", "public.archive", "public.content",
+            mime: ["application/x-bzip", "application/x-bzip2"],
             ext: ["bz2"]),
         declare("org.tukaani.xz-archive", "public.archive", "public.content", mime: ["application/x-xz"], ext: ["xz"]),
         declare(

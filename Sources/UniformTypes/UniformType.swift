@@ -14,7 +14,9 @@ public struct UniformType: Sendable, Hashable, CustomStringConvertible {
     public var description: String { identifier }
 
     /// See ``identifier``.
-    public static func == (one: Self, other: Self) -> Bool { one.identifier.lowercased() == other.identifier.lowercased() }
+    public static func == (one: Self, other: Self) -> Bool {
+        one.identifier.lowercased() == other.identifier.lowercased()
+    }
 
     /// See ``identifier``.
     public func hash(into hasher: inout Hasher) { hasher.combine(identifier.lowercased()) }

@@ -51,7 +51,9 @@ struct BookmarkCommand: AsyncParsableCommand {
         var json = false
 
         func validate() throws {
-            if grant == nil && (program != nil || days != nil) { throw ValidationError("--for and --days say more of --grant") }
+            if grant == nil && (program != nil || days != nil) {
+                throw ValidationError("--for and --days say more of --grant")
+            }
             if let days, !(days > 0 && days < 1_000_000) { throw ValidationError("--days is more than 0") }
             _ = try keys()
         }
@@ -61,7 +63,8 @@ struct BookmarkCommand: AsyncParsableCommand {
                 try (values ?? "").split(separator: ",").map { word in
                     guard let key = ResourceKey(rawValue: word.trimmingCharacters(in: .whitespaces)) else {
                         throw ValidationError(
-                            "\(word): is no value; there are \(ResourceKey.allCases.map(\.rawValue).joined(separator: ", "))")
+                            "\(word): is no value; there are \(ResourceKey.allCases.map(\.rawValue).joined(separator: ", "))"
+                        )
                     }
                     return key
                 })
@@ -75,7 +78,9 @@ struct BookmarkCommand: AsyncParsableCommand {
         func run() async throws {
             let executable = try program.map { try Executable.find($0) }
             let scope = grant.map {
-                SecurityScope($0 == .write ? .write : .read, for: executable, until: days.map { Date(timeIntervalSinceNow: $0 * 86_400) })
+                SecurityScope(
+                    $0 == .write ? .write : .read, for: executable,
+                    until: days.map { Date(timeIntervalSinceNow: $0 * 86_400) })
             }
             let url = URL(filePath: path, directoryHint: .notDirectory)
             let bookmark = try await saying { try await Bookmark.make(of: url, including: keys(), scope: scope) }
@@ -206,7 +211,8 @@ extension Bookmark {
             self = bookmark
             return
         }
-        let contents = text == "-"
+        let contents =
+            text == "-"
             ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: text)
         guard let contents else { throw fail("\(text): is neither a bookmark nor a file with one") }
         guard let bookmark = Bookmark(text: String(decoding: contents, as: UTF8.self)) else {

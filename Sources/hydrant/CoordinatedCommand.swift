@@ -31,7 +31,8 @@ struct CoordinatedCommand: Sendable {
     private func spawn(gate: Int32) throws -> pid_t {
         var environment = ProcessInfo.processInfo.environment
         environment[FileCoordinator.environmentVariable] = FileCoordinator.heldClaims
-        return try ChildCommand.spawn("/bin/sh", ["/bin/sh", "-c", Self.gate, "sh"] + words, environment, inherited: gate)
+        return try ChildCommand.spawn(
+            "/bin/sh", ["/bin/sh", "-c", Self.gate, "sh"] + words, environment, inherited: gate)
     }
 }
 

@@ -30,7 +30,9 @@ struct GrantsCommand: AsyncParsableCommand {
         for id in revoke { grants += try await self.grants(mountPoint, .revokeGrant(id: id)) }
         if json { return print(Output.json(grants)) }
         for grant in grants {
-            print("\(revoke.isEmpty ? "" : "revoked  ")\(grant.id)  \(grant.isWritable ? "write" : "read ")  \(grant.path)")
+            print(
+                "\(revoke.isEmpty ? "" : "revoked  ")\(grant.id)  \(grant.isWritable ? "write" : "read ")  \(grant.path)"
+            )
             if let program = grant.program { print("    for \(program)") }
             if let until = grant.until { print("    until \(Date(timeIntervalSince1970: until).formatted(.iso8601))") }
             if !grant.users.isEmpty && revoke.isEmpty {

@@ -56,7 +56,8 @@ struct PickCommand: AsyncParsableCommand {
     var program: String?
 
     @Option(
-        help: ArgumentHelp("import: the copy goes when this process ends; without: the one that ran this.", valueName: "pid"))
+        help: ArgumentHelp(
+            "import: the copy goes when this process ends; without: the one that ran this.", valueName: "pid"))
     var owner: Int32?
 
     @Flag(help: "open, move: print a bookmark instead of a path.")
@@ -76,7 +77,8 @@ struct PickCommand: AsyncParsableCommand {
     func validate() throws {
         let chooses = mode == .import || mode == .open
         if chooses != (source == nil) {
-            throw ValidationError(chooses ? "there is no SOURCE to \(mode.rawValue)" : "say what to \(mode.rawValue): SOURCE")
+            throw ValidationError(
+                chooses ? "there is no SOURCE to \(mode.rawValue)" : "say what to \(mode.rawValue): SOURCE")
         }
         if !chooses && !types.isEmpty { throw ValidationError("--type is for import and open") }
         let shares = mode == .open || mode == .move
@@ -118,7 +120,9 @@ struct PickCommand: AsyncParsableCommand {
         if let source { return try DocumentPicker(mode, source: URL(filePath: source, directoryHint: .notDirectory)) }
         let types = try types.map { name in
             guard let type = UniformTypeTable.system.type(named: name) else {
-                throw fail("“\(name)” is no type that is known here; say an identifier, a MIME type or an extension", CommandExit.usage)
+                throw fail(
+                    "“\(name)” is no type that is known here; say an identifier, a MIME type or an extension",
+                    CommandExit.usage)
             }
             return type
         }

@@ -26,10 +26,12 @@ struct DismissalRuleTests {
     }
 
     private func rules(
-        _ mode: DocumentPickerMode, _ files: Files, hasStorage: Bool = true, types: [String] = [], kind: ItemStatus.Kind = .document
+        _ mode: DocumentPickerMode, _ files: Files, hasStorage: Bool = true, types: [String] = [],
+        kind: ItemStatus.Kind = .document
     ) -> DismissalRules {
         DismissalRules(
-            mode: mode, storage: hasStorage ? files.folder.appending(path: "storage", directoryHint: .isDirectory) : nil,
+            mode: mode,
+            storage: hasStorage ? files.folder.appending(path: "storage", directoryHint: .isDirectory) : nil,
             original: mode.choosesDocument ? nil : files.url("original.txt"), validTypes: types.map { UniformType($0) },
             locate: { path in
                 if path.string.hasPrefix("missing") { throw DocumentPickerError("\(path): no such file") }
@@ -45,7 +47,9 @@ struct DismissalRuleTests {
         } catch { return "\(error)" }
     }
 
-    @Test("import: a local file that can be read, or a document of the provider's, which is downloaded then; of a valid type")
+    @Test(
+        "import: a local file that can be read, or a document of the provider's, which is downloaded then; of a valid type"
+    )
     func importing() async throws {
         let files = try Files()
         #expect(await refusal(rules(.import, files), files.url("picture.png")) == nil)
@@ -53,25 +57,34 @@ struct DismissalRuleTests {
         // It is not here: the provider is asked, not the disk.
         #expect(await refusal(rules(.import, files), files.url("storage/sub/remote.txt")) == nil)
         #expect(await refusal(rules(.import, files), files.url("nothing.txt"))?.contains("cannot be read") == true)
-        #expect(await refusal(rules(.import, files), files.url("storage/missing.txt"))?.contains("no such file") == true)
+        #expect(
+            await refusal(rules(.import, files), files.url("storage/missing.txt"))?.contains("no such file") == true)
         #expect(await refusal(rules(.import, files), files.folder)?.contains("not a document") == true)
         #expect(
-            await refusal(rules(.import, files, kind: .folder), files.url("storage/sub"))?.contains("is a folder") == true)
+            await refusal(rules(.import, files, kind: .folder), files.url("storage/sub"))?.contains("is a folder")
+                == true)
         #expect(
-            await refusal(rules(.import, files, types: ["public.text"]), files.url("picture.png"))?.contains("public.png") == true)
+            await refusal(rules(.import, files, types: ["public.text"]), files.url("picture.png"))?.contains(
+                "public.png") == true)
         #expect(
             await refusal(rules(.import, files, types: ["public.text"]), files.url("storage/sub/x.png"))?
                 .contains("not of public.text") == true)
-        #expect(await refusal(rules(.import, files), URL(string: "https://example.org/a.txt")!)?.contains("no file URL") == true)
+        #expect(
+            await refusal(rules(.import, files), URL(string: "https://example.org/a.txt")!)?.contains("no file URL")
+                == true)
     }
 
-    @Test("open: within the provider's documents, whether they have been looked at or not; nothing without a file provider")
+    @Test(
+        "open: within the provider's documents, whether they have been looked at or not; nothing without a file provider"
+    )
     func opening() async throws {
         let files = try Files()
         #expect(await refusal(rules(.open, files), files.url("storage/sub/remote.txt")) == nil)
-        #expect(await refusal(rules(.open, files), files.url("copy.txt"))?.contains("outside of the provider's") == true)
         #expect(
-            await refusal(rules(.open, files), files.url("storage/../copy.txt"))?.contains("outside of the provider's") == true)
+            await refusal(rules(.open, files), files.url("copy.txt"))?.contains("outside of the provider's") == true)
+        #expect(
+            await refusal(rules(.open, files), files.url("storage/../copy.txt"))?.contains("outside of the provider's")
+                == true)
         #expect(
             await refusal(rules(.open, files), URL(filePath: files.folder.path() + "storage-too/a.txt"))?
                 .contains("outside") == true)
@@ -79,7 +92,9 @@ struct DismissalRuleTests {
         #expect(
             await refusal(rules(.open, files, hasStorage: false), files.url("storage/copy.txt"))?
                 .contains("only a file provider's") == true)
-        #expect(await refusal(rules(.open, files, kind: .folder), files.url("storage/sub"))?.contains("is a folder") == true)
+        #expect(
+            await refusal(rules(.open, files, kind: .folder), files.url("storage/sub"))?.contains("is a folder") == true
+        )
         #expect(
             await refusal(rules(.open, files, types: ["public.image"]), files.url("storage/copy.txt"))?
                 .contains("not of public.image") == true)
@@ -101,7 +116,8 @@ struct DismissalRuleTests {
     func moving() async throws {
         let files = try Files()
         #expect(await refusal(rules(.move, files), files.url("storage/copy.txt")) == nil)
-        #expect(await refusal(rules(.move, files), files.url("copy.txt"))?.contains("outside of the provider's") == true)
+        #expect(
+            await refusal(rules(.move, files), files.url("copy.txt"))?.contains("outside of the provider's") == true)
         #expect(
             await refusal(rules(.move, files, hasStorage: false), files.url("storage/copy.txt"))?
                 .contains("only be moved to a file provider") == true)

@@ -61,12 +61,14 @@ struct ManifestTests {
 @Suite("The document menu")
 struct DocumentMenuTests {
     static func provider(
-        _ id: String, _ modes: Set<DocumentPickerMode> = Set(DocumentPickerMode.allCases), types: [String] = ["public.item", "public.content"]
+        _ id: String, _ modes: Set<DocumentPickerMode> = Set(DocumentPickerMode.allCases),
+        types: [String] = ["public.item", "public.content"]
     ) -> PickerProvider {
         PickerProvider(
             id: id,
             manifest: DocumentPickerManifest(
-                identifier: id, name: id, modes: modes, supportedTypes: types.map { UniformType($0) }, fileProvider: "p"),
+                identifier: id, name: id, modes: modes, supportedTypes: types.map { UniformType($0) }, fileProvider: "p"
+            ),
             mountPoint: "/\(id)", storeLocation: nil, problem: nil)
     }
 
@@ -79,7 +81,9 @@ struct DocumentMenuTests {
         }
     }
 
-    @Test("the domains that fit mode and types, in the user's order, some switched off; the program's options first or last")
+    @Test(
+        "the domains that fit mode and types, in the user's order, some switched off; the program's options first or last"
+    )
     func items() {
         let all = [
             Self.provider("a"), Self.provider("b", [.import]), Self.provider("c", types: ["public.image"]),
@@ -104,10 +108,12 @@ struct DocumentMenuTests {
     @Test("actions and views are JSON that any language can write and read")
     func json() throws {
         let actions: [(String, PickerAction)] = [
-            (#"{"do":"choose","id":"a/b"}"#, .choose("a/b")), (#"{"do":"up"}"#, .up), (#"{"do":"location","index":2}"#, .location(2)),
+            (#"{"do":"choose","id":"a/b"}"#, .choose("a/b")), (#"{"do":"up"}"#, .up),
+            (#"{"do":"location","index":2}"#, .location(2)),
             (#"{"do":"search","text":"x"}"#, .search("x")), (#"{"do":"makeFolder","text":"New"}"#, .makeFolder("New")),
             (#"{"do":"putHere"}"#, .putHere(nil)), (#"{"do":"putHere","text":"n"}"#, .putHere("n")),
-            (#"{"do":"providers"}"#, .providers), (#"{"do":"cancelTransfer"}"#, .cancelTransfer), (#"{"do":"dismiss"}"#, .dismiss),
+            (#"{"do":"providers"}"#, .providers), (#"{"do":"cancelTransfer"}"#, .cancelTransfer),
+            (#"{"do":"dismiss"}"#, .dismiss),
             (#"{"do":"signIn","text":"pw"}"#, .signIn("pw")), (#"{"do":"cancel"}"#, .cancel),
         ]
         for (text, action) in actions {

@@ -50,7 +50,8 @@ struct BookmarkTests {
             try mount.unmount()
             let other = mount.scratch + "/other"
             let mounted = try mount.shell(
-                "cd /; mkdir \(other); \"$HYDRANT\" mount dir:\"$STORE\" \(other) --state-dir \"\(mount.sandbox.state)\"")
+                "cd /; mkdir \(other); \"$HYDRANT\" mount dir:\"$STORE\" \(other) --state-dir \"\(mount.sandbox.state)\""
+            )
             #expect(mounted.status == 0, "\(mounted.stderr)")
             #expect(try resolve(mount, bookmark).path == other + "/folder/moved.txt")
             _ = try mount.shell("cd /; \"$HYDRANT\" unmount \(other)")
@@ -103,7 +104,8 @@ struct BookmarkTests {
         }
     }
 
-    @Test("it is signed: a changed one, a part of one, another domain's and a deleted item's are refused, each in words")
+    @Test(
+        "it is signed: a changed one, a part of one, another domain's and a deleted item's are refused, each in words")
     func refusals() async throws {
         try await FileCoordinatorTests.withDomain { mount in
             let bookmark = try await Bookmark.make(of: FileCoordinatorTests.url(mount, "a.txt"), including: [.name])

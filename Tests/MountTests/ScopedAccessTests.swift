@@ -24,7 +24,9 @@ struct ScopedAccessTests {
     /// What is not there outside of `COMMAND`s that have the right.
     private func requireNothingLeft(_ mount: MountedStore, _ location: SourceLocation = #_sourceLocation) throws {
         #expect(scopedFolders(mount) == [], sourceLocation: location)
-        #expect(!MountTable.entries().contains { $0.mountPoint.hasPrefix(mount.sandbox.path + "/run") }, sourceLocation: location)
+        #expect(
+            !MountTable.entries().contains { $0.mountPoint.hasPrefix(mount.sandbox.path + "/run") },
+            sourceLocation: location)
         let names = try mount.run("ls -A; ls -A folder; ls -A \"$STORE\"")
         #expect(!names.contains("hydrant-scoped"), "\(names)", sourceLocation: location)
     }
@@ -118,11 +120,13 @@ struct ScopedAccessTests {
             let reader = try bookmark(mount, "a.txt", "--grant read")
             #expect(try mount.run("\"$HYDRANT\" access \(reader) -- cat {}") == "first\n")
             let refused = try mount.shell(
-                "\"$HYDRANT\" access \(reader) -- sh -c 'echo x >> \"$0\"; echo x > \"$HYDRANT_SCOPED_FOLDER/new\"; mv \"$0\" \"$0.b\"; rm -f \"$0\"; cat \"$0\"' {}")
+                "\"$HYDRANT\" access \(reader) -- sh -c 'echo x >> \"$0\"; echo x > \"$HYDRANT_SCOPED_FOLDER/new\"; mv \"$0\" \"$0.b\"; rm -f \"$0\"; cat \"$0\"' {}"
+            )
             #expect(refused.stdout == "first\n", "\(refused.stderr)")
             let folder = try bookmark(mount, "folder")
             try mount.run(
-                "\"$HYDRANT\" access \(folder) -- sh -ec 'cd \"$0\"; ls > list; mkdir sub; mv in.txt sub; echo new > in.txt; ls -lR' {}")
+                "\"$HYDRANT\" access \(folder) -- sh -ec 'cd \"$0\"; ls > list; mkdir sub; mv in.txt sub; echo new > in.txt; ls -lR' {}"
+            )
             #expect(try mount.run("cat folder/list folder/in.txt folder/sub/in.txt") == "in.txt\nlist\nnew\ninside\n")
             // (The listing was being made while it was read.)
             try requireNothingLeft(mount)
@@ -134,7 +138,9 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("what both see is the same at once: who writes in the mount, who writes in the sandbox", arguments: [true, false])
+    @Test(
+        "what both see is the same at once: who writes in the mount, who writes in the sandbox",
+        arguments: [true, false])
     func coherence(passthrough: Bool) async throws {
         try await withMount(.with { $0.passthrough = passthrough }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -185,7 +191,9 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("put aside, for however long, and then replaced: the document is changed, and its old contents are the backup's")
+    @Test(
+        "put aside, for however long, and then replaced: the document is changed, and its old contents are the backup's"
+    )
     func putAside() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -201,10 +209,12 @@ struct ScopedAccessTests {
             #expect(result.status == 0, "\(result.stderr)")
             #expect(
                 result.stdout
-                    == "first\nfirst\nnew\nfirst\na.txt\nbackup\nnew\nnewest\nnew\nbackup\nname it had\n", "\(result.stdout)")
+                    == "first\nfirst\nnew\nfirst\na.txt\nbackup\nnew\nnewest\nnew\nbackup\nname it had\n",
+                "\(result.stdout)")
             #expect(try mount.run("cat a.txt") == "newest\n")
             try mount.sync()
-            #expect(!mount.hookCalls().contains { ["deleteItem", "createItem", "moveItem"].contains($0.hook.rawValue) })
+            #expect(
+                !mount.hookCalls().contains { ["deleteItem", "createItem", "moveItem"].contains($0.hook.rawValue) })
             #expect(try String(contentsOfFile: mount.store + "/a.txt", encoding: .utf8) == "newest\n")
             try requireNothingLeft(mount)
         }
@@ -214,7 +224,9 @@ struct ScopedAccessTests {
     func editors() async throws {
         try await withMount(.with { $0.limit = 90 }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
-            for (number, options) in ["", "set backupcopy=no", "set backup backupcopy=no", "set backup backupcopy=yes"].enumerated() {
+            for (number, options) in ["", "set backupcopy=no", "set backup backupcopy=no", "set backup backupcopy=yes"]
+                .enumerated()
+            {
                 try mount.run(
                     "\"$HYDRANT\" access \(bookmark) -- vim -u NONE -es -c 'set nocp' -c '\(options)' -c '%s/.*/vim \(number)/' -c 'wq!' {}",
                     limit: 30)
@@ -281,7 +293,8 @@ struct ScopedAccessTests {
             #expect(all[0].isWritable == false)
             #expect(all[0].program?.hasSuffix("/cat") == true)
             let loose = try bookmark(mount, "b.txt")
-            let running = try mount.start("exec \"$HYDRANT\" access \(loose) -- sh -c 'while cat \"$0\"; do sleep 0.1; done; echo gone' {}")
+            let running = try mount.start(
+                "exec \"$HYDRANT\" access \(loose) -- sh -c 'while cat \"$0\"; do sleep 0.1; done; echo gone' {}")
             try waitUntil(10, "it reads") { running.stdout.contains("second") }
             let id = try #require(try grants(mount).last).id
             let revoked = try mount.hydrant(["grants", "--revoke", id, mount.mountPoint])
@@ -304,7 +317,8 @@ struct ScopedAccessTests {
         try await withMount(.with { $0.limit = 60 }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
             let running = try mount.start(
-                "exec \"$HYDRANT\" access \(bookmark) -- sh -c 'cd \"$HYDRANT_SCOPED_FOLDER\"; echo x > draft; mv a.txt aside; echo ready; exec sleep 60'")
+                "exec \"$HYDRANT\" access \(bookmark) -- sh -c 'cd \"$HYDRANT_SCOPED_FOLDER\"; echo x > draft; mv a.txt aside; echo ready; exec sleep 60'"
+            )
             try waitUntil(10, "it is put aside") { running.stdout.contains("ready") }
             #expect(try mount.run("ls -A | grep -c hydrant-scoped; cat a.txt") == "1\nfirst\n")
             try mount.kill9()
@@ -316,7 +330,8 @@ struct ScopedAccessTests {
             #expect(try mount.run("\"$HYDRANT\" access \(bookmark) -- cat {}") == "first\n")
             // Unmounted in mid-access: the program loses it, nothing stays.
             let again = try mount.start(
-                "cd /; exec \"$HYDRANT\" access \(bookmark) -- sh -c 'cd \"$HYDRANT_SCOPED_FOLDER\"; mv a.txt aside; echo ready; exec sleep 60'")
+                "cd /; exec \"$HYDRANT\" access \(bookmark) -- sh -c 'cd \"$HYDRANT_SCOPED_FOLDER\"; mv a.txt aside; echo ready; exec sleep 60'"
+            )
             try waitUntil(10, "it is put aside") { again.stdout.contains("ready") }
             try mount.unmount()
             try waitUntil(10, "its folder is gone") { scopedFolders(mount).isEmpty }

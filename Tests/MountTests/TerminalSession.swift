@@ -42,13 +42,14 @@ final class TerminalSession {
 
     /// Waits for a screen with this on it, which stays as it is for a moment.
     @discardableResult
-    func until(_ texts: String..., seconds: Double = 15) throws -> String {
+    func until(_ texts: String..., without absent: String? = nil, seconds: Double = 15) throws -> String {
         var last = ""
         do {
             try waitUntil(seconds, "the screen shows \(texts)") {
                 let now = try screen()
                 defer { last = now }
                 return now == last && texts.allSatisfy { now.contains($0) }
+                    && !(absent.map { now.contains($0) } ?? false)
             }
         } catch { throw HarnessError("\(error)\n\(last)") }
         return last

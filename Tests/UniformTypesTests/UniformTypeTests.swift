@@ -9,7 +9,9 @@ struct UniformTypeTests {
     static let bare = UniformTypeTable(dataDirectories: [])
 
     /// A machine's own database.
-    private static func table(globs: String = "", aliases: String = "", subclasses: String = "") throws -> UniformTypeTable {
+    private static func table(globs: String = "", aliases: String = "", subclasses: String = "") throws
+        -> UniformTypeTable
+    {
         let folder = FileManager.default.temporaryDirectory.appending(path: "hydrant-types-\(UUID().uuidString)")
         let mime = folder.appending(path: "mime")
         try FileManager.default.createDirectory(at: mime, withIntermediateDirectories: true)
@@ -25,7 +27,8 @@ struct UniformTypeTests {
         arguments: [
             ("photo.jpg", "public.jpeg"), ("PHOTO.JPEG", "public.jpeg"), ("notes.txt", "public.plain-text"),
             ("letter.odt", "org.oasis-open.opendocument.text"), ("paper.pdf", "com.adobe.pdf"),
-            ("a.tar.gz", "org.gnu.gnu-zip-tar-archive"), ("report.docx", "org.openxmlformats.wordprocessingml.document"),
+            ("a.tar.gz", "org.gnu.gnu-zip-tar-archive"),
+            ("report.docx", "org.openxmlformats.wordprocessingml.document"),
             ("README.md", "net.daringfireball.markdown"), ("run.sh", "public.shell-script"),
             ("film.mkv", "org.matroska.mkv"),
         ])

@@ -44,7 +44,8 @@ final class BookmarkDesk: Sendable {
         if let wish = request.grant {
             guard !names.isEmpty else {
                 throw ControlFailure(
-                    code: "path", message: "\(mountPoint): the whole domain is not granted; name a document or a folder in it")
+                    code: "path",
+                    message: "\(mountPoint): the whole domain is not granted; name a document or a folder in it")
             }
             if let until = wish.until, until <= now {
                 throw ControlFailure(code: "expired", message: "\(shown(names)): a grant that has ended is none")
@@ -175,11 +176,13 @@ final class BookmarkDesk: Sendable {
             }
             guard let grant = grants[id] else {
                 throw ControlFailure(
-                    code: "notGranted", message: "\(name): the grant was revoked, or its time is over; ask for a new one")
+                    code: "notGranted",
+                    message: "\(name): the grant was revoked, or its time is over; ask for a new one")
             }
             if let allowed = grant.program { try check(request, from: peer, allowed, name) }
             let found = try await find(payload)
-            let scope = try await scopes.begin(found.record.id, grant: id, user: request.pid, isWritable: grant.isWritable)
+            let scope = try await scopes.begin(
+                found.record.id, grant: id, user: request.pid, isWritable: grant.isWritable)
             var answer = ControlResponse.done
             do {
                 try await listener.tell(.access(scope.access))

@@ -20,7 +20,8 @@ struct BookmarkSeal: Sendable {
     /// Reads the domain's key, or makes one that is on disk when this returns.
     init(keptAt path: String) throws {
         if FileManager.default.fileExists(atPath: path) {
-            let kept = try JSONDecoder().decode(Kept.self, from: try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory)))
+            let kept = try JSONDecoder().decode(
+                Kept.self, from: try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory)))
             self.init(domainID: kept.domain, key: SymmetricKey(data: kept.key))
             return
         }
@@ -43,7 +44,8 @@ struct BookmarkSeal: Sendable {
             throw ControlFailure(code: "badBookmark", message: "this is no bookmark of hydrant's, or a part of one")
         }
         guard payload.domainID == domainID else {
-            throw ControlFailure(code: ControlFailure.notMine, message: "it is a bookmark of the domain \(payload.domain)")
+            throw ControlFailure(
+                code: ControlFailure.notMine, message: "it is a bookmark of the domain \(payload.domain)")
         }
         let bytes = [UInt8](bookmark)
         let start = BookmarkPayload.headLength

@@ -53,7 +53,9 @@ extension DomainService {
     /// missing.
     func locate(_ path: PathBytes) async throws -> ControlResponse {
         do { _ = try await resolve(path) } catch {
-            guard let folder = try? await resolve(PathBytes(bytes: parent(of: path))), folder.isFolder else { throw error }
+            guard let folder = try? await resolve(PathBytes(bytes: parent(of: path))), folder.isFolder else {
+                throw error
+            }
             do { try await volume.engine.enumerate(folder.id) } catch {
                 throw ControlFailure(code: "path", message: "\(mountPoint)/\(path): \(error)")
             }

@@ -5,8 +5,8 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import MountFrontend
-import Synchronization
 import SyncEngine
+import Synchronization
 import Volume
 
 /// A folder in which one item of the domain is all that there is, for as long as somebody has a right to it.

@@ -18,7 +18,8 @@ struct DomainClient: Sendable {
         return answer
     }
 
-    private static let unexpected = DocumentPickerError("the daemon says something else; are it and this of one version?")
+    private static let unexpected = DocumentPickerError(
+        "the daemon says something else; are it and this of one version?")
 
     func status(_ paths: [PathBytes]) async throws -> [ItemStatus] {
         guard case .items(let items) = try await ask(.status(paths: paths)) else { throw Self.unexpected }

@@ -89,7 +89,9 @@ enum FileCopy {
 
     static func failure(_ path: String) -> DocumentPickerError {
         let code = errno
-        if code == EEXIST { return DocumentPickerError("\(path): there is a document of this name; choose another name") }
+        if code == EEXIST {
+            return DocumentPickerError("\(path): there is a document of this name; choose another name")
+        }
         return DocumentPickerError("\(path): \(String(cString: strerror(code)))")
     }
 }

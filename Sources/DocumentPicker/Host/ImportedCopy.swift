@@ -6,7 +6,9 @@ enum ImportedCopy {
     /// - Parameters:
     ///   - owner: the process.
     ///   - keeper: the daemon that removes it; nil: any that is there.
-    static func make(of path: String, for owner: Int32, keeper: DomainClient?, progress: @escaping @Sendable (Int64) -> Bool)
+    static func make(
+        of path: String, for owner: Int32, keeper: DomainClient?, progress: @escaping @Sendable (Int64) -> Bool
+    )
         async throws -> URL
     {
         guard let folder = ImportFolder(for: owner) else {
@@ -36,6 +38,8 @@ enum ImportedCopy {
     }
 
     private static func anyDomains() throws -> [DomainClient] {
-        try MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map { try DomainClient($0.mountPoint) }
+        try MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map {
+            try DomainClient($0.mountPoint)
+        }
     }
 }

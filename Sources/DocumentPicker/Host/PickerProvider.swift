@@ -48,7 +48,8 @@ public struct PickerProvider: Sendable, Hashable {
         return (providers, installed.problems)
     }
 
-    private static func ofDomain(at mountPoint: String, _ manifests: [DocumentPickerManifest]) async -> [PickerProvider] {
+    private static func ofDomain(at mountPoint: String, _ manifests: [DocumentPickerManifest]) async -> [PickerProvider]
+    {
         guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint) else { return [] }
         let status: DomainStatus
         do {

@@ -72,7 +72,8 @@ actor PickerSession {
         if items.isEmpty {
             let types = picker.menu.types.map(\.identifier).joined(separator: " or ")
             throw DocumentPickerError(
-                "no mounted domain offers to \(mode.rawValue) \(types.isEmpty ? "documents" : types); mount one (hydrant mount)")
+                "no mounted domain offers to \(mode.rawValue) \(types.isEmpty ? "documents" : types); mount one (hydrant mount)"
+            )
         }
         view.menu = items.enumerated().map { index, item in
             switch item {
@@ -123,8 +124,10 @@ actor PickerSession {
             await leaveProvider()
             await show(.menu)
         case .cancelTransfer:
-            await cancelTransfer?()
+            // (First here: that it was cancelled there would look like a failure.)
+            let transfer = cancelTransfer
             work?.cancel()
+            await transfer?()
         case .dismiss:
             guard view.screen == .error else { return }
             view.error = nil
@@ -298,7 +301,8 @@ actor PickerSession {
             let isInStore = try await track(path, client)
             if let open = granted {
                 granted = PickedDocument(
-                    mode: mode, url: open.url, scopedURL: open.scopedURL, reference: open.reference, isInStore: isInStore)
+                    mode: mode, url: open.url, scopedURL: open.scopedURL, reference: open.reference,
+                    isInStore: isInStore)
             }
         case (.move, .local): throw DocumentPickerError("a document can only be moved to a file provider")
         }

@@ -24,9 +24,12 @@ struct DismissalRules: Sendable {
         let path = url.standardizedFileURL.path(percentEncoded: false)
         switch mode {
         case .open:
-            guard let storage else { throw DocumentPickerError("\(path): only a file provider's documents can be opened") }
+            guard let storage else {
+                throw DocumentPickerError("\(path): only a file provider's documents can be opened")
+            }
             guard let inside = Self.relative(path, in: storage) else {
-                throw DocumentPickerError("\(path): lies outside of the provider's documents in \(Self.folderPath(storage))")
+                throw DocumentPickerError(
+                    "\(path): lies outside of the provider's documents in \(Self.folderPath(storage))")
             }
             return .inStorage(inside, try await document(inside, path))
         case .import:
@@ -47,7 +50,8 @@ struct DismissalRules: Sendable {
                     throw DocumentPickerError("\(path): a document can only be moved to a file provider")
                 }
                 if inside == nil {
-                    throw DocumentPickerError("\(path): lies outside of the provider's documents in \(Self.folderPath(storage))")
+                    throw DocumentPickerError(
+                        "\(path): lies outside of the provider's documents in \(Self.folderPath(storage))")
                 }
             }
             try Self.requireReadable(path)
@@ -60,7 +64,9 @@ struct DismissalRules: Sendable {
     /// A document of the store, of which not a byte needs to be here.
     private func document(_ inside: PathBytes, _ path: String) async throws -> ItemStatus {
         let status = try await locate(inside)
-        guard status.kind == .document else { throw DocumentPickerError("\(path): is a \(status.kind.rawValue), not a document") }
+        guard status.kind == .document else {
+            throw DocumentPickerError("\(path): is a \(status.kind.rawValue), not a document")
+        }
         try requireType(path)
         return status
     }

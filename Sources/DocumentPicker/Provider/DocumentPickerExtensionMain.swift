@@ -43,7 +43,8 @@ public enum DocumentPickerExtensionMain {
                         documentStorageURL: folder(presentation.documentStorage),
                         documentGroupURL: folder(presentation.documentGroup), shows: { say(.page($0)) },
                         dismisses: { url in
-                            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                            try await withCheckedThrowingContinuation {
+                                (continuation: CheckedContinuation<Void, any Error>) in
                                 answers.withLock { $0.append(continuation) }
                                 say(.dismiss(url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString))
                             }

@@ -128,7 +128,9 @@ public struct DocumentPickerManifest: Sendable, Hashable {
                     let data = try Data(contentsOf: URL(filePath: file, directoryHint: .notDirectory))
                     let manifest = try DocumentPickerManifest(toml: String(decoding: data, as: UTF8.self))
                     // The user's own first.
-                    if !manifests.contains(where: { $0.identifier == manifest.identifier }) { manifests.append(manifest) }
+                    if !manifests.contains(where: { $0.identifier == manifest.identifier }) {
+                        manifests.append(manifest)
+                    }
                 } catch { problems.append("\(file): \(error)") }
             }
         }

@@ -105,7 +105,9 @@ final class ExtensionProcess: DocumentPickerExtension {
     private func take(_ line: Data) async {
         guard let reply = try? JSONDecoder().decode(ExtensionReply.self, from: line) else {
             return answered(
-                .failure(DocumentPickerError("\(program): says what is not understood: \(String(decoding: line, as: UTF8.self))")))
+                .failure(
+                    DocumentPickerError(
+                        "\(program): says what is not understood: \(String(decoding: line, as: UTF8.self))")))
         }
         switch reply {
         case .page(let page):

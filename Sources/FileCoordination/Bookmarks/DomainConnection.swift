@@ -31,7 +31,8 @@ enum DomainConnection {
             for mountPoint in Set(mounts) {
                 group.addTask {
                     do {
-                        guard case .resolved(let answer) = try await ask(mountPoint, .resolveBookmark(bookmark.data)) else {
+                        guard case .resolved(let answer) = try await ask(mountPoint, .resolveBookmark(bookmark.data))
+                        else {
                             return .failure(CoordinationError(.refused, "\(mountPoint): says something else"))
                         }
                         return .success(Found(mountPoint: mountPoint, answer: answer))

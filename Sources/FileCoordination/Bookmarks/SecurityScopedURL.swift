@@ -53,7 +53,8 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
                 state.count += 1
                 return access
             }
-            let access = ScopedConnection(mountPoint, AccessRequest(bookmark: bookmark.data, pid: getpid(), program: program))
+            let access = ScopedConnection(
+                mountPoint, AccessRequest(bookmark: bookmark.data, pid: getpid(), program: program))
             state.access = access
             state.count = 1
             return access

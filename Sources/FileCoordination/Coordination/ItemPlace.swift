@@ -37,7 +37,8 @@ struct ItemPlace: Sendable {
     /// Where it is in the domain itself: claims are made there.
     private mutating func leaveScope() async throws {
         guard let scope else { return }
-        guard case .place(let item) = try await DomainConnection.ask(mountPoint, .scopedPlace(token: scope.token)) else {
+        guard case .place(let item) = try await DomainConnection.ask(mountPoint, .scopedPlace(token: scope.token))
+        else {
             throw CoordinationError(.refused, "\(scope.folder): the daemon says something else")
         }
         let slash = UInt8(ascii: "/")

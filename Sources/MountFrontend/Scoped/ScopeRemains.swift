@@ -20,7 +20,8 @@ package struct ScopeRemains {
     /// Of scopes that ended with a daemon that was killed.
     package func removeAll() {
         do { remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
-            volume.engine.context.logger.error("cannot look for what scoped folders left", metadata: ["error": "\(error)"])
+            volume.engine.context.logger.error(
+                "cannot look for what scoped folders left", metadata: ["error": "\(error)"])
         }
     }
 
@@ -69,7 +70,8 @@ package struct ScopeRemains {
         kernel.invalidateEntry(in: parent, name: name)
         kernel.invalidateEntry(in: folder, name: home.name)
         volume.engine.context.logger.warning(
-            "a program had put a document aside and nothing in its place; it is back", metadata: ["name": "\(home.name)"])
+            "a program had put a document aside and nothing in its place; it is back",
+            metadata: ["name": "\(home.name)"])
     }
 
     private func remove(_ record: InodeRecord, _ name: Filename, in parent: NodeID) throws {

@@ -139,7 +139,8 @@ package final class ScopedFrontend: FUSEFileSystem {
     }
 
     package func unlink(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
-        remove(request, parent, name) { volume, name, folder throws(VolumeError) in try volume.unlink(name, in: folder) }
+        remove(request, parent, name) { volume, name, folder throws(VolumeError) in try volume.unlink(name, in: folder)
+        }
     }
 
     package func rmdir(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
