@@ -72,6 +72,18 @@ struct PickCommand: AsyncParsableCommand {
         var bookmark: String?
         var reference: String?
         var inStore: Bool
+
+        private enum CodingKeys: String, CodingKey { case mode, path, bookmark, reference, inStore }
+
+        // By hand: the keys of nil values stay.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(mode, forKey: .mode)
+            try container.encode(path, forKey: .path)
+            try container.encode(bookmark, forKey: .bookmark)
+            try container.encode(reference, forKey: .reference)
+            try container.encode(inStore, forKey: .inStore)
+        }
     }
 
     func validate() throws {

@@ -33,6 +33,20 @@ struct PickersCommand: AsyncParsableCommand {
         var mountPoint: String?
         var off: Bool
         var problem: String?
+
+        private enum CodingKeys: String, CodingKey { case id, title, modes, types, mountPoint, off, problem }
+
+        // By hand: the keys of nil values stay.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(id, forKey: .id)
+            try container.encode(title, forKey: .title)
+            try container.encode(modes, forKey: .modes)
+            try container.encode(types, forKey: .types)
+            try container.encode(mountPoint, forKey: .mountPoint)
+            try container.encode(off, forKey: .off)
+            try container.encode(problem, forKey: .problem)
+        }
     }
 
     func run() async throws {

@@ -87,6 +87,23 @@ struct InitRewritingTests {
         #expect(rewritten(reply(error: -71), for: request()) == nil, "an error")
     }
 
+    @Test func mappingOfDirectIOIsTwoBits() throws {
+        func rewritten(_ reply: [UInt8], for request: [UInt8]) throws -> [UInt8] {
+            let offer = try #require(request.withUnsafeBytes { FUSEInitOffer(request: $0) })
+            var reply = reply
+            reply.withUnsafeMutableBytes { offer.requestDirectIOMapping(in: $0) }
+            return reply
+        }
+        let before = reply()
+        let after = try rewritten(before, for: request())
+        #expect(after[31] == before[31] | 1 << 6, "FUSE_INIT_EXT")
+        #expect(after[48] == 1 << 4, "FUSE_DIRECT_IO_ALLOW_MMAP")
+        for offset in before.indices where ![31, 48].contains(offset) { #expect(before[offset] == after[offset]) }
+        #expect(try rewritten(before, for: request(flags2: 0x0000_01ed)) == before, "not offered")
+        #expect(try rewritten(before, for: request(flags: 0x33ff_fffb)) == before, "no second word of flags")
+        #expect(try rewritten(reply(error: -71), for: request()) == reply(error: -71), "an error")
+    }
+
     @Test func leavesAloneWhatTheKernelDidNotOffer() {
         #expect(rewritten(reply(), for: request(minor: 39)) == nil)
         #expect(rewritten(reply(), for: request(flags: 0x33ff_fffb)) == nil, "without FUSE_INIT_EXT")
