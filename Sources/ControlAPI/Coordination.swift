@@ -45,7 +45,7 @@ public enum CoordinationOption: String, Codable, Sendable, CaseIterable {
     case withoutChanges
     /// Nothing is downloaded.
     case immediatelyAvailableMetadataOnly
-    /// A copy that stays as it is while others go on.
+    /// A copy, of a folder of all that is in it, that stays as it is while others go on.
     case forUploading
     case forDeleting
     case forMoving

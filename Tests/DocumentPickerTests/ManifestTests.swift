@@ -105,6 +105,33 @@ struct DocumentMenuTests {
         #expect(titles(DocumentMenu(mode: .import).items(all, PickerPreferences())) == ["a", "b", "c", "d", "e"])
     }
 
+    /// Does one thing when the menu is shown.
+    private struct Front: DocumentPickerFront {
+        let chosen: String
+        let (stream, inbox) = AsyncStream<PickerAction>.makeStream()
+
+        func show(_ view: PickerView) async {
+            guard view.screen == .menu, let entry = view.menu.first(where: { $0.title == chosen }) else { return }
+            inbox.yield(.choose(entry.id))
+        }
+        func actions() -> AsyncStream<PickerAction> { stream }
+    }
+
+    @Test("an option of the program's own: the picker goes, and its handler is called")
+    func option() async throws {
+        let (calls, inbox) = AsyncStream<String>.makeStream()
+        var menu = DocumentMenu(mode: .import)
+        menu.addOption(title: "Camera", order: .first) { inbox.yield("camera") }
+        menu.addOption(title: "Clipboard", order: .last) { inbox.yield("clipboard") }
+        var picker = try DocumentPicker(menu: menu, source: nil)
+        picker.showsMenu = true
+        #expect(try await picker.present(on: Front(chosen: "Clipboard")).map(\.url) == nil)
+        inbox.finish()
+        var called: [String] = []
+        for await call in calls { called.append(call) }
+        #expect(called == ["clipboard"])
+    }
+
     @Test("actions and views are JSON that any language can write and read")
     func json() throws {
         let actions: [(String, PickerAction)] = [

@@ -167,6 +167,23 @@ struct FileCoordinatorTests {
         }
     }
 
+    @Test("a folder for uploading: all that is in it, downloaded, each document as it was at one moment")
+    func folderSnapshot() async throws {
+        try await Self.withDomain { mount in
+            try mount.run("mkdir -p folder/below; echo deep > folder/below/deep.txt; ln -s in.txt folder/link")
+            let copy = try await FileCoordinator().coordinate(
+                readingItemAt: Self.url(mount, "folder"), options: .forUploading
+            ) { copy in
+                try mount.run("echo more >> folder/in.txt; rm folder/below/deep.txt; echo new > folder/new.txt")
+                let list = try mount.shell("cd \(copy.path()) && find . | LC_ALL=C sort && cat in.txt below/deep.txt && readlink link")
+                #expect(
+                    list.stdout == ".\n./below\n./below/deep.txt\n./in.txt\n./link\ninside\ndeep\nin.txt\n", "\(list)")
+                return copy
+            }
+            try waitUntil(5, "the copy is gone") { !FileManager.default.fileExists(atPath: copy.path()) }
+        }
+    }
+
     @Test("what is moved while somebody waits for it is granted where it is then")
     func moved() async throws {
         try await Self.withDomain { mount in

@@ -83,6 +83,16 @@ struct FilePresenterTests {
         }
     }
 
+    @Test("asked to make do without it before another item takes its place; it presents what is there then")
+    func replacing() async throws {
+        try await presenting("a.txt") { mount, recorder in
+            try mount.run("\"$HYDRANT\" coordinate --write a.txt --for replacing -- mv b.txt {}")
+            try waitUntil(5, "it may have it again") { recorder.all.contains("reacquire") }
+            #expect(Array(recorder.all.prefix(2)) == ["writer", "deletion"])
+            #expect(try mount.run("cat a.txt") == "second\n")
+        }
+    }
+
     @Test("programs that coordinate nothing, and the store, show up as changes")
     func uncoordinated() async throws {
         try await presenting("a.txt") { mount, recorder in

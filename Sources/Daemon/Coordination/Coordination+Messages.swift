@@ -14,7 +14,7 @@ extension ClaimIntent {
             intent.isWriting
             ? .writing(
                 savesFirst: options.contains(.forMerging) || options.contains(.forMoving),
-                deletes: options.contains(.forDeleting))
+                deletes: options.contains(.forDeleting) || options.contains(.forReplacing))
             : .reading(savesFirst: !options.contains(.withoutChanges))
         self.init(subject, otherwise: otherwise, access, isMetadataOnly: intent.isMetadataOnly)
     }

@@ -87,7 +87,7 @@ final class CoordinationDesk: Sendable {
         // (This task may be cancelled; what is left to do is not.)
         await Task { [self] in
             await bound.wait(for: id)
-            try? FileManager.default.removeItem(atPath: snapshots(of: id))
+            snapshots(of: id).remove()
             watch.resume(id)
             await arbiter.end(id)
         }.value
@@ -147,17 +147,14 @@ final class CoordinationDesk: Sendable {
                     code: "path", message: "\(shown(intent.path)): was deleted while this waited for it")
             }
             var place = CoordinationGrant.Place(path: path)
-            if let inode = try document(granted.subject), !intent.isMetadataOnly {
-                if intent.options.contains(.forUploading) {
-                    place.snapshot = try await snapshot(of: inode, path, for: ClaimID(request.id), places.count)
-                } else if !intent.isWriting || intent.options.contains(.forMerging) {
-                    do { _ = try await engine.download(inode) } catch {
-                        throw ControlFailure(code: "download", message: "\(shown(path)): \(error)")
-                    }
+            if intent.options.contains(.forUploading) {
+                place.snapshot = try await snapshot(granted.subject, path, for: ClaimID(request.id), places.count)
+            } else if let inode = try document(granted.subject), !intent.isMetadataOnly,
+                !intent.isWriting || intent.options.contains(.forMerging)
+            {
+                do { _ = try await engine.download(inode) } catch {
+                    throw ControlFailure(code: "download", message: "\(shown(path)): \(error)")
                 }
-            } else if intent.options.contains(.forUploading) {
-                throw ControlFailure(
-                    code: "unsupported", message: "\(shown(path)): is no document; of a folder there is no snapshot")
             }
             places.append(place)
         }
@@ -227,18 +224,19 @@ final class CoordinationDesk: Sendable {
 
     // MARK: Snapshots
 
-    private func snapshots(of id: ClaimID) -> String { snapshots + "/" + id.rawValue }
+    private func snapshots(of id: ClaimID) -> SnapshotFolder {
+        SnapshotFolder(snapshots + "/" + id.rawValue, engine: engine)
+    }
 
-    /// Stays as it is whatever becomes of the document, until the claim ends.
-    private func snapshot(of inode: InodeID, _ path: PathBytes, for id: ClaimID, _ number: Int) async throws
+    /// Stays as it is whatever becomes of the item, until the claim ends.
+    private func snapshot(_ subject: ClaimSubject, _ path: PathBytes, for id: ClaimID, _ number: Int) async throws
         -> String
     {
-        let folder = snapshots(of: id) + "/\(number)"
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-            let copy = folder + "/" + (names(path).last?.string ?? "document")
-            try await engine.copy(inode, to: copy)
-            return copy
+            guard let inode = try catalog.read({ reader in try subject.inode(reader).map { try reader.inode($0) } }) else {
+                throw CatalogError(.notFound, "it is gone")
+            }
+            return try await snapshots(of: id).copy(inode, called: names(path).last?.string ?? "domain", number: number)
         } catch {
             throw ControlFailure(code: "download", message: "\(shown(path)): cannot be copied: \(error)")
         }

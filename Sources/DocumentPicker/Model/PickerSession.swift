@@ -189,13 +189,15 @@ actor PickerSession {
             shows: { [weak self] page in await self?.show(page, number) },
             dismisses: { [weak self] url in try await self?.dismiss(url, number) })
         var process: ExtensionProcess?
-        let shown: any DocumentPickerExtension
+        let prepare: @Sendable (DocumentPickerMode) async throws -> Void
+        let handle: @Sendable (PickerAction) async throws -> Void
         if let program = provider.manifest.program {
             let own = ExtensionProcess(context: context, program: program)
             process = own
-            shown = own
+            (prepare, handle) = (own.prepareForPresentation, own.handle)
         } else {
-            shown = StandardBrowser(context: context, isDropBox: provider.manifest.isDropBox)
+            let browser = StandardBrowser(context: context, isDropBox: provider.manifest.isDropBox)
+            (prepare, handle) = (browser.prepareForPresentation, browser.handle)
         }
         let (actions, inbox) = AsyncStream<PickerAction>.makeStream()
         view.title = provider.title
@@ -205,9 +207,9 @@ actor PickerSession {
             mode: mode, originalURL: picker.source, validTypes: mode.choosesDocument ? picker.menu.types : nil)
         let task = Task { [weak self] in
             context.prepare(presentation)
-            do { try await shown.prepareForPresentation(in: mode) } catch { await self?.failed(error, number) }
+            do { try await prepare(mode) } catch { await self?.failed(error, number) }
             for await action in actions {
-                do { try await shown.handle(action) } catch { await self?.failed(error, number) }
+                do { try await handle(action) } catch { await self?.failed(error, number) }
             }
         }
         current = Current(provider: provider, context: context, actions: inbox, task: task, process: process)

@@ -3,7 +3,7 @@ import Synchronization
 import UniformTypes
 
 /// An extension that is a program of its own.
-final class ExtensionProcess: DocumentPickerExtension {
+final class ExtensionProcess: Sendable {
     private let context: DocumentPickerContext
     private let program: String
 
@@ -15,8 +15,6 @@ final class ExtensionProcess: DocumentPickerExtension {
         var hasEnded = false
     }
     private let state = Mutex(State())
-
-    init(context: DocumentPickerContext) { fatalError("an extension process needs its program") }
 
     init(context: DocumentPickerContext, program: String) {
         self.context = context

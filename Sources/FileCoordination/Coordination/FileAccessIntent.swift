@@ -38,7 +38,8 @@ extension FileCoordinator {
         public static let resolvesSymbolicLink = ReadingOptions(rawValue: 1 << 1)
         /// Name, size, dates: nothing is downloaded, and presenters are not asked.
         public static let immediatelyAvailableMetadataOnly = ReadingOptions(rawValue: 1 << 2)
-        /// A copy of a document, that stays as it is while the access lasts and is gone afterwards.
+        /// A copy that stays as it is while the access lasts, and is gone afterwards. Of a folder, all that is in it is
+        /// downloaded, and each document is as it was at one moment.
         public static let forUploading = ReadingOptions(rawValue: 1 << 3)
     }
 
@@ -57,7 +58,7 @@ extension FileCoordinator {
         public static let forMoving = WritingOptions(rawValue: 1 << 1)
         /// Presenters are asked to save first, and all of it is downloaded.
         public static let forMerging = WritingOptions(rawValue: 1 << 2)
-        /// By another item.
+        /// Another item takes its place: presenters are asked to make do without it.
         public static let forReplacing = WritingOptions(rawValue: 1 << 3)
         /// Mode, dates, attributes: nothing is downloaded, and presenters are not asked.
         public static let contentIndependentMetadataOnly = WritingOptions(rawValue: 1 << 4)

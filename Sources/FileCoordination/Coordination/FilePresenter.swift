@@ -21,7 +21,7 @@ public protocol FilePresenter: AnyObject, Sendable {
     func reacquirePresentedItem() async
     /// Writes what is not saved yet, through a coordinator made with `FileCoordinator(filePresenter:)`.
     func savePresentedItemChanges() async
-    /// Somebody is about to delete the item.
+    /// Somebody is about to delete the item, or to put another one in its place.
     func accommodatePresentedItemDeletion() async
 
     /// It has other contents or attributes.

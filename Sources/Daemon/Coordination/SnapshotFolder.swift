@@ -1,0 +1,53 @@
+import FileProvider
+import Foundation
+import ItemCatalog
+import SyncEngine
+
+/// Copies of items for those who upload them: a folder a claim, which goes with the claim.
+struct SnapshotFolder: Sendable {
+    private let engine: SyncEngine
+    let path: String
+
+    init(_ path: String, engine: SyncEngine) {
+        self.path = path
+        self.engine = engine
+    }
+
+    private var catalog: Catalog { engine.context.catalog }
+
+    /// A document stays as it was at one moment; of a folder, each document in it does, and what is not here is downloaded.
+    ///
+    /// - Returns: where the copy is, under its own name.
+    func copy(_ inode: InodeRecord, called name: String, number: Int) async throws -> String {
+        let folder = "\(path)/\(number)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let copy = folder + "/" + name
+        try await copy(inode, to: copy)
+        return copy
+    }
+
+    private func copy(_ inode: InodeRecord, to path: String) async throws {
+        switch inode.kind {
+        case .document: try await engine.copy(inode.id, to: path)
+        case .folder: try await copyFolder(inode.id, to: path)
+        case .link:
+            try FileManager.default.createSymbolicLink(
+                atPath: path, withDestinationPath: String(decoding: inode.target ?? [], as: UTF8.self))
+        default: break
+        }
+    }
+
+    private func copyFolder(_ folder: InodeID, to path: String) async throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        if try !catalog.read({ try $0.inode(folder).isEnumerated }) { try await engine.enumerate(folder) }
+        var cookie: Int64 = 0
+        while true {
+            let entries = try catalog.read { try $0.children(of: folder, after: cookie, limit: 200) }
+            guard let last = entries.last else { return }
+            cookie = last.cookie
+            for entry in entries { try await copy(entry.inode, to: path + "/" + entry.name.string) }
+        }
+    }
+
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+}
