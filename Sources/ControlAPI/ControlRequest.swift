@@ -84,8 +84,9 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// Use what a bookmark grants: says ``ControlNews/access(_:)`` when the item is where a sandbox can bind it, and keeps it
     /// there until the connection is closed; answered only with a failure.
     case access(AccessRequest)
-    /// Which item is shown in a scoped folder; answered with ``ControlResponse/place(_:)``.
-    case scopedPlace(token: String)
+    /// Where in the domain what has this name in a scoped folder is, or would be; answered with
+    /// ``ControlResponse/place(_:)``.
+    case scopedPlace(token: String, name: PathBytes)
 
     /// The domain as a whole; answered with ``ControlResponse/domain(_:items:)``, without items.
     case domain

@@ -44,7 +44,7 @@ struct DomainService: ControlService {
             case .resolveBookmark(let bookmark): return .resolved(try await bookmarks.resolve(bookmark))
             case .grants: return .grants(await bookmarks.allGrants())
             case .revokeGrant(let id): return .grants([try await bookmarks.revoke(id)])
-            case .scopedPlace(let token): return .place(try bookmarks.place(ofScope: token))
+            case .scopedPlace(let token, let name): return .place(try bookmarks.place(of: name, inScope: token))
             case .cancelFetch(let path): return try await cancelFetch(path)
             case .locate(let path): return try await locate(path)
             case .keepImport(let folder):

@@ -1,7 +1,7 @@
 import ContentStore
 package import FileProvider
 import Glibc
-import ItemCatalog
+package import ItemCatalog
 import SyncEngine
 
 /// Hard links and special files, which no store has, and the files that databases keep beside themselves.
@@ -48,7 +48,7 @@ extension Volume {
 
     /// Whether a new file is one that SQLite keeps beside a database: it means nothing without it, and never goes
     /// to the store.
-    func isSidecar(_ name: Filename, in folder: InodeID) throws -> Bool {
+    package func isSidecar(_ name: Filename, in folder: InodeID) throws -> Bool {
         guard let database = DatabaseFiles.database(of: name),
             let record = try catalog.read({ try $0.child(of: folder, named: database) }), record.kind == .document
         else { return false }

@@ -108,7 +108,13 @@ struct DocumentMenuTests {
     /// Does one thing when the menu is shown.
     private struct Front: DocumentPickerFront {
         let chosen: String
-        let (stream, inbox) = AsyncStream<PickerAction>.makeStream()
+        let stream: AsyncStream<PickerAction>
+        let inbox: AsyncStream<PickerAction>.Continuation
+
+        init(chosen: String) {
+            self.chosen = chosen
+            (stream, inbox) = AsyncStream<PickerAction>.makeStream()
+        }
 
         func show(_ view: PickerView) async {
             guard view.screen == .menu, let entry = view.menu.first(where: { $0.title == chosen }) else { return }

@@ -220,6 +220,109 @@ struct ScopedAccessTests {
         }
     }
 
+    @Test(
+        "nothing of the store goes with the scope: not into folders made there, not out of a granted folder, not by a link"
+    )
+    func keeping() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            let bookmark = try bookmark(mount, "a.txt")
+            let script = """
+                cd "$HYDRANT_SCOPED_FOLDER"; mkdir old sub; echo x > draft; mv draft sub/draft; cat sub/draft
+                for try in "mv a.txt old/" "ln a.txt second" "mv sub a.txt" "mv -T sub a.txt" "mkdir a.txt"; do
+                    $try 2>/dev/null && echo "went: $try"
+                done
+                mv a.txt aside; mkdir a.txt 2>/dev/null && echo made; ln -s x a.txt 2>/dev/null && echo linked
+                cat aside; sleep 1.5
+                """
+            let result = try mount.shell("\"$HYDRANT\" access \(bookmark) -- bash -c '\(script)'")
+            #expect(result.stdout == "x\nfirst\n", "\(result)")
+            #expect(try mount.run("cat a.txt") == "first\n")
+            let folder = try self.bookmark(mount, "folder")
+            let second = try mount.shell(
+                """
+                "$HYDRANT" access \(folder) -- bash -c 'cd "$HYDRANT_SCOPED_FOLDER"; mkdir x
+                    mv folder/in.txt . 2>/dev/null && echo went; mv folder/in.txt x/ 2>/dev/null && echo went
+                    mv folder x/ 2>/dev/null && echo went; echo new > x/new; mv x/new folder/new; ls folder'
+                """)
+            #expect(second.stdout == "in.txt\nnew\n", "\(second)")
+            try mount.sync()
+            #expect(
+                try mount.run("cat folder/in.txt folder/new; ls \"$STORE\"") == "inside\nnew\na.txt\nb.txt\nfolder\n")
+            #expect(!mount.hookCalls().contains { ["deleteItem", "moveItem"].contains($0.hook.rawValue) })
+            try requireNothingLeft(mount)
+        }
+    }
+
+    @Test("who knows the document by an earlier name still means it; what others put under its name is not it")
+    func names() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            try mount.run("echo x > a.txt-journal; echo y > folder-wal; \"$HYDRANT\" sync \"$MOUNT\"")
+            let bookmark = try bookmark(mount, "a.txt")
+            let result = try mount.shell(
+                """
+                "$HYDRANT" access \(bookmark) -- bash -ec 'cd "$HYDRANT_SCOPED_FOLDER"
+                    [ "$(ls -A)" = a.txt ]; ! cat a.txt-journal 2>/dev/null
+                    mv "$MOUNT/a.txt" "$MOUNT/renamed.txt"
+                    echo saved > tmp; mv tmp a.txt; cat "$MOUNT/renamed.txt"
+                    echo again > a.txt; cat "$MOUNT/renamed.txt"; ls
+                    echo mine > a.txt-journal; cat a.txt-journal "$MOUNT/a.txt-journal"
+                    mv "$MOUNT/b.txt" "$MOUNT/renamed.txt"; sleep 0.3; cat renamed.txt 2>/dev/null && echo "still there"; ls'
+                """)
+            #expect(result.stdout == "saved\nagain\nrenamed.txt\nmine\nx\na.txt-journal\n", "\(result)")
+            #expect(
+                try mount.run("cat renamed.txt a.txt-journal; ls")
+                    == "second\nx\na.txt-journal\nfolder\nfolder-wal\nrenamed.txt\n")
+            let folder = try self.bookmark(mount, "folder")
+            #expect(
+                try mount.run("\"$HYDRANT\" access \(folder) -- sh -c 'ls -A \"$HYDRANT_SCOPED_FOLDER\"'") == "folder\n"
+            )
+            try requireNothingLeft(mount)
+        }
+    }
+
+    @Test("perl -i with a backup reads the old while it writes the new; cut off in it, the old version is kept")
+    func cutOff() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            let bookmark = try bookmark(mount, "a.txt")
+            try mount.run("\"$HYDRANT\" access \(bookmark) -- perl -i.bak -pe 's/first/FIRST/' {}")
+            #expect(try mount.run("cat a.txt; ls") == "FIRST\na.txt\nb.txt\nfolder\n")
+            let saving = try mount.start(
+                "exec \"$HYDRANT\" access \(bookmark) -- sh -c 'mv \"$0\" \"$0~\"; exec 3> \"$0\"; echo half >&3; echo ready; exec sleep 60' {}"
+            )
+            try waitUntil(10, "it writes") { saving.stdout.contains("ready") }
+            saving.signal(SIGKILL)
+            try waitUntil(10, "its folder is gone") { scopedFolders(mount).isEmpty }
+            #expect(try mount.run("cat a.txt") == "half\n")
+            #expect(try mount.run("cat a\\ \\(conflicted*") == "FIRST\n")
+            try mount.run("rm a\\ \\(conflicted*")
+            // The same when it is the daemon that is killed.
+            let again = try mount.start(
+                "cd /; exec \"$HYDRANT\" access \(bookmark) -- sh -c 'mv \"$0\" \"$0~\"; exec 3> \"$0\"; echo ha >&3; echo ready; exec sleep 60' {}"
+            )
+            try waitUntil(10, "it writes") { again.stdout.contains("ready") }
+            try mount.kill9()
+            again.signal(SIGKILL)
+            _ = again.wait(limit: 5)
+            try mount.remount()
+            #expect(try mount.run("cat a\\ \\(conflicted*") == "half\n")
+            try requireNothingLeft(mount)
+        }
+    }
+
+    @Test("appended to from both sides, line after line, no line is lost")
+    func appending() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            let bookmark = try bookmark(mount, "a.txt")
+            try mount.run("cat a.txt")
+            let result = try mount.shell(
+                """
+                "$HYDRANT" access \(bookmark) -- bash -ec 'exec 3>>"$0" 4>>"$1"
+                    for n in 1 2 3 4 5 6 7 8 9; do echo "here $n" >&3; echo "there $n" >&4; done; wc -l < "$0"' {} "$MOUNT/a.txt"
+                """)
+            #expect(result.stdout == "19\n", "\(result)")
+        }
+    }
+
     @Test("editors save in it: vim with its backups, emacs, nano; sqlite; what they leave beside it goes")
     func editors() async throws {
         try await withMount(.with { $0.limit = 90 }, seed: FileCoordinatorTests.seed) { mount in
@@ -373,6 +476,13 @@ struct ScopedAccessTests {
                 #expect(taken.status == 75)
                 try Data("coordinated\n".utf8).write(to: granted)
             }
+            // What is beside it is not the document.
+            let draft = elsewhere.deletingLastPathComponent().appending(path: "draft", directoryHint: .notDirectory)
+            try await FileCoordinator().coordinate(writingItemAt: draft) { (granted: URL) async throws in
+                #expect(granted == draft)
+                try Data("draft\n".utf8).write(to: granted)
+            }
+            #expect(try FileCoordinatorTests.text(elsewhere) == "coordinated\n")
             await other.stopAccessing()
             await other.stopAccessing()
             #expect(try mount.run("cat a.txt") == "coordinated\n")

@@ -15,6 +15,7 @@ final class BookmarkDesk: Sendable {
     private let seal: BookmarkSeal
     private let grants: GrantBook
     private let scopes: ScopedFolders
+    private let commands = BookmarkDesk.commands()
 
     private var catalog: Catalog { volume.engine.context.catalog }
     private var provider: any FileProviderExtension { volume.engine.context.provider }
@@ -154,10 +155,13 @@ final class BookmarkDesk: Sendable {
         return status
     }
 
+    /// Not on a domain that takes no changes.
+    private func isWritable(_ grant: Grant) -> Bool { grant.isWritable && !volume.engine.context.isReadOnly }
+
     private func status(_ grant: Grant, names: [Filename]?) -> GrantStatus {
         GrantStatus(
             id: grant.id.uuidString, path: names.map(shown) ?? mountPoint + "/" + grant.path.string,
-            program: grant.program, isWritable: grant.isWritable, created: grant.created, until: grant.until,
+            program: grant.program, isWritable: isWritable(grant), created: grant.created, until: grant.until,
             users: scopes.users(of: grant.id))
     }
 
@@ -182,12 +186,12 @@ final class BookmarkDesk: Sendable {
             if let allowed = grant.program { try check(request, from: peer, allowed, name) }
             let found = try await find(payload)
             let scope = try await scopes.begin(
-                found.record.id, grant: id, user: request.pid, isWritable: grant.isWritable)
+                found.record.id, grant: id, user: request.pid, isWritable: isWritable(grant))
             var answer = ControlResponse.done
             do {
                 try await listener.tell(.access(scope.access))
                 // (It may have been revoked before it was in the list of those that are ended then.)
-                if grants[id] == nil { await scopes.end(grant: id) }
+                if !grants.has(id) { await scopes.end(grant: id) }
                 switch await scope.ended(by: grant.until) {
                 case .revoked: throw ControlFailure(code: "revoked", message: "\(name): the grant was revoked")
                 case .expired: throw ControlFailure(code: "expired", message: "\(name): the time of the grant is over")
@@ -208,7 +212,7 @@ final class BookmarkDesk: Sendable {
     /// Hydrant's own command says what it is going to run; of all others the kernel says what they are.
     private func check(_ request: AccessRequest, from peer: Int32, _ allowed: String, _ name: String) throws {
         let executable = Self.executable(of: peer)
-        let program = executable == Self.executable(of: getpid()) ? request.program : executable
+        let program = executable.map(commands.contains) == true ? request.program : executable
         guard program == allowed else {
             throw ControlFailure(
                 code: "notGranted",
@@ -217,15 +221,23 @@ final class BookmarkDesk: Sendable {
     }
 
     private static func executable(of pid: Int32) -> String? {
-        try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
+        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
+        // One that has been replaced by a newer one since it was started (proc(5)).
+        let gone = " (deleted)"
+        return path.map { $0.hasSuffix(gone) ? String($0.dropLast(gone.count)) : $0 }
     }
 
-    /// Where the item of a scoped folder is; nil: there is no such folder.
-    func place(ofScope token: String) throws -> PathBytes {
-        guard let inode = scopes.inode(of: token), let names = try catalog.read({ try $0.path(of: inode) }) else {
+    /// Which executables are `hydrant` itself: this one, unless it is a provider's own program, and the one that started it.
+    private static func commands() -> Set<String> {
+        Set([getpid(), getppid()].compactMap { executable(of: $0) }.filter { ($0 as NSString).lastPathComponent == "hydrant" })
+    }
+
+    /// Where in the domain what has this name in a scoped folder is, or would be.
+    func place(of name: PathBytes, inScope token: String) throws -> PathBytes {
+        guard let folder = scopes.folder(token) else {
             throw ControlFailure(code: "path", message: "\(token): there is no such scoped folder (any more)")
         }
-        return PathBytes(bytes: Self.joined(names))
+        return PathBytes(bytes: Self.joined(try folder.path(of: Filename(bytes: name.bytes))))
     }
 
     // MARK: Helpers

@@ -48,6 +48,9 @@ final class GrantBook: Sendable {
         grants.withLock { $0[id] }.flatMap { $0.isGood(at: Date().timeIntervalSince1970) ? $0 : nil }
     }
 
+    /// Whether it was not revoked; its time may be over.
+    func has(_ id: UUID) -> Bool { grants.withLock { $0[id] != nil } }
+
     /// Those that are good, the oldest first.
     var all: [Grant] {
         let now = Date().timeIntervalSince1970

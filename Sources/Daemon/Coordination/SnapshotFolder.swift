@@ -21,9 +21,9 @@ struct SnapshotFolder: Sendable {
     func copy(_ inode: InodeRecord, called name: String, number: Int) async throws -> String {
         let folder = "\(path)/\(number)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let copy = folder + "/" + name
-        try await copy(inode, to: copy)
-        return copy
+        let target = folder + "/" + name
+        try await copy(inode, to: target)
+        return target
     }
 
     private func copy(_ inode: InodeRecord, to path: String) async throws {

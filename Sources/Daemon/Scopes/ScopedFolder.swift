@@ -70,7 +70,8 @@ final class ScopedFolder: Sendable {
         }
     }
 
-    var inode: InodeID? { scope.inode }
+    /// Where in the domain what has this name here is, or would be.
+    func path(of name: Filename) throws -> [Filename] { try scope.path(of: name) }
 
     var access: ScopedAccess {
         ScopedAccess(token: token, folder: path, name: PathBytes(bytes: scope.name.bytes), isWritable: scope.isWritable)

@@ -12,6 +12,8 @@ final class ScopedFolders: Sendable {
     private struct State {
         var folders: [String: ScopedFolder] = [:]
         var hasEnded = false
+        /// How many are being mounted.
+        var beginning = 0
     }
 
     private let volume: Volume
@@ -41,11 +43,18 @@ final class ScopedFolders: Sendable {
         }
         let catalog = volume.engine.context.catalog
         guard (try? catalog.read { try $0.note(Self.note) }) == "1" else { return }
-        ScopeRemains(volume: volume, kernel: kernel).removeAll()
-        try? catalog.write { try $0.takeNote(Self.note, "0") }
+        if ScopeRemains(volume: volume, kernel: kernel).removeAll() {
+            try? catalog.write { try $0.takeNote(Self.note, "0") }
+        }
     }
 
     func begin(_ inode: InodeID, grant: UUID, user: Int32, isWritable: Bool) async throws -> ScopedFolder {
+        let isOpen = state.withLock { state in
+            if !state.hasEnded { state.beginning += 1 }
+            return !state.hasEnded
+        }
+        guard isOpen else { throw DaemonError("\(mountPoint): is being unmounted") }
+        defer { state.withLock { $0.beginning -= 1 } }
         let folder = try await Task(executorPreference: volume.engine.context.workers) { [self] in
             let parent = try Self.parent()
             if mkdir(parent, 0o700) != 0 && errno != EEXIST {
@@ -59,14 +68,7 @@ final class ScopedFolders: Sendable {
                 inode, of: volume, kernel: kernel, in: parent, source: mountPoint, grant: grant, user: user,
                 isWritable: isWritable)
         }.value
-        let isLate = state.withLock { state in
-            if !state.hasEnded { state.folders[folder.token] = folder }
-            return state.hasEnded
-        }
-        if isLate {
-            await folder.close()
-            throw DaemonError("\(mountPoint): is being unmounted")
-        }
+        state.withLock { $0.folders[folder.token] = folder }
         return folder
     }
 
@@ -77,17 +79,18 @@ final class ScopedFolders: Sendable {
 
     /// Returns when nobody can use it any more.
     func end(grant: UUID) async {
-        for folder in state.withLock({ $0.folders.values.filter { $0.grant == grant } }) {
-            folder.revoke()
-            await end(folder)
-        }
+        let folders = state.withLock { $0.folders.values.filter { $0.grant == grant } }
+        for folder in folders { folder.revoke() }
+        await end(folders)
     }
 
     func endAll() async {
-        let folders = state.withLock { state in
-            state.hasEnded = true
-            return Array(state.folders.values)
-        }
+        state.withLock { $0.hasEnded = true }
+        while state.withLock({ $0.beginning > 0 }) { try? await Task.sleep(for: .milliseconds(20)) }
+        await end(state.withLock { Array($0.folders.values) })
+    }
+
+    private func end(_ folders: [ScopedFolder]) async {
         await withTaskGroup(of: Void.self) { group in
             for folder in folders { group.addTask { await self.end(folder) } }
         }
@@ -97,5 +100,5 @@ final class ScopedFolders: Sendable {
         state.withLock { $0.folders.values.filter { $0.grant == grant }.map(\.user).sorted() }
     }
 
-    func inode(of token: String) -> InodeID? { state.withLock { $0.folders[token] }?.inode }
+    func folder(_ token: String) -> ScopedFolder? { state.withLock { $0.folders[token] } }
 }

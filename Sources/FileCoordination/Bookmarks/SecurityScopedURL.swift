@@ -20,6 +20,8 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
     private struct State {
         var count = 0
         var access: ScopedConnection?
+        /// Starts whose access ended by itself: their stops end nothing.
+        var lost = 0
     }
     private let state = Mutex(State())
 
@@ -55,6 +57,7 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
             }
             let access = ScopedConnection(
                 mountPoint, AccessRequest(bookmark: bookmark.data, pid: getpid(), program: program))
+            state.lost += state.count
             state.access = access
             state.count = 1
             return access
@@ -69,6 +72,10 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
     /// what was written is in the daemon's catalog.
     public func stopAccessing() async {
         let last = state.withLock { state -> ScopedConnection? in
+            if state.lost > 0 {
+                state.lost -= 1
+                return nil
+            }
             guard state.count > 0 else { return nil }
             state.count -= 1
             if state.count > 0 { return nil }

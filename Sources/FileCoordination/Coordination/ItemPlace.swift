@@ -8,6 +8,7 @@ struct ItemPlace: Sendable {
     var mountPoint: String
     /// Relative to the mount point.
     var path: PathBytes
+    private let asked: URL
 
     /// Of a path in a scoped folder.
     private var scope: Scope?
@@ -37,18 +38,20 @@ struct ItemPlace: Sendable {
     /// Where it is in the domain itself: claims are made there.
     private mutating func leaveScope() async throws {
         guard let scope else { return }
-        guard case .place(let item) = try await DomainConnection.ask(mountPoint, .scopedPlace(token: scope.token))
-        else {
+        let slash = UInt8(ascii: "/")
+        let name = PathBytes(bytes: path.bytes.prefix { $0 != slash })
+        let request = ControlRequest.scopedPlace(token: scope.token, name: name)
+        guard case .place(let place) = try await DomainConnection.ask(mountPoint, request) else {
             throw CoordinationError(.refused, "\(scope.folder): the daemon says something else")
         }
-        let slash = UInt8(ascii: "/")
-        self.scope?.depth = max(0, item.bytes.split(separator: slash).count - 1)
-        path = PathBytes(bytes: item.bytes + path.bytes.drop { $0 != slash })
+        self.scope?.depth = max(0, place.bytes.split(separator: slash).count - 1)
+        path = PathBytes(bytes: place.bytes + path.bytes.drop { $0 != slash })
     }
 
     /// - Parameter follows: of a symbolic link, where it points.
     private init(_ url: URL, follows: Bool) throws {
         guard url.isFileURL else { throw CoordinationError(.notInADomain, "\(url): is no file") }
+        asked = url
         let path = url.path(percentEncoded: false)
         let full = try follows ? Self.resolved(path) : Self.resolvedFolder(path)
         let scoped = MountTable.entries().last { entry in
@@ -85,10 +88,12 @@ struct ItemPlace: Sendable {
 
     /// Where what was granted is, for who asked for this.
     func url(_ granted: CoordinationGrant.Place) -> URL {
+        if let snapshot = granted.snapshot { return URL(filePath: snapshot, directoryHint: .notDirectory) }
+        // (In a scope it may have another name than in the domain.)
+        if scope != nil && granted.path == path { return asked }
         var path = granted.path.string
         if let scope { path = path.split(separator: "/").dropFirst(scope.depth).joined(separator: "/") }
         let folder = scope?.folder ?? mountPoint
-        return URL(
-            filePath: granted.snapshot ?? folder + (path.isEmpty ? "" : "/" + path), directoryHint: .notDirectory)
+        return URL(filePath: folder + (path.isEmpty ? "" : "/" + path), directoryHint: .notDirectory)
     }
 }

@@ -1,4 +1,5 @@
 package import FileProvider
+import Glibc
 package import ItemCatalog
 package import SyncEngine
 import Synchronization
@@ -14,7 +15,7 @@ package import Volume
 /// A program that puts the item itself aside, before it puts another file in its place, only sees that: the item stays
 /// where it is until there is the other file.
 package final class Scope: Sendable {
-    struct Place {
+    struct Place: Equatable {
         var folder: InodeID
         var name: Filename
     }
@@ -22,11 +23,17 @@ package final class Scope: Sendable {
         var item: ItemID
         /// Where the item was last.
         var last: Place
+        /// What it has been called in this scope: whoever knows it by an earlier name still means it.
+        var names: Set<Filename>
         /// The name that a program put it aside under.
         var aside: Filename?
         /// What programs made beside it: the name that they gave it, and where it is.
         var beside: [Filename: Place] = [:]
         var made = 0
+        /// Handles through which the item gets new contents, and where its old ones are until that is done.
+        var unfinished: [HandleID: Place] = [:]
+        /// Handles that write at the end.
+        var appending: Set<HandleID> = []
         /// What the kernel holds of nodes.
         var references: [NodeID: UInt64] = [:]
         var handles: Set<HandleID> = []
@@ -59,33 +66,39 @@ package final class Scope: Sendable {
             guard let item = found.0, let place = found.1 else {
                 throw CatalogError(.notFound, "it is no item that could be shown by itself")
             }
-            state = Mutex(State(item: item.id, last: Place(folder: place.folder, name: place.name)))
+            let last = Place(folder: place.folder, name: place.name)
+            state = Mutex(State(item: item.id, last: last, names: [place.name]))
         } catch { throw VolumeError(error) }
     }
 
     // MARK: The item
 
-    /// Where it is now. Nil: it is gone, or a program is about to put another file in its place.
+    /// Where it is now. Nil: it is gone.
     func document() throws -> (place: Place, record: InodeRecord)? {
         try state.withLock { state in
-            let found = try catalog.read { reader -> (Place, InodeRecord, ItemID)? in
-                if let item = try reader.item(state.item), item.local != nil, let inode = item.inode,
-                    let place = try reader.place(of: inode), !Exclusions.isScoped(place.name)
-                {
-                    return (Place(folder: place.folder, name: place.name), try reader.inode(inode), item.id)
-                }
-                guard let child = try reader.child(of: state.last.folder, named: state.last.name) else { return nil }
-                return (state.last, child, try reader.item(of: child.id)?.id ?? state.item)
+            let found = try catalog.read { reader -> (Place, InodeRecord)? in
+                guard let item = try reader.item(state.item), item.local != nil, let inode = item.inode,
+                    let place = try reader.place(of: inode)
+                else { return nil }
+                return (Place(folder: place.folder, name: place.name), try reader.inode(inode))
             }
-            guard let (place, record, item) = found else { return nil }
+            guard let (place, record) = found else { return nil }
             state.last = place
-            state.item = item
+            state.names.insert(place.name)
             return (place, record)
         }
     }
 
-    /// Its inode; nil: it is gone.
-    package var inode: InodeID? { (try? document())??.record.id }
+    /// A program here made another file in its place: from now on that is it.
+    func adopt(_ place: Place) throws {
+        let item = try catalog.read { reader in
+            try reader.child(of: place.folder, named: place.name).flatMap { try reader.item(of: $0.id) }
+        }
+        state.withLock { state in
+            guard let item, place.folder == state.last.folder, place.name == state.last.name else { return }
+            state.item = item.id
+        }
+    }
 
     /// Its name, or the one that it had last.
     package var name: Filename {
@@ -97,26 +110,28 @@ package final class Scope: Sendable {
 
     /// What a name in the scoped folder stands for; nil: nothing.
     func place(of name: Filename) throws -> Place? {
-        _ = try document()
-        return state.withLock { Self.place(of: name, $0) }
+        let document = try document()
+        let (place, last) = state.withLock { (Self.place(of: name, $0), $0.last) }
+        if place != nil { return place }
+        guard document?.record.kind == .document, DatabaseFiles.database(of: name) == last.name else { return nil }
+        // What a database keeps beside itself is a part of it; a document of the same name is not.
+        let there = try catalog.read { reader in
+            try reader.child(of: last.folder, named: name).map { ($0, try reader.item(of: $0.id)) }
+        }
+        let isOwn = try there.map { $0.1?.isExcluded ?? true } ?? volume.isSidecar(name, in: last.folder)
+        return isOwn ? Place(folder: last.folder, name: name) : nil
     }
 
     private static func place(of name: Filename, _ state: State) -> Place? {
-        if let aside = state.aside {
-            if name == aside { return state.last }
-            if name == state.last.name { return nil }
-        }
-        if name == state.last.name || DatabaseFiles.database(of: name) == state.last.name {
-            return Place(folder: state.last.folder, name: name)
-        }
-        return state.beside[name]
+        if let aside = state.aside, name == aside { return state.last }
+        if let place = state.beside[name] { return place }
+        return state.aside == nil && state.names.contains(name) ? state.last : nil
     }
 
     /// As ``place(of:)``, for one who is going to make it if there is none.
     func placeToMake(_ name: Filename) throws -> Place {
         if let place = try place(of: name) { return place }
         return state.withLock { state in
-            if name == state.last.name { return state.last }
             let place = hidden(&state)
             state.beside[name] = place
             return place
@@ -137,29 +152,84 @@ package final class Scope: Sendable {
         }
     }
 
+    /// From the domain's root.
+    package func path(of name: Filename) throws -> [Filename] {
+        let place = try placeToMake(name)
+        guard let folder = try catalog.read({ try $0.path(of: place.folder) }) else {
+            throw VolumeError(ENOENT, "its folder is gone")
+        }
+        return folder + [place.name]
+    }
+
     /// Whether this is the item.
     func isDocument(_ name: Filename) throws -> Bool {
         _ = try document()
-        return state.withLock { $0.aside ?? $0.last.name } == name
+        return state.withLock { state in
+            if let aside = state.aside { return name == aside }
+            return state.names.contains(name) && state.beside[name] == nil
+        }
     }
+
+    /// Whether this is what the item would be called.
+    func isOwnName(_ name: Filename) -> Bool { state.withLock { $0.names.contains(name) && $0.beside[name] == nil } }
+
+    /// Whether a folder is one that programs made beside the item, or in one of those.
+    func isBeside(_ folder: InodeID) throws -> Bool {
+        try catalog.read { reader in
+            var current = folder
+            while let place = try reader.place(of: current) {
+                if Exclusions.isScoped(place.name) { return true }
+                current = place.folder
+            }
+            return false
+        }
+    }
+
+    // MARK: Put aside
+
+    var isAside: Bool { state.withLock { $0.aside != nil } }
 
     /// A program gives the item another name; its own name back ends that.
-    func putAside(as name: Filename) { state.withLock { $0.aside = name == $0.last.name ? nil : name } }
+    func putAside(as name: Filename) {
+        state.withLock { $0.aside = $0.names.contains(name) ? nil : name }
+    }
 
-    /// Before another file gets this name: if it is that of the item, which was put aside, the item makes room.
-    func makeRoom(for name: Filename) throws -> Outcome<Void> {
-        let (place, aside, isNeeded) = state.withLock { ($0.last, $0.aside, $0.aside != nil && $0.last.name == name) }
-        guard isNeeded, let aside else { return .ready(()) }
-        let new = state.withLock { hidden(&$0) }
-        let folder = try node(of: place.folder)
-        let outcome = try volume.rename(place.name, in: folder, to: new.name, in: folder, noReplace: true)
-        guard case .ready = outcome else { return outcome }
+    /// Before another file gets the item's name, which a program has put aside: its contents as they are now become a file
+    /// beside it, under the name that the program gave it. The item itself stays where it is.
+    ///
+    /// - Returns: where the old contents are; nil: it was not put aside, or is gone.
+    func keepOld(for name: Filename) throws -> Outcome<Place?> {
+        let (aside, isNeeded) = state.withLock { ($0.aside, $0.aside != nil && $0.names.contains(name)) }
+        guard isNeeded, let aside else { return .ready(nil) }
+        guard let (place, record) = try document() else {
+            state.withLock { $0.aside = nil }
+            return .ready(nil)
+        }
+        guard record.kind == .document else { throw VolumeError(EPERM, "a folder cannot be replaced here") }
+        if try volume.inspect(record.id).0.extents != nil {
+            let (engine, inode) = (volume.engine, record.id)
+            return .wait(Wait { _ = try await engine.download(inode) })
+        }
+        let old = state.withLock { state in
+            state.made += 1
+            return Place(
+                folder: place.folder,
+                name: ScopeRemains.oldName(of: place.name, "\(token.prefix(16))-\(state.made)"))
+        }
+        try ScopeCopy(volume).make(record, at: old.name, in: try node(of: old.folder))
+        kernel.invalidateEntry(in: try node(of: old.folder), name: old.name)
         state.withLock { state in
             state.aside = nil
-            state.beside[aside] = new
+            state.beside[aside] = old
         }
-        return outcome
+        return .ready(old)
     }
+
+    /// A name in the item's folder that nothing has.
+    func freshName() -> Filename { state.withLock { hidden(&$0).name } }
+
+    /// The item's old contents are given up only when the new ones are written.
+    func began(_ handle: HandleID, replacing old: Place) { state.withLock { $0.unfinished[handle] = old } }
 
     /// All names in the folder, sorted by their bytes, with what they stand for.
     func entries() throws -> [(name: Filename, record: InodeRecord)] {
@@ -167,7 +237,9 @@ package final class Scope: Sendable {
         let document = try document()
         let (last, aside, beside) = state.withLock { ($0.last, $0.aside, $0.beside) }
         if let document { entries.append((aside ?? document.place.name, document.record)) }
-        let companions = DatabaseFiles.all(of: last.name).map { ($0, Place(folder: last.folder, name: $0)) }
+        let companions = try DatabaseFiles.all(of: last.name).compactMap { name in
+            try place(of: name).map { (name, $0) }
+        }.filter { beside[$0.0] == nil }
         try catalog.read { reader in
             for (name, place) in companions + beside.map({ ($0.key, $0.value) }) where name != aside ?? last.name {
                 if let record = try reader.child(of: place.folder, named: place.name) { entries.append((name, record)) }
@@ -203,17 +275,45 @@ package final class Scope: Sendable {
         if held > 0 { volume.forget(node, count: held) }
     }
 
-    func opened(_ handle: HandleID) { state.withLock { _ = $0.handles.insert(handle) } }
+    func opened(_ handle: HandleID, appends: Bool = false) {
+        state.withLock { state in
+            state.handles.insert(handle)
+            if appends { state.appending.insert(handle) }
+        }
+    }
 
-    func closed(_ handle: HandleID) { state.withLock { _ = $0.handles.remove(handle) } }
+    func appends(_ handle: HandleID) -> Bool { state.withLock { $0.appending.contains(handle) } }
+
+    func closed(_ handle: HandleID) {
+        let old = state.withLock { state in
+            state.handles.remove(handle)
+            state.appending.remove(handle)
+            return state.unfinished.removeValue(forKey: handle)
+        }
+        if let old { finished(old) }
+    }
+
+    /// The old contents are a program's backup like any other now.
+    func finished(_ old: Place) {
+        guard let name = state.withLock({ $0.beside.first { $0.value == old }?.key }) else { return }
+        let new = state.withLock { hidden(&$0) }
+        do {
+            let folder = try node(of: old.folder)
+            guard case .ready = try volume.rename(old.name, in: folder, to: new.name, in: folder, noReplace: true) else { return }
+            kernel.invalidateEntry(in: folder, name: old.name)
+            state.withLock { if $0.beside[name] == old { $0.beside[name] = new } }
+        } catch {
+            // Then it is kept, which is too much rather than too little.
+        }
+    }
 
     // MARK: The end
 
     /// When nobody asks any more: closes what is open, gives back what the kernel held, and takes away what was made beside
-    /// the item.
+    /// the item. Old contents of the item, whose new ones were not written to their end, are kept beside it.
     package func end() {
         let (handles, references) = state.withLock { state in
-            defer { (state.handles, state.references) = ([], [:]) }
+            defer { (state.handles, state.references, state.unfinished) = ([], [:], [:]) }
             return (state.handles, state.references)
         }
         for handle in handles { volume.close(handle) }

@@ -5,7 +5,8 @@ import Logging
 import SyncEngine
 package import Volume
 
-/// Takes away what programs left beside the item of a scoped folder.
+/// Takes away what programs left beside the item of a scoped folder. What the store has, or a document's only whole version, is
+/// never taken away.
 package struct ScopeRemains {
     private let volume: Volume
     private let kernel: any KernelNotifying
@@ -17,66 +18,78 @@ package struct ScopeRemains {
 
     private var catalog: Catalog { volume.engine.context.catalog }
 
+    private static let oldMark = Exclusions.scopedPrefix + Array("old-".utf8)
+
+    /// For the old contents of a document whose new ones are being written: it says which one it was.
+    static func oldName(of name: Filename, _ token: String) -> Filename {
+        Filename(bytes: Array((oldMark + Array("\(token)-".utf8) + name.bytes).prefix(255)))
+    }
+
+    /// The document's name, as far as it is in there.
+    private static func original(of name: Filename) -> Filename? {
+        guard name.bytes.starts(with: oldMark) else { return nil }
+        let rest = name.bytes.dropFirst(oldMark.count).split(separator: UInt8(ascii: "-"), maxSplits: 2)
+        return rest.count == 3 ? Filename(bytes: rest[2]) : nil
+    }
+
     /// Of scopes that ended with a daemon that was killed.
-    package func removeAll() {
-        do { remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
-            volume.engine.context.logger.error(
-                "cannot look for what scoped folders left", metadata: ["error": "\(error)"])
+    ///
+    /// - Returns: whether nothing of them is left.
+    package func removeAll() -> Bool {
+        do { return remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
+            volume.engine.context.logger.error("cannot look for what scoped folders left", metadata: ["error": "\(error)"])
+            return false
         }
     }
 
-    func remove(_ names: [(folder: InodeID, name: Filename)]) {
+    @discardableResult
+    func remove(_ names: [(folder: InodeID, name: Filename)]) -> Bool {
+        var isClean = true
         for (folder, name) in names {
             do { try remove(name, in: folder) } catch {
+                isClean = false
                 volume.engine.context.logger.error(
-                    "what a program left in a scoped folder cannot be taken away",
-                    metadata: ["name": "\(name)", "error": "\(error)"])
+                    "what a program left in a scoped folder stays", metadata: ["name": "\(name)", "error": "\(error)"])
             }
         }
+        return isClean
     }
 
     private func remove(_ name: Filename, in folder: InodeID) throws {
         guard let record = try catalog.read({ try $0.child(of: folder, named: name) }) else { return }
         let parent = volume.reference(try catalog.read { try $0.inode(folder) }).node
         defer { volume.forget(parent, count: 1) }
-        // Between an item's making room and the other file's coming the daemon may have been killed.
-        if let home = try home(of: record) { return try putBack(name, parent, home) }
-        if try isInStore(record, name) {
-            throw VolumeError(EBUSY, "the store has it under this name; rename it")
+        if let original = Self.original(of: name), record.kind == .document {
+            return try keep(name, of: original, in: folder, parent)
         }
         try remove(record, name, in: parent)
     }
 
-    /// Where a document of the store belongs that a program had put aside, with nothing in its place.
-    private func home(of record: InodeRecord) throws -> (folder: InodeRecord, name: Filename)? {
-        try catalog.read { reader in
-            guard let item = try reader.item(of: record.id), item.identifier != nil, let base = item.base,
-                let folder = try reader.item(base.parent)?.inode,
-                try reader.child(of: folder, named: base.name) == nil
-            else { return nil }
-            return (try reader.inode(folder), base.name)
+    /// New contents were begun and not finished: the old ones stay, where somebody finds them.
+    private func keep(_ name: Filename, of original: Filename, in folder: InodeID, _ parent: NodeID) throws {
+        var number = 1
+        while true {
+            let kept = ConflictName.make(from: original, at: .now, number: number)
+            number += 1
+            if try catalog.read({ try $0.child(of: folder, named: kept) }) != nil { continue }
+            try ScopeCopy.now(volume.rename(name, in: parent, to: kept, in: parent, noReplace: true))
+            kernel.invalidateEntry(in: parent, name: name)
+            kernel.invalidateEntry(in: parent, name: kept)
+            volume.engine.context.logger.warning(
+                "a program was cut off while it saved a document; the contents before are kept",
+                metadata: ["document": "\(original)", "kept": "\(kept)"])
+            return
         }
     }
 
-    private func isInStore(_ record: InodeRecord, _ name: Filename) throws -> Bool {
-        let item = try catalog.read { try $0.item(of: record.id) }
-        return item?.identifier != nil && item?.local?.name == name
-    }
-
-    private func putBack(_ name: Filename, _ parent: NodeID, _ home: (folder: InodeRecord, name: Filename)) throws {
-        let folder = volume.reference(home.folder).node
-        defer { volume.forget(folder, count: 1) }
-        _ = try volume.rename(name, in: parent, to: home.name, in: folder, noReplace: true)
-        kernel.invalidateEntry(in: parent, name: name)
-        kernel.invalidateEntry(in: folder, name: home.name)
-        volume.engine.context.logger.warning(
-            "a program had put a document aside and nothing in its place; it is back",
-            metadata: ["name": "\(home.name)"])
-    }
-
     private func remove(_ record: InodeRecord, _ name: Filename, in parent: NodeID) throws {
+        if let item = try catalog.read({ try $0.item(of: record.id) }), item.identifier != nil || item.base != nil,
+            item.local?.name == name
+        {
+            throw VolumeError(EBUSY, "the store has it under this name; move it away")
+        }
         guard record.isFolder else {
-            _ = try volume.unlink(name, in: parent)
+            try ScopeCopy.now(volume.unlink(name, in: parent))
             return kernel.invalidateEntry(in: parent, name: name)
         }
         let node = volume.reference(record).node
@@ -86,7 +99,7 @@ package struct ScopeRemains {
             if children.isEmpty { break }
             for child in children { try remove(child.inode, child.name, in: node) }
         }
-        _ = try volume.removeFolder(name, in: parent)
+        try ScopeCopy.now(volume.removeFolder(name, in: parent))
         kernel.invalidateEntry(in: parent, name: name)
     }
 }

@@ -90,9 +90,20 @@ package final class ScopedFrontend: FUSEFileSystem {
         _ = kernel.settle(node, seconds: Self.patience)
     }
 
-    private func makeRoom(_ parent: UInt64, _ name: [UInt8]) throws(VolumeError) -> Outcome<Void> {
-        guard parent == Self.root else { return .ready(()) }
-        do { return try scope.makeRoom(for: Filename(bytes: name)) } catch { throw VolumeError(error) }
+    private func translating<T>(_ body: () throws -> T) throws(VolumeError) -> T {
+        do { return try body() } catch { throw VolumeError(error) }
+    }
+
+    /// Whether it is what the item is called, or would be.
+    private func isOwn(_ parent: UInt64, _ name: [UInt8]) -> Bool {
+        parent == Self.root && scope.isOwnName(Filename(bytes: name))
+    }
+
+    /// Whether what is in this folder is of this scope only, and goes with it.
+    private func isBeside(_ parent: UInt64, _ name: [UInt8]) throws(VolumeError) -> Bool {
+        if parent == Self.root { return try translating { try !scope.isDocument(Filename(bytes: name)) } && !isOwn(parent, name) }
+        let folder = try volume.attributes(of: NodeID(rawValue: parent)).record.id
+        return try translating { try scope.isBeside(folder) }
     }
 
     /// Makes something, and replies with it.
@@ -101,7 +112,7 @@ package final class ScopedFrontend: FUSEFileSystem {
         _ body: @escaping @Sendable (Volume, Filename, NodeID) throws(VolumeError) -> Outcome<Lookup>
     ) {
         inner.answer(request) { [self] () throws(VolumeError) -> Outcome<Lookup> in
-            if case .wait(let wait) = try makeRoom(parent, name) { return .wait(wait) }
+            if isOwn(parent, name) { throw VolumeError(EPERM, "only a document takes the place of the item") }
             guard let target = try target(parent, name, .make) else { throw VolumeError(ENOENT, "no such folder") }
             let outcome = try body(volume, target.name, target.folder)
             if case .ready = outcome { changed(target) }
@@ -132,10 +143,9 @@ package final class ScopedFrontend: FUSEFileSystem {
         }
     }
 
+    /// A second name would be one of the item's, or be gone with the scope: programs copy instead.
     package func link(_ request: consuming FUSERequest, node: UInt64, newParent: UInt64, newName: [UInt8]) {
-        make(request, newParent, newName) { volume, name, folder throws(VolumeError) in
-            try volume.link(NodeID(rawValue: node), to: name, in: folder)
-        }
+        request.reply(errno: EPERM)
     }
 
     package func unlink(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
@@ -177,48 +187,81 @@ package final class ScopedFrontend: FUSEFileSystem {
             return
         }
         inner.answer(request) { [self] () throws(VolumeError) -> Outcome<Void> in
-            if flags != exchange, parent == Self.root, newParent == Self.root, try putsAside(name) {
+            let isOfScope = (try isBeside(parent, name), try isBeside(newParent, newName))
+            if flags == exchange { return try self.exchange((parent, name), (newParent, newName), isOfScope) }
+            if parent == Self.root, try translating({ try scope.isDocument(Filename(bytes: name)) }) {
+                guard newParent == Self.root else { throw VolumeError(EPERM, "the item stays where it is") }
                 return try putAside(name, as: newName, noReplace: flags == noReplace)
             }
-            if flags != exchange, case .wait(let wait) = try makeRoom(newParent, newName) { return .wait(wait) }
-            let from = try found(parent, name)
-            let outcome: Outcome<Void>
-            let to: Target
-            if flags == exchange {
-                to = try found(newParent, newName)
-                outcome = try volume.exchange(from.name, in: from.folder, with: to.name, in: to.folder)
-            } else {
-                to = try target(newParent, newName, .make)!
-                outcome = try volume.rename(
-                    from.name, in: from.folder, to: to.name, in: to.folder, noReplace: flags & noReplace != 0)
-            }
-            guard case .ready = outcome else { return outcome }
-            changed(from)
-            changed(to)
-            if flags != exchange, parent == Self.root { scope.vanished(Filename(bytes: name)) }
-            return outcome
+            // It would be gone with the scope.
+            if !isOfScope.0 && isOfScope.1 { throw VolumeError(EPERM, "what is the item's stays in it") }
+            return try move((parent, name), (newParent, newName), noReplace: flags == noReplace)
         } _: { request, _ in
             request.reply(errno: 0)
         }
     }
 
-    private func putsAside(_ name: [UInt8]) throws(VolumeError) -> Bool {
-        do { return try scope.isDocument(Filename(bytes: name)) } catch { throw VolumeError(error) }
+    private typealias Named = (parent: UInt64, name: [UInt8])
+
+    private func exchange(_ one: Named, _ other: Named, _ isOfScope: (Bool, Bool)) throws(VolumeError) -> Outcome<Void> {
+        // (Programs that cannot exchange rename.)
+        guard isOfScope.0 == isOfScope.1, !isOwn(one.parent, one.name), !isOwn(other.parent, other.name) else {
+            throw VolumeError(EINVAL, "the item cannot be exchanged")
+        }
+        let (from, to) = (try found(one.parent, one.name), try found(other.parent, other.name))
+        let outcome = try volume.exchange(from.name, in: from.folder, with: to.name, in: to.folder)
+        if case .ready = outcome {
+            changed(from)
+            changed(to)
+        }
+        return outcome
+    }
+
+    private func move(_ source: Named, _ target: Named, noReplace: Bool) throws(VolumeError) -> Outcome<Void> {
+        let from = try found(source.parent, source.name)
+        var old: Scope.Place?
+        let isItem = isOwn(target.parent, target.name)
+        if isItem {
+            // A folder does not take the place of the item.
+            let node = try volume.lookUp(from.name, in: from.folder)
+            guard case .ready(let lookup?) = node else { throw VolumeError(ENOENT, "no such file or directory") }
+            volume.forget(lookup.node, count: 1)
+            guard lookup.attributes.record.kind == .document else {
+                throw VolumeError(EPERM, "only a document takes the place of the item")
+            }
+            switch try translating({ try scope.keepOld(for: Filename(bytes: target.name)) }) {
+            case .wait(let wait): return .wait(wait)
+            case .ready(let kept): old = kept
+            }
+        }
+        defer { if let old { scope.finished(old) } }
+        let to = try self.target(target.parent, target.name, .make)!
+        let outcome = try volume.rename(from.name, in: from.folder, to: to.name, in: to.folder, noReplace: noReplace && old == nil)
+        guard case .ready = outcome else { return outcome }
+        changed(from)
+        changed(to)
+        if source.parent == Self.root { scope.vanished(Filename(bytes: source.name)) }
+        if isItem { try adopt(target.name) }
+        return outcome
+    }
+
+    private func adopt(_ name: [UInt8]) throws(VolumeError) {
+        try translating { if let place = try scope.place(of: Filename(bytes: name)) { try scope.adopt(place) } }
     }
 
     /// The item itself gets another name: here only.
     private func putAside(_ name: [UInt8], as newName: [UInt8], noReplace: Bool) throws(VolumeError) -> Outcome<Void> {
-        let (from, newName) = (try found(Self.root, name), Filename(bytes: newName))
-        guard name != newName.bytes else { return .ready(()) }
+        let (from, new) = (try found(Self.root, name), Filename(bytes: newName))
+        guard name != newName else { return .ready(()) }
         _ = try present(from, orElse: ENOENT)
-        if let to = try target(Self.root, newName.bytes), to.name != from.name, try present(to, orElse: 0) {
+        if !scope.isOwnName(new), let to = try target(Self.root, newName), try present(to, orElse: 0) {
             if noReplace { throw VolumeError(EEXIST, "there is such a file") }
             let outcome = try volume.unlink(to.name, in: to.folder)
             guard case .ready = outcome else { return outcome }
             changed(to)
-            scope.vanished(newName)
+            scope.vanished(new)
         }
-        scope.putAside(as: newName)
+        scope.putAside(as: new)
         return .ready(())
     }
 
@@ -324,21 +367,57 @@ package final class ScopedFrontend: FUSEFileSystem {
         killPrivileges: Bool
     ) {
         let context = request.context
+        let appends = flags & O_APPEND != 0
         inner.answer(request) { [self] () throws(VolumeError) -> Outcome<(Lookup, Opened)> in
-            if case .wait(let wait) = try makeRoom(parent, name) { return .wait(wait) }
+            var old: Scope.Place?
+            if isOwn(parent, name) {
+                switch try translating({ try scope.keepOld(for: Filename(bytes: name)) }) {
+                case .wait(let wait): return .wait(wait)
+                case .ready(let kept): old = kept
+                }
+            }
             guard let target = try target(parent, name, .make) else { throw VolumeError(ENOENT, "no such folder") }
+            if let old { return .ready(try replace(target, keeping: old, mode, context)) }
             let outcome = try volume.create(
                 target.name, in: target.folder, mode: mode, uid: context.uid, gid: context.gid)
-            if case .ready = outcome { changed(target) }
+            guard case .ready = outcome else { return outcome }
+            changed(target)
+            if isOwn(parent, name) { try adopt(name) }
             return outcome
         } _: { [self] request, made in
             let (lookup, opened) = made
             scope.referenced(lookup.node)
-            scope.opened(opened.handle)
+            scope.opened(opened.handle, appends: appends)
             if !request.reply(create: momentary(lookup), open: direct(opened)) {
                 close(opened.handle)
                 scope.forgotten(lookup.node, 1)
             }
+        }
+    }
+
+    /// A new, empty file takes the item's place, as a program's save does: who has the old one open keeps it.
+    private func replace(
+        _ target: Target, keeping old: Scope.Place, _ mode: UInt32, _ context: FUSEContext
+    ) throws(VolumeError) -> (Lookup, Opened) {
+        let fresh = scope.freshName()
+        do {
+            let made = try ScopeCopy.now(
+                volume.create(fresh, in: target.folder, mode: mode, uid: context.uid, gid: context.gid))
+            do {
+                try ScopeCopy.now(
+                    volume.rename(fresh, in: target.folder, to: target.name, in: target.folder, noReplace: false))
+            } catch {
+                volume.close(made.1.handle)
+                volume.forget(made.0.node, count: 1)
+                _ = try? volume.unlink(fresh, in: target.folder)
+                throw error
+            }
+            scope.began(made.1.handle, replacing: old)
+            changed(target)
+            return made
+        } catch {
+            scope.finished(old)
+            throw VolumeError(error)
         }
     }
 
@@ -349,7 +428,7 @@ package final class ScopedFrontend: FUSEFileSystem {
             if flags & O_TRUNC != 0 { changed(id, contents: true) }
             return opened
         } _: { request, opened in
-            scope.opened(opened.handle)
+            scope.opened(opened.handle, appends: flags & O_APPEND != 0)
             if !request.reply(open: direct(opened)) { close(opened.handle) }
         }
     }
@@ -372,6 +451,11 @@ package final class ScopedFrontend: FUSEFileSystem {
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
         offset: Int64, killPrivileges: Bool
     ) {
+        var offset = offset
+        // The kernel's idea of the end may be older than what the domain's mount has appended.
+        if scope.appends(HandleID(rawValue: handle)), let now = try? volume.attributes(of: NodeID(rawValue: node)) {
+            offset = now.record.size
+        }
         inner.write(
             request, node: node, handle: handle, bytes: bytes, offset: offset, killPrivileges: killPrivileges)
         kernel.invalidateContents(of: NodeID(rawValue: node))
@@ -415,10 +499,12 @@ package final class ScopedFrontend: FUSEFileSystem {
     }
 
     private func answerOpen(_ request: consuming FUSERequest, _ handle: HandleID) {
+        scope.opened(handle)
         if !request.reply(open: FUSEOpenReply(handle: handle.rawValue)) { volume.closeFolder(handle) }
     }
 
     package func releasedir(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
+        scope.closed(HandleID(rawValue: handle))
         inner.releasedir(request, node: node, handle: handle)
     }
 

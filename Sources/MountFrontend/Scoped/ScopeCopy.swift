@@ -1,0 +1,49 @@
+import FileProvider
+import Glibc
+import ItemCatalog
+import SyncEngine
+import Volume
+
+/// Makes a file of a document's bytes beside it; all or nothing.
+struct ScopeCopy {
+    private let volume: Volume
+
+    init(_ volume: Volume) { self.volume = volume }
+
+    /// - Parameter record: of a document that is whole here.
+    func make(_ record: InodeRecord, at name: Filename, in folder: NodeID) throws {
+        let source = volume.reference(record).node
+        defer { volume.forget(source, count: 1) }
+        let from = try volume.open(source, flags: O_RDONLY).handle
+        defer { volume.close(from) }
+        let (made, opened) = try Self.now(
+            volume.create(name, in: folder, mode: record.mode & 0o777, uid: record.uid, gid: record.gid))
+        do {
+            try copy(from, to: opened.handle)
+            volume.close(opened.handle)
+            volume.forget(made.node, count: 1)
+        } catch {
+            volume.close(opened.handle)
+            volume.forget(made.node, count: 1)
+            _ = try? volume.unlink(name, in: folder)
+            throw error
+        }
+    }
+
+    private func copy(_ from: HandleID, to target: HandleID) throws {
+        var offset: Int64 = 0
+        while true {
+            let count = try Self.now(volume.copy(from: from, at: offset, to: target, at: offset, count: 1 << 26))
+            if count == 0 { return }
+            offset += Int64(count)
+        }
+    }
+
+    /// What should need nobody: if it does, not now.
+    static func now<T>(_ outcome: Outcome<T>) throws(VolumeError) -> T {
+        guard case .ready(let value) = outcome else {
+            throw VolumeError(EBUSY, "something of it is not on this machine yet")
+        }
+        return value
+    }
+}
