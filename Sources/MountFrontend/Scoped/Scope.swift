@@ -112,7 +112,8 @@ package final class Scope: Sendable {
     func place(of name: Filename) throws -> Place? {
         let document = try document()
         let (place, last) = state.withLock { (Self.place(of: name, $0), $0.last) }
-        if place != nil { return place }
+        // (Gone: what has its name now is somebody else's.)
+        if let place { return place == last && document == nil ? nil : place }
         guard document?.record.kind == .document, DatabaseFiles.database(of: name) == last.name else { return nil }
         // What a database keeps beside itself is a part of it; a document of the same name is not.
         let there = try catalog.read { reader in
@@ -131,8 +132,14 @@ package final class Scope: Sendable {
     /// As ``place(of:)``, for one who is going to make it if there is none.
     func placeToMake(_ name: Filename) throws -> Place {
         if let place = try place(of: name) { return place }
+        let last = state.withLock { $0.last }
+        let isFree = try catalog.read { try $0.child(of: last.folder, named: last.name) } == nil
         return state.withLock { state in
-            let place = hidden(&state)
+            let isItem = state.names.contains(name)
+            if isItem && isFree { return state.last }
+            var place = hidden(&state)
+            // The document was deleted, and another one has its name: what is saved is not lost.
+            if isItem { place.name = ScopeRemains.oldName(of: name, "\(token.prefix(16))-\(state.made)") }
             state.beside[name] = place
             return place
         }
