@@ -91,7 +91,7 @@ let package = Package(
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "DocumentPicker",
-            dependencies: ["ControlAPI", "FileCoordination", "UniformTypes", .nioPosix, .tomlKit]),
+            dependencies: ["CLinux", "ControlAPI", "FileCoordination", "UniformTypes", .nioPosix, .tomlKit]),
         // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker"]),

@@ -28,7 +28,7 @@ OURS = {
     "Coordination": [],
     "UniformTypes": [],
     "FileCoordination": ["ControlAPI", "Coordination"],
-    "DocumentPicker": ["ControlAPI", "FileCoordination", "UniformTypes"],
+    "DocumentPicker": ["CLinux", "ControlAPI", "FileCoordination", "UniformTypes"],
     "TerminalPicker": ["CNcurses", "DocumentPicker"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",

@@ -13,6 +13,7 @@ struct PickerScreen {
     private var location: [String]?
     /// As it is typed; the page follows.
     private var search = ""
+    private var searched = ContinuousClock.now
 
     /// A line that is being typed.
     private struct Prompt {
@@ -241,9 +242,12 @@ struct PickerScreen {
 
     // MARK: Keys
 
-    /// Whether this key is to wait until the page shows what was searched for: it means something in that list.
+    /// Whether this key is to wait until the page shows what was searched for: it means something in that list. Not for
+    /// long: an extension need not search.
     func mustWait(_ key: Terminal.Key) -> Bool {
-        guard let view, view.screen == .page, prompt == nil, let page = view.page, page.search != search else {
+        guard let view, view.screen == .page, prompt == nil, let page = view.page, page.search != search,
+            .now - searched < .seconds(1)
+        else {
             return false
         }
         switch key {
@@ -297,9 +301,11 @@ struct PickerScreen {
         let line = lines[selection]
         if showsLocations {
             showsLocations = false
+            search = ""
             return [.location(Int(line.id) ?? 0)]
         }
         // What is greyed is nobody's choice.
+        if line.isFolder { search = "" }
         return line.isSelectable ? [.choose(line.id)] : []
     }
 
@@ -310,6 +316,7 @@ struct PickerScreen {
         case .backspace:
             if search.isEmpty { return [.up] }
             search.removeLast()
+            searched = .now
             return [.search(search)]
         case .control("L"):
             showsLocations = true
@@ -321,6 +328,7 @@ struct PickerScreen {
             prompt = Prompt(purpose: .putHere, label: "Put it here as", text: name)
         case .character(let scalar):
             search.unicodeScalars.append(scalar)
+            searched = .now
             return [.search(search)]
         default: break
         }

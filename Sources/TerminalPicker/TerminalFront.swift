@@ -23,6 +23,7 @@ public final class TerminalFront: DocumentPickerFront {
         let thread = Thread { [self] in
             run(terminal)
             terminal.end()
+            isRunning.withLock { $0 = false }
             inbox.finish()
             for continuation in done.withLock({ waiting in
                 defer { waiting = [] }
@@ -37,7 +38,11 @@ public final class TerminalFront: DocumentPickerFront {
 
     private let isRunning = Mutex(false)
 
-    public func show(_ view: PickerView) async { state.withLock { $0.view = view } }
+    public func show(_ view: PickerView) async {
+        state.withLock { $0.view = view }
+        // What the program does next may want the terminal.
+        if view.screen == .finished || view.screen == .cancelled { await end() }
+    }
 
     public func actions() -> AsyncStream<PickerAction> { stream }
 
@@ -61,12 +66,14 @@ public final class TerminalFront: DocumentPickerFront {
             if isOver { break }
             if let view { screen.update(view) }
             if screen.needsDrawing { screen.draw(on: terminal) }
-            if let key = terminal.key(milliseconds: 50) { keys.append(key) }
+            if let key = terminal.key(milliseconds: 50) {
+                // What closes it overtakes what waits.
+                if key == .escape || key == .control("C") { keys = [key] } else { keys.append(key) }
+            }
             while let key = keys.first, !screen.mustWait(key) {
                 keys.removeFirst()
                 for action in screen.take(key) { inbox.yield(action) }
             }
         }
-        isRunning.withLock { $0 = false }
     }
 }

@@ -69,7 +69,7 @@ struct DocumentMenuTests {
             manifest: DocumentPickerManifest(
                 identifier: id, name: id, modes: modes, supportedTypes: types.map { UniformType($0) }, fileProvider: "p"
             ),
-            mountPoint: "/\(id)", storeLocation: nil, problem: nil)
+            mountPoint: "/\(id)", storeLocation: nil, domain: id, isReadOnly: false, problem: nil)
     }
 
     private func titles(_ items: [DocumentMenu.Item]) -> [String] {

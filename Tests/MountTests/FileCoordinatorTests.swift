@@ -175,7 +175,8 @@ struct FileCoordinatorTests {
                 readingItemAt: Self.url(mount, "folder"), options: .forUploading
             ) { copy in
                 try mount.run("echo more >> folder/in.txt; rm folder/below/deep.txt; echo new > folder/new.txt")
-                let list = try mount.shell("cd \(copy.path()) && find . | LC_ALL=C sort && cat in.txt below/deep.txt && readlink link")
+                let list = try mount.shell(
+                    "cd \(copy.path()) && find . | LC_ALL=C sort && cat in.txt below/deep.txt && readlink link")
                 #expect(
                     list.stdout == ".\n./below\n./below/deep.txt\n./in.txt\n./link\ninside\ndeep\nin.txt\n", "\(list)")
                 return copy

@@ -229,7 +229,10 @@ final class BookmarkDesk: Sendable {
 
     /// Which executables are `hydrant` itself: this one, unless it is a provider's own program, and the one that started it.
     private static func commands() -> Set<String> {
-        Set([getpid(), getppid()].compactMap { executable(of: $0) }.filter { ($0 as NSString).lastPathComponent == "hydrant" })
+        Set(
+            [getpid(), getppid()].compactMap { executable(of: $0) }.filter {
+                ($0 as NSString).lastPathComponent == "hydrant"
+            })
     }
 
     /// Where in the domain what has this name in a scoped folder is, or would be.

@@ -233,7 +233,8 @@ final class CoordinationDesk: Sendable {
         -> String
     {
         do {
-            guard let inode = try catalog.read({ reader in try subject.inode(reader).map { try reader.inode($0) } }) else {
+            guard let inode = try catalog.read({ reader in try subject.inode(reader).map { try reader.inode($0) } })
+            else {
                 throw CatalogError(.notFound, "it is gone")
             }
             return try await snapshots(of: id).copy(inode, called: names(path).last?.string ?? "domain", number: number)

@@ -52,12 +52,25 @@ extension DomainService {
     /// An item that a provider's own program may just have made in the store: its folder is listed anew before it counts as
     /// missing.
     func locate(_ path: PathBytes) async throws -> ControlResponse {
-        do { _ = try await resolve(path) } catch {
-            guard let folder = try? await resolve(PathBytes(bytes: parent(of: path))), folder.isFolder else {
-                throw error
-            }
-            do { try await volume.engine.enumerate(folder.id) } catch {
-                throw ControlFailure(code: "path", message: "\(mountPoint)/\(path): \(error)")
+        var missing: Int?
+        while true {
+            do {
+                _ = try await resolve(path)
+                break
+            } catch {
+                // The deepest folder of it that is known is listed anew; then there may be one more.
+                var above = PathBytes(bytes: parent(of: path))
+                while !above.bytes.isEmpty {
+                    if (try? await resolve(above)) != nil { break }
+                    above = PathBytes(bytes: parent(of: above))
+                }
+                guard missing != above.bytes.count, let folder = try? await resolve(above), folder.isFolder else {
+                    throw error
+                }
+                missing = above.bytes.count
+                do { try await volume.engine.enumerate(folder.id) } catch {
+                    throw ControlFailure(code: "path", message: "\(mountPoint)/\(path): \(error)")
+                }
             }
         }
         return await respond(to: .status(paths: [path]))

@@ -8,34 +8,42 @@ final class Fetches: Sendable {
     struct Fetch: Sendable {
         var task: Task<ControlResponse, Never>
         var tally: Tally
+        var number: Int
     }
 
-    private let running = Mutex<[InodeID: Fetch]>([:])
+    private struct State {
+        var fetches: [InodeID: Fetch] = [:]
+        var count = 0
+    }
+    private let running = Mutex(State())
 
     /// The one that is under way, or a new one.
     func join(_ inode: InodeID, _ body: @escaping @Sendable (Tally) async -> ControlResponse) -> Fetch {
         running.withLock { running in
-            if let fetch = running[inode], !fetch.task.isCancelled { return fetch }
+            if let fetch = running.fetches[inode], !fetch.task.isCancelled { return fetch }
             let tally = Tally()
+            running.count += 1
+            let number = running.count
             let task = Task {
                 let answer = await body(tally)
-                self.running.withLock { $0[inode] = nil }
+                // (Cancelled, there may be another one by now.)
+                self.running.withLock { if $0.fetches[inode]?.number == number { $0.fetches[inode] = nil } }
                 return answer
             }
-            let fetch = Fetch(task: task, tally: tally)
-            running[inode] = fetch
+            let fetch = Fetch(task: task, tally: tally, number: number)
+            running.fetches[inode] = fetch
             return fetch
         }
     }
 
     /// Says whether there was one.
     func cancel(_ inode: InodeID) -> Bool {
-        guard let fetch = running.withLock({ $0.removeValue(forKey: inode) }) else { return false }
+        guard let fetch = running.withLock({ $0.fetches.removeValue(forKey: inode) }) else { return false }
         fetch.task.cancel()
         return true
     }
 
     func endAll() {
-        for fetch in running.withLock({ $0.values }) { fetch.task.cancel() }
+        for fetch in running.withLock({ $0.fetches.values }) { fetch.task.cancel() }
     }
 }

@@ -16,11 +16,14 @@ enum TemporaryCopies {
         }
     }
 
-    /// What nobody has any more.
+    /// What nobody has any more; the rest is looked after from now on.
     static func sweep() {
         guard let parent = try? ImportFolder.parent() else { return }
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
-            if let owner = ImportFolder(name: name), !owner.isAlive {
+            guard let owner = ImportFolder(name: name) else { continue }
+            if owner.isAlive {
+                try? keep(name)
+            } else {
                 try? FileManager.default.removeItem(atPath: parent + "/" + name)
             }
         }

@@ -48,7 +48,13 @@ struct FolderListing: Sendable {
         guard let folder = opendir(path) else { throw FileCopy.failure(path) }
         defer { closedir(folder) }
         var items: [Item] = []
-        while let entry = readdir(folder) {
+        while true {
+            errno = 0
+            guard let entry = readdir(folder) else {
+                // (Where the kernel opens folders by itself, it is now that they are listed.)
+                if errno != 0 { throw FileCopy.failure(path) }
+                break
+            }
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }

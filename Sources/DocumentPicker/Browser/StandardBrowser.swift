@@ -86,11 +86,11 @@ actor StandardBrowser: DocumentPickerExtension {
         transfers = own
         for path in ended {
             // It has come, or has been given up.
-            guard let index = items.firstIndex(where: { fullPath($0.name) == path }) else { continue }
-            let relative = PathBytes((folder + [items[index].name]).joined(separator: "/"))
-            if let status = try? await client.status([relative]).first, index < items.count {
-                items[index].isHere = status.state == .downloaded
-            }
+            guard path.hasPrefix(root + "/"),
+                let status = try? await client.status([PathBytes(String(path.dropFirst(root.count + 1)))]).first,
+                let index = items.firstIndex(where: { fullPath($0.name) == path })
+            else { continue }
+            items[index].isHere = status.state == .downloaded
         }
         await show()
     }
@@ -181,10 +181,14 @@ actor StandardBrowser: DocumentPickerExtension {
         try await FileCoordinator().coordinate(
             writingItemAt: URL(filePath: path, directoryHint: .notDirectory), options: .forReplacing
         ) { url in
-            try await onThread {
-                try FileCopy.make(url.path(percentEncoded: false), from: source) { _ in true }
-            }
+            try await FileCopy.make(url.path(percentEncoded: false), from: source)
         }
-        try await context.dismissGrantingAccess(to: URL(filePath: path, directoryHint: .notDirectory))
+        do {
+            try await context.dismissGrantingAccess(to: URL(filePath: path, directoryHint: .notDirectory))
+        } catch {
+            // It was not taken: nothing of it stays.
+            _ = try? await onThread { unlink(path) }
+            throw error
+        }
     }
 }

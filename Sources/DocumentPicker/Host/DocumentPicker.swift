@@ -74,6 +74,11 @@ public struct DocumentPicker: Sendable {
             throw DocumentPickerError("\(path): \(String(cString: strerror(errno)))")
         }
         guard status.st_mode & S_IFMT == S_IFREG else { throw DocumentPickerError("\(path): is not a document") }
+        let folder = (path as NSString).deletingLastPathComponent
+        guard menu.mode != .move || access(folder.isEmpty ? "." : folder, W_OK | X_OK) == 0 else {
+            throw DocumentPickerError(
+                "\(path): cannot be moved: nothing can be removed from its folder; export it instead")
+        }
     }
 
     /// Shows it, and returns when the user has chosen.

@@ -1,4 +1,5 @@
 import ControlAPI
+import FileCoordination
 import Foundation
 
 /// What a picker asks of a domain's daemon.
@@ -42,6 +43,12 @@ struct DomainClient: Sendable {
     func send(_ path: PathBytes) async { _ = try? await ask(.retry(paths: [path], timeoutSeconds: 30)) }
 
     func keepImport(_ folder: String) async throws { _ = try await ask(.keepImport(folder: folder)) }
+
+    /// Takes the right back that a bookmark carries.
+    func revoke(_ bookmark: Bookmark) async {
+        guard let grant = BookmarkPayload(unchecked: bookmark.data)?.grant else { return }
+        _ = try? await ask(.revokeGrant(id: grant.uuidString))
+    }
 
     func cancelFetch(_ path: PathBytes) async { _ = try? await ask(.cancelFetch(path: path)) }
 

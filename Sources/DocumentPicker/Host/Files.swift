@@ -1,19 +1,44 @@
+import CLinux
 import Foundation
 import NIOPosix
+import Synchronization
 
 /// Off the cooperative pool: the disk may be slow, or not here.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await NIOThreadPool.singleton.runIfActive(body)
 }
 
+/// Which file it is, and how it was.
+struct FileStamp: Equatable, Sendable {
+    private let device: UInt
+    private let inode: UInt
+    let size: Int
+    private let times: [Int]
+    let isRegular: Bool
+
+    /// - Parameter follows: of a symbolic link, what it points to.
+    init(_ path: String, follows: Bool) throws {
+        var status = stat()
+        guard (follows ? stat(path, &status) : lstat(path, &status)) == 0 else { throw FileCopy.failure(path) }
+        device = status.st_dev
+        inode = status.st_ino
+        size = status.st_size
+        times = [status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec, status.st_ctim.tv_nsec]
+        isRegular = status.st_mode & S_IFMT == S_IFREG
+    }
+
+    func isSameFile(as other: FileStamp) -> Bool { device == other.device && inode == other.inode }
+}
+
 enum FileComparison {
-    /// Whether two files have the same bytes.
+    /// Whether two files have the same bytes. Those of the first are on disk then.
     static func areEqual(_ one: String, _ other: String) throws -> Bool {
         let (first, second) = (try open(one), try open(other))
         defer {
             close(first)
             close(second)
         }
+        guard fsync(first) == 0 else { throw FileCopy.failure(one) }
         var (left, right) = ([UInt8](repeating: 0, count: 1 << 20), [UInt8](repeating: 0, count: 1 << 20))
         while true {
             let (a, b) = (try fill(first, &left, one), try fill(second, &right, other))
@@ -42,36 +67,54 @@ enum FileComparison {
 }
 
 enum FileCopy {
-    /// Makes a new file with the bytes and the date of another. On disk when it returns; what was begun is removed if it fails.
-    ///
-    /// - Parameter progress: told how many bytes are copied; false: to be given up.
-    static func make(_ path: String, from source: String, progress: (Int64) -> Bool) throws {
+    /// Makes a new file with the bytes and the date of another: it has its name only when it is whole, and on disk. Cancelled,
+    /// nothing is left of it.
+    static func make(_ path: String, from source: String) async throws {
+        let isCancelled = Mutex(false)
+        try await withTaskCancellationHandler {
+            let goesOn: @Sendable () -> Bool = { !isCancelled.withLock { $0 } }
+            try await onThread { try make(path, from: source, while: goesOn) }
+        } onCancel: {
+            isCancelled.withLock { $0 = true }
+        }
+    }
+
+    /// Of names that no store gets (`Exclusions.scopedPrefix`).
+    private static let hiddenPrefix = ".hydrant-scoped-pick-"
+
+    private static func make(_ path: String, from source: String, while goesOn: () -> Bool) throws {
         let from = Glibc.open(source, O_RDONLY | O_CLOEXEC)
         guard from >= 0 else { throw failure(source) }
         defer { close(from) }
         var status = stat()
         fstat(from, &status)
-        let to = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o666 | 0o600)
+        let folder = (path as NSString).deletingLastPathComponent
+        let new = folder + "/" + hiddenPrefix + UUID().uuidString
+        let to = Glibc.open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, status.st_mode & 0o666 | 0o600)
         guard to >= 0 else { throw failure(path) }
         do {
-            defer { close(to) }
-            try copy(from, to, source, path, progress)
-            var times = [status.st_atim, status.st_mtim]
-            futimens(to, &times)
-            guard fsync(to) == 0 else { throw failure(path) }
+            do {
+                defer { close(to) }
+                try copy(from, to, source, path, goesOn)
+                var times = [status.st_atim, status.st_mtim]
+                futimens(to, &times)
+                guard fsync(to) == 0 else { throw failure(path) }
+            }
+            guard clinux_renameat2(AT_FDCWD, new, AT_FDCWD, path, CLINUX_RENAME_NOREPLACE) == 0 else {
+                throw failure(path)
+            }
         } catch {
-            unlink(path)
+            unlink(new)
             throw error
         }
     }
 
     private static func copy(
-        _ from: Int32, _ to: Int32, _ source: String, _ path: String, _ progress: (Int64) -> Bool
+        _ from: Int32, _ to: Int32, _ source: String, _ path: String, _ goesOn: () -> Bool
     ) throws {
         var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        var done: Int64 = 0
         while true {
-            guard progress(done) else { throw CancellationError() }
+            guard goesOn() else { throw CancellationError() }
             let got = read(from, &buffer, buffer.count)
             if got < 0 && errno == EINTR { continue }
             guard got >= 0 else { throw failure(source) }
@@ -83,7 +126,6 @@ enum FileCopy {
                 guard count > 0 else { throw failure(path) }
                 written += count
             }
-            done += Int64(got)
         }
     }
 

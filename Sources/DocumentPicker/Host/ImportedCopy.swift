@@ -3,33 +3,21 @@ import Foundation
 
 /// A program's own copy of a document, which goes when the program ends.
 enum ImportedCopy {
-    /// - Parameters:
-    ///   - owner: the process.
-    ///   - keeper: the daemon that removes it; nil: any that is there.
-    static func make(
-        of path: String, for owner: Int32, keeper: DomainClient?, progress: @escaping @Sendable (Int64) -> Bool
-    )
-        async throws -> URL
-    {
+    /// - Parameter owner: the process.
+    static func make(of path: String, for owner: Int32) async throws -> URL {
         guard let folder = ImportFolder(for: owner) else {
             throw DocumentPickerError("process \(owner), which the copy is for, has ended")
         }
-        let parent = try ImportFolder.parent()
-        let full = parent + "/" + folder.name
+        let full = try ImportFolder.parent() + "/" + folder.name
         try await onThread {
             try FileManager.default.createDirectory(
                 atPath: full, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         do {
             // First, so that it goes whatever happens now.
-            for client in try keeper.map({ [$0] }) ?? anyDomains() {
-                do {
-                    try await client.keepImport(folder.name)
-                    break
-                } catch { continue }
-            }
+            try await keep(folder.name)
             let copy = full + "/" + (path as NSString).lastPathComponent
-            try await onThread { try FileCopy.make(copy, from: path, progress: progress) }
+            try await FileCopy.make(copy, from: path)
             return URL(filePath: copy, directoryHint: .notDirectory)
         } catch {
             try? FileManager.default.removeItem(atPath: full)
@@ -37,9 +25,20 @@ enum ImportedCopy {
         }
     }
 
-    private static func anyDomains() throws -> [DomainClient] {
-        try MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map {
-            try DomainClient($0.mountPoint)
+    /// By every daemon that is there: the one that the document is from may be gone before the program is.
+    private static func keep(_ folder: String) async throws {
+        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map(\.mountPoint)
+        let isKept = await withTaskGroup(of: Bool.self) { group in
+            for mountPoint in Set(mounts) {
+                group.addTask {
+                    guard let client = try? DomainClient(mountPoint) else { return false }
+                    return (try? await client.keepImport(folder)) != nil
+                }
+            }
+            return await group.contains(true)
+        }
+        guard isKept else {
+            throw DocumentPickerError("no daemon is there that would remove the copy when its program has ended")
         }
     }
 }

@@ -12,6 +12,10 @@ public struct PickerProvider: Sendable, Hashable {
     /// Where its documents are; nil without a file provider.
     public let mountPoint: String?
     let storeLocation: String?
+    /// The domain's name.
+    let domain: String?
+    /// Whether nothing can be changed in it.
+    let isReadOnly: Bool
     /// Why it cannot be chosen.
     public let problem: String?
 
@@ -22,10 +26,13 @@ public struct PickerProvider: Sendable, Hashable {
     public func fits(_ mode: DocumentPickerMode, types: [UniformType]) -> Bool {
         guard manifest.modes.contains(mode) else { return false }
         let table = UniformTypeTable.system
-        // It may have documents of a type that is wanted, or of a part of such a type.
         return types.isEmpty
             || types.contains { wanted in
-                manifest.supportedTypes.contains { table.conforms(wanted, to: $0) || table.conforms($0, to: wanted) }
+                manifest.supportedTypes.contains { supported in
+                    // It may have documents of a part of what is wanted; it takes only what it supports.
+                    table.conforms(wanted, to: supported)
+                        || mode.choosesDocument && table.conforms(supported, to: wanted)
+                }
             }
     }
 
@@ -42,7 +49,8 @@ public struct PickerProvider: Sendable, Hashable {
         for manifest in installed.manifests where manifest.fileProvider == nil {
             providers.append(
                 PickerProvider(
-                    id: manifest.identifier, manifest: manifest, mountPoint: nil, storeLocation: nil, problem: nil))
+                    id: manifest.identifier, manifest: manifest, mountPoint: nil, storeLocation: nil,
+                    domain: nil, isReadOnly: false, problem: nil))
         }
         providers.sort { ($0.title.lowercased(), $0.id) < ($1.title.lowercased(), $1.id) }
         return (providers, installed.problems)
@@ -63,7 +71,8 @@ public struct PickerProvider: Sendable, Hashable {
             return [
                 PickerProvider(
                     id: mountPoint, manifest: standard(name, [.import, .open, .export, .move], nil),
-                    mountPoint: mountPoint, storeLocation: nil, problem: "does not answer")
+                    mountPoint: mountPoint, storeLocation: nil, domain: nil, isReadOnly: false,
+                    problem: "does not answer")
             ]
         }
         let isReadOnly = status.isReadOnly ?? false
@@ -76,7 +85,7 @@ public struct PickerProvider: Sendable, Hashable {
             PickerProvider(
                 id: own.isEmpty ? status.domain : manifest.identifier + "/" + status.domain,
                 manifest: isReadOnly ? manifest.only([.import, .open]) : manifest, mountPoint: status.mountPoint,
-                storeLocation: status.provider, problem: nil)
+                storeLocation: status.provider, domain: status.domain, isReadOnly: isReadOnly, problem: nil)
         }
     }
 

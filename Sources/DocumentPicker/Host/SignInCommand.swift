@@ -4,10 +4,11 @@ import Foundation
 enum SignInCommand {
     static func run(_ provider: PickerProvider, _ password: String) async throws {
         guard let daemon = provider.mountPoint.flatMap({ Self.executable(serving: $0) }) else {
-            throw DocumentPickerError("\(provider.title): run hydrant login \(provider.id) in a terminal")
+            throw DocumentPickerError(
+                "\(provider.title): run hydrant login \(provider.domain ?? provider.id) in a terminal")
         }
         var said = ""
-        for name in [provider.id, provider.storeLocation].compactMap({ $0 }) {
+        for name in [provider.domain, provider.storeLocation].compactMap({ $0 }) {
             let (status, text) = try await onThread { try login(daemon, name, password) }
             if status == 0 { return }
             said = text

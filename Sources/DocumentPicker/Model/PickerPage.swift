@@ -68,3 +68,34 @@ public struct PickerPage: Sendable, Codable, Equatable {
         self.isLoading = isLoading
     }
 }
+
+extension PickerPage {
+    /// What is left out is as in ``init(location:entries:message:search:canMakeFolder:filename:isLoading:)``.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            location: try container.decodeIfPresent([String].self, forKey: .location) ?? [],
+            entries: try container.decodeIfPresent([Entry].self, forKey: .entries) ?? [],
+            message: try container.decodeIfPresent(String.self, forKey: .message),
+            search: try container.decodeIfPresent(String.self, forKey: .search) ?? "",
+            canMakeFolder: try container.decodeIfPresent(Bool.self, forKey: .canMakeFolder) ?? false,
+            filename: try container.decodeIfPresent(String.self, forKey: .filename),
+            isLoading: try container.decodeIfPresent(Bool.self, forKey: .isLoading) ?? false)
+    }
+}
+
+extension PickerPage.Entry {
+    /// Only `id` and `name` must be there.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(String.self, forKey: .id), name: try container.decode(String.self, forKey: .name),
+            isFolder: try container.decodeIfPresent(Bool.self, forKey: .isFolder) ?? false,
+            type: try container.decodeIfPresent(String.self, forKey: .type),
+            size: try container.decodeIfPresent(Int64.self, forKey: .size),
+            modified: try container.decodeIfPresent(Double.self, forKey: .modified),
+            isHere: try container.decodeIfPresent(Bool.self, forKey: .isHere),
+            isSelectable: try container.decodeIfPresent(Bool.self, forKey: .isSelectable) ?? true,
+            note: try container.decodeIfPresent(String.self, forKey: .note))
+    }
+}

@@ -26,12 +26,19 @@ actor PickerSession {
     private var cancelTransfer: (@Sendable () async -> Void)?
     private var result: PickedDocument?
     private var isOver = false
-    /// The document has been put where it goes, and only the upload is waited for.
-    private var isTracking = false
+    /// What was asked for has been done, and only the upload is waited for: it is not taken back.
+    private var isDone = false
+    /// What an option of the program's does, once the picker is gone.
+    private var option: (@Sendable () async -> Void)?
+    /// How much of what the user did the extension has still to do.
+    private var pending = 0
+    private var inputHasEnded = false
     private var events: AsyncStream<Event>.Continuation
 
     private enum Event: Sendable {
         case action(PickerAction)
+        /// There will be no more actions.
+        case endOfInput
         case over
     }
     private let stream: AsyncStream<Event>
@@ -52,17 +59,24 @@ actor PickerSession {
         let actions = front.actions()
         let listening = Task { [events] in
             for await action in actions { events.yield(.action(action)) }
-            events.yield(.action(.cancel))
+            events.yield(.endOfInput)
         }
         defer { listening.cancel() }
         await begin()
         for await event in stream {
-            if case .action(let action) = event { await take(action) }
+            switch event {
+            case .action(let action): await take(action)
+            case .endOfInput:
+                inputHasEnded = true
+                endIfIdle()
+            case .over: break
+            }
             if isOver { break }
         }
         await leaveProvider()
         view.screen = result == nil ? .cancelled : .finished
         await front.show(view)
+        await option?()
         return result
     }
 
@@ -111,6 +125,15 @@ actor PickerSession {
         events.yield(.over)
     }
 
+    /// Nobody can do anything any more: what was done before is still carried out.
+    private func endIfIdle() { if inputHasEnded && pending == 0 && !isOver { end() } }
+
+    private func handled(_ number: Int) {
+        guard number == presentation else { return }
+        pending -= 1
+        endIfIdle()
+    }
+
     // MARK: What the user does
 
     private func take(_ action: PickerAction) async {
@@ -118,25 +141,27 @@ actor PickerSession {
         case .cancel:
             // What is under way goes on in the daemon; only the waiting ends.
             work?.cancel()
-            if !isTracking { end() }
+            if !isDone { end() }
         case .providers:
-            guard view.hasOthers || current == nil else { return }
+            guard view.hasOthers || current == nil, !isDone else { return }
             await leaveProvider()
             await show(.menu)
         case .cancelTransfer:
             // (First here: that it was cancelled there would look like a failure.)
             let transfer = cancelTransfer
             work?.cancel()
-            await transfer?()
+            Task { await transfer?() }
         case .dismiss:
             guard view.screen == .error else { return }
             view.error = nil
             await show(current == nil ? .menu : .page)
-        case .signIn(let password): await signIn(password)
+        case .signIn(let password): signIn(password)
         case .choose(let id) where view.screen == .menu: await chooseFromMenu(id)
         default:
             guard view.screen == .page else { return }
-            current?.actions.yield(action)
+            guard let current else { return }
+            pending += 1
+            current.actions.yield(action)
         }
     }
 
@@ -146,8 +171,8 @@ actor PickerSession {
         }
         switch items[index] {
         case .option(let option):
+            self.option = option.handler
             end()
-            await option.handler()
         case .provider(let provider):
             guard provider.problem == nil else {
                 return await fail(DocumentPickerError("\(provider.title): \(provider.problem!)"))
@@ -165,15 +190,28 @@ actor PickerSession {
 
     // MARK: A provider
 
+    /// How long an extension may take to end.
+    private static let patience = Duration.seconds(6)
+
     private func leaveProvider() async {
         presentation += 1
-        current?.actions.finish()
-        current?.task.cancel()
-        current?.process?.end()
+        let left = current
         current = nil
         work?.cancel()
         work = nil
+        pending = 0
         (view.title, view.page, view.progress, view.signIn) = (nil, nil, nil, nil)
+        guard let left else { return }
+        left.actions.finish()
+        left.task.cancel()
+        left.process?.end()
+        // What it copies just now is taken back.
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await left.task.value }
+            group.addTask { try? await Task.sleep(for: Self.patience) }
+            await group.next()
+            group.cancelAll()
+        }
     }
 
     private func enter(_ provider: PickerProvider) async {
@@ -187,7 +225,8 @@ actor PickerSession {
         let context = DocumentPickerContext(
             providerIdentifier: provider.manifest.fileProvider, documentStorageURL: storage, documentGroupURL: group,
             shows: { [weak self] page in await self?.show(page, number) },
-            dismisses: { [weak self] url in try await self?.dismiss(url, number) })
+            dismisses: { [weak self] url in try await self?.dismiss(url, number) },
+            fails: { [weak self] error in await self?.failed(error, number) })
         var process: ExtensionProcess?
         let prepare: @Sendable (DocumentPickerMode) async throws -> Void
         let handle: @Sendable (PickerAction) async throws -> Void
@@ -202,14 +241,18 @@ actor PickerSession {
         let (actions, inbox) = AsyncStream<PickerAction>.makeStream()
         view.title = provider.title
         view.page = PickerPage(isLoading: true)
+        pending = 1
         let mode = mode
         let presentation = DocumentPickerContext.Presentation(
             mode: mode, originalURL: picker.source, validTypes: mode.choosesDocument ? picker.menu.types : nil)
         let task = Task { [weak self] in
             context.prepare(presentation)
             do { try await prepare(mode) } catch { await self?.failed(error, number) }
+            await self?.handled(number)
             for await action in actions {
+                if Task.isCancelled { break }
                 do { try await handle(action) } catch { await self?.failed(error, number) }
+                await self?.handled(number)
             }
         }
         current = Current(provider: provider, context: context, actions: inbox, task: task, process: process)
@@ -228,32 +271,46 @@ actor PickerSession {
         guard number == presentation, !isOver else { return }
         view.progress = nil
         if error is CancellationError { return await show(.page) }
-        if let client = current?.provider.mountPoint.flatMap({ try? DomainClient($0) }),
-            let connection = try? await client.domain().connection, connection.needsSignIn == true
-        {
-            view.signIn = PickerView.SignIn(domain: current?.provider.title ?? "", reason: connection.reason)
+        let provider = current?.provider
+        let connection = try? await provider?.mountPoint.map({ try DomainClient($0) })?.domain().connection
+        guard number == presentation, !isOver else { return }
+        if let connection, connection.needsSignIn == true {
+            view.signIn = PickerView.SignIn(domain: provider?.title ?? "", reason: connection.reason)
             return await show(.signIn)
         }
         await fail(error)
     }
 
-    private func signIn(_ password: String) async {
+    /// On the side: the server may hang, and the picker can be closed all the same.
+    private func signIn(_ password: String) {
         guard view.screen == .signIn, let provider = current?.provider else { return }
-        do {
-            try await picker.signsIn(provider, password)
+        let number = presentation
+        pending += 1
+        Task {
+            var failure: (any Error)?
+            do { try await picker.signsIn(provider, password) } catch { failure = error }
+            await signedIn(provider, number, failure)
+        }
+    }
+
+    private func signedIn(_ provider: PickerProvider, _ number: Int, _ failure: (any Error)?) async {
+        guard number == presentation, !isOver else { return }
+        if let failure {
+            view.signIn?.reason = "\(failure)"
+            await show(.signIn)
+        } else {
             view.signIn = nil
             await enter(provider)
-        } catch {
-            view.signIn?.reason = "\(error)"
-            await show(.signIn)
         }
+        handled(number)
     }
 
     // MARK: The end of a presentation
 
     /// Called by the extension. Returns when the picker has what it needs; the extension is not asked again then.
     private func dismiss(_ url: URL, _ number: Int) async throws {
-        guard number == presentation, !isOver, let current else { throw CancellationError() }
+        guard let current else { throw CancellationError() }
+        try requireShown(number)
         let client = try current.provider.mountPoint.map { try DomainClient($0) }
         let rules = DismissalRules(
             mode: mode, storage: current.context.documentStorageURL, original: picker.source,
@@ -262,52 +319,80 @@ actor PickerSession {
                 guard let client else { throw DocumentPickerError("\(path): there is no file provider") }
                 return try await client.locate(path)
             })
+        let stamp = try picker.source.map { try FileStamp($0.path(percentEncoded: false), follows: true) }
         let allowed = try await rules.check(url)
-        let task = Task { try await grant(url, allowed, client) }
+        // (That may have taken long.)
+        try requireShown(number)
+        let grant = Grant(url: url, allowed: allowed, client: client, provider: current.provider, source: stamp)
+        let task = Task { try await carryOut(grant, number) }
         work = task
-        defer { work = nil }
-        let picked: PickedDocument
-        do {
-            try await task.value
-            guard let granted else { throw CancellationError() }
-            picked = granted
-        } catch {
+        do { try await task.value } catch {
+            if number == presentation { work = nil }
+            if isDone { return }
             if task.isCancelled { throw CancellationError() }
             throw error
         }
         guard number == presentation, !isOver else { return }
+        work = nil
         PickerPreferences.used(current.provider.id, for: mode)
-        result = picked
         end()
     }
 
-    private var granted: PickedDocument?
+    private func requireShown(_ number: Int) throws {
+        guard number == presentation, !isOver else { throw CancellationError() }
+    }
 
-    private func grant(_ url: URL, _ allowed: DismissalRules.Allowed, _ client: DomainClient?) async throws {
-        switch (mode, allowed) {
-        case (.import, .inStorage(let path, let status)):
-            if status.state != .downloaded, let client { try await download(path, status, client) }
-            try await importCopy(of: url, client)
-        case (.import, .local): try await importCopy(of: url, client)
-        case (.open, _): try await open(url, isInStore: true)
-        case (.export, .inStorage(let path, _)):
-            let isInStore = try await track(path, client)
-            granted = PickedDocument(mode: mode, url: url, scopedURL: nil, reference: nil, isInStore: isInStore)
+    private struct Grant: Sendable {
+        var url: URL
+        var allowed: DismissalRules.Allowed
+        var client: DomainClient?
+        var provider: PickerProvider
+        /// The source, before it was compared with its copy.
+        var source: FileStamp?
+    }
+
+    private func carryOut(_ grant: Grant, _ number: Int) async throws {
+        let url = grant.url
+        switch (mode, grant.allowed) {
+        case (.import, let allowed):
+            if case .inStorage(let path, let status) = allowed, status.state != .downloaded, let client = grant.client {
+                try await download(path, status, client)
+            }
+            let copy = try await importCopy(of: url)
+            try requireShown(number)
+            result = picked(copy, isInStore: true)
+        case (.open, _):
+            let opened = try await open(url, grant.provider)
+            try requireShown(number)
+            result = opened
         case (.export, .local):
             // Where an extension without a file provider keeps it, it brings it from there.
-            granted = PickedDocument(mode: mode, url: url, scopedURL: nil, reference: nil, isInStore: false)
-        case (.move, .inStorage(let path, _)):
-            try await open(url, isInStore: false)
-            // The copy is on this machine's disk, in the domain's care, and was compared with the original.
-            if let source = picker.source { try await remove(source) }
-            let isInStore = try await track(path, client)
-            if let open = granted {
-                granted = PickedDocument(
-                    mode: mode, url: open.url, scopedURL: open.scopedURL, reference: open.reference,
-                    isInStore: isInStore)
+            result = picked(url, isInStore: false)
+        case (.export, .inStorage):
+            let bookmark = try await Bookmark.make(of: url)
+            try requireShown(number)
+            isDone = true
+            result = picked(url, isInStore: false)
+            await track(bookmark, grant)
+        case (.move, .inStorage):
+            let opened = try await open(url, grant.provider)
+            do {
+                try requireShown(number)
+                if let source = picker.source { try await remove(source, grant.source) }
+            } catch {
+                await takeBack(opened, grant.client)
+                throw error
             }
+            // From here on nothing is taken back.
+            isDone = true
+            result = opened
+            if let bookmark = opened.scopedURL?.bookmark { await track(bookmark, grant) }
         case (.move, .local): throw DocumentPickerError("a document can only be moved to a file provider")
         }
+    }
+
+    private func picked(_ url: URL, isInStore: Bool) -> PickedDocument {
+        PickedDocument(mode: mode, url: url, scopedURL: nil, reference: nil, isInStore: isInStore)
     }
 
     private func progress(_ title: String, _ done: Int64, _ total: Int64, canCancel: Bool) async {
@@ -326,79 +411,92 @@ actor PickerSession {
         }
     }
 
-    private func importCopy(of url: URL, _ client: DomainClient?) async throws {
+    private func importCopy(of url: URL) async throws -> URL {
         let owner = picker.owner
-        let copy: URL
-        if client != nil, (try? MountedItem.isInDomain(url)) == true {
-            copy = try await FileCoordinator().coordinate(readingItemAt: url) { readable in
-                try await ImportedCopy.make(
-                    of: readable.path(percentEncoded: false), for: owner, keeper: client, progress: { _ in true })
-            }
-        } else {
-            copy = try await ImportedCopy.make(
-                of: url.path(percentEncoded: false), for: owner, keeper: client, progress: { _ in true })
+        guard MountedItem.isInDomain(url) else {
+            return try await ImportedCopy.make(of: url.path(percentEncoded: false), for: owner)
         }
-        granted = PickedDocument(mode: mode, url: copy, scopedURL: nil, reference: nil, isInStore: true)
+        return try await FileCoordinator().coordinate(readingItemAt: url) { readable in
+            try await ImportedCopy.make(of: readable.path(percentEncoded: false), for: owner)
+        }
     }
 
-    private func open(_ url: URL, isInStore: Bool) async throws {
-        let isWritable = current?.provider.manifest.modes.contains(.export) ?? false || mode == .move
+    private func open(_ url: URL, _ provider: PickerProvider) async throws -> PickedDocument {
+        let scope = SecurityScope(provider.isReadOnly ? .read : .write, for: picker.program)
         let bookmark = try await Bookmark.make(
-            of: url, including: [.name, .size, .type, .contentModificationDate],
-            scope: SecurityScope(isWritable ? .write : .read, for: picker.program))
-        let scoped = try await bookmark.resolve().scopedURL
-        var reference: URL?
-        if let container = picker.container {
-            let document = ReferenceDocument(name: url.lastPathComponent, bookmark: bookmark)
-            reference = try await onThread { try document.write(into: container) }
+            of: url, including: [.name, .size, .type, .contentModificationDate], scope: scope)
+        let opened = PickedDocument(
+            mode: mode, url: url, scopedURL: try await bookmark.resolve().scopedURL, reference: nil,
+            isInStore: mode == .open)
+        guard let container = picker.container else { return opened }
+        let document = ReferenceDocument(name: url.lastPathComponent, bookmark: bookmark)
+        do {
+            let reference = try await onThread { try document.write(into: container) }
+            return PickedDocument(
+                mode: mode, url: url, scopedURL: opened.scopedURL, reference: reference, isInStore: opened.isInStore)
+        } catch {
+            await takeBack(opened, try? provider.mountPoint.map { try DomainClient($0) })
+            throw error
         }
-        granted = PickedDocument(mode: mode, url: url, scopedURL: scoped, reference: reference, isInStore: isInStore)
     }
 
-    private func remove(_ source: URL) async throws {
+    /// The program does not get it after all.
+    private func takeBack(_ opened: PickedDocument, _ client: DomainClient?) async {
+        if let reference = opened.reference { unlink(reference.path(percentEncoded: false)) }
+        if let bookmark = opened.scopedURL?.bookmark { await client?.revoke(bookmark) }
+    }
+
+    /// - Parameter stamp: how it was before it was compared with its copy.
+    private func remove(_ source: URL, _ stamp: FileStamp?) async throws {
         let path = source.path(percentEncoded: false)
         let operation: @Sendable () throws -> Void = {
+            guard try stamp == nil || FileStamp(path, follows: true) == stamp else {
+                throw DocumentPickerError("\(path): was changed while it was copied; it stays where it is")
+            }
             guard unlink(path) == 0 else {
                 throw DocumentPickerError(
                     "\(path): was copied, but cannot be removed: \(String(cString: strerror(errno)))")
             }
         }
         // (In a domain, others may be using it.)
-        if (try? MountedItem.isInDomain(source)) == true {
-            try await FileCoordinator().coordinate(writingItemAt: source, options: .forDeleting) { _ in
-                try await onThread(operation)
-            }
-        } else {
+        guard MountedItem.isInDomain(source) else { return try await onThread(operation) }
+        try await FileCoordinator().coordinate(writingItemAt: source, options: .forDeleting) { _ in
             try await onThread(operation)
         }
     }
 
-    /// Waits until the store has it. That may take long, or the store is out of reach: closing the picker ends the waiting,
-    /// not the upload.
-    private func track(_ path: PathBytes, _ client: DomainClient?) async throws -> Bool {
-        guard let client else { return false }
-        isTracking = true
-        defer { isTracking = false }
-        let name = (path.string as NSString).lastPathComponent
-        let full = client.mountPoint + "/" + path.string
+    /// Waits until the store has it, whatever it is called by then. That may take long, or the store is out of reach: closing
+    /// the picker ends the waiting, not the upload.
+    private func track(_ bookmark: Bookmark, _ grant: Grant) async {
+        guard let client = grant.client, case .inStorage(let path, _) = grant.allowed else { return }
         let sending = Task { await client.send(path) }
         defer { sending.cancel() }
         while !Task.isCancelled {
-            let status = try await client.locate(path)
-            if !status.modified { return true }
+            guard let url = try? await bookmark.resolve().url,
+                let place = DismissalRules.relative(
+                    url.path(percentEncoded: false), in: URL(filePath: client.mountPoint, directoryHint: .isDirectory)),
+                let status = try? await client.status([place]).first
+            else { break }
+            let isInStore = !status.modified && status.identifier != nil && !status.excluded
+            if let known = result {
+                result = PickedDocument(
+                    mode: mode, url: url, scopedURL: known.scopedURL, reference: known.reference, isInStore: isInStore)
+            }
+            if isInStore { return }
+            let full = url.path(percentEncoded: false)
             let transfer = try? await client.domain().transfers?.first { $0.path == full && $0.direction == .upload }
             let why = status.error.map { " (\($0))" } ?? ""
             await progress(
-                "Uploading \(name)\(why)", transfer?.bytes ?? 0, transfer?.total ?? status.size, canCancel: false)
+                "Uploading \(url.lastPathComponent)\(why)", transfer?.bytes ?? 0, transfer?.total ?? status.size,
+                canCancel: false)
             try? await Task.sleep(for: .milliseconds(150))
         }
-        return false
     }
 }
 
 /// Whether a URL lies in a mounted domain.
 enum MountedItem {
-    static func isInDomain(_ url: URL) throws -> Bool {
+    static func isInDomain(_ url: URL) -> Bool {
         MountTable.hydrantMount(containing: url.standardizedFileURL.path(percentEncoded: false)) != nil
     }
 }

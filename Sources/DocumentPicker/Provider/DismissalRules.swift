@@ -57,7 +57,12 @@ struct DismissalRules: Sendable {
             try Self.requireReadable(path)
             try await Self.requireCopy(path, of: original)
             guard let inside else { return .local }
-            return .inStorage(inside, try await locate(inside))
+            let status = try await locate(inside)
+            guard status.kind == .document else { throw DocumentPickerError("\(path): is not a document") }
+            if status.excluded {
+                throw DocumentPickerError("\(path): stays on this machine because of its name; choose another name")
+            }
+            return .inStorage(inside, status)
         }
     }
 
@@ -87,13 +92,18 @@ struct DismissalRules: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG else { throw DocumentPickerError("\(path): is not a document") }
     }
 
-    /// Byte for byte: the original may be removed because of it.
+    /// Byte for byte, and another file: the original may be removed because of it.
     private static func requireCopy(_ path: String, of original: URL) async throws {
-        let same = try await onThread {
-            try FileComparison.areEqual(path, original.path(percentEncoded: false))
-        }
-        guard same else {
-            throw DocumentPickerError("\(path): is not a copy of \(original.path(percentEncoded: false))")
+        let source = original.path(percentEncoded: false)
+        try await onThread {
+            let (copy, first) = (try FileStamp(path, follows: false), try FileStamp(source, follows: true))
+            guard copy.isRegular else { throw DocumentPickerError("\(path): is not a document") }
+            if copy.isSameFile(as: first) {
+                throw DocumentPickerError("\(path): is the original; make a copy of it first")
+            }
+            guard try FileComparison.areEqual(path, source) else {
+                throw DocumentPickerError("\(path): is not a copy of \(source)")
+            }
         }
     }
 

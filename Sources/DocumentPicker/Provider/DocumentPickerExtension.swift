@@ -41,16 +41,20 @@ public final class DocumentPickerContext: Sendable {
     private let box: PresentationBox
     private let shows: @Sendable (PickerPage) async -> Void
     private let dismisses: @Sendable (URL) async throws -> Void
+    private let fails: @Sendable (any Error) async -> Void
 
     init(
         providerIdentifier: String?, documentStorageURL: URL?, documentGroupURL: URL?,
-        shows: @escaping @Sendable (PickerPage) async -> Void, dismisses: @escaping @Sendable (URL) async throws -> Void
+        shows: @escaping @Sendable (PickerPage) async -> Void,
+        dismisses: @escaping @Sendable (URL) async throws -> Void,
+        fails: @escaping @Sendable (any Error) async -> Void = { _ in }
     ) {
         self.providerIdentifier = providerIdentifier
         self.documentStorageURL = documentStorageURL
         self.documentGroupURL = documentGroupURL
         self.shows = shows
         self.dismisses = dismisses
+        self.fails = fails
         box = PresentationBox()
     }
 
@@ -71,6 +75,9 @@ public final class DocumentPickerContext: Sendable {
     ///   made of ``originalURL``; the program does not get access to it. *Move*: as export, within ``documentStorageURL``.
     /// - Throws: ``DocumentPickerError`` for what the mode does not allow; the picker stays.
     public func dismissGrantingAccess(to url: URL) async throws { try await dismisses(url) }
+
+    /// Something went wrong that nobody waits for.
+    func fail(_ error: any Error) async { await fails(error) }
 
     func prepare(_ presentation: Presentation) { box.presentation = presentation }
 }

@@ -52,7 +52,7 @@ final class ExtensionProcess: Sendable {
         // It may be tidying up.
         if let process {
             Task {
-                try? await Task.sleep(for: .seconds(5))
+                try? await Task.sleep(for: .seconds(4))
                 if process.isRunning { process.terminate() }
             }
         }
@@ -92,17 +92,19 @@ final class ExtensionProcess: Sendable {
 
     private var died: DocumentPickerError { DocumentPickerError("\(program): has ended") }
 
-    private func answered(_ result: Result<Void, any Error>) {
+    /// To whoever waits for the extension; if nobody does, what went wrong is the user's to know.
+    private func answered(_ result: Result<Void, any Error>) async {
         let waiting = state.withLock { state in
             defer { state.waiting = nil }
             return state.waiting
         }
-        waiting?.resume(with: result)
+        if let waiting { return waiting.resume(with: result) }
+        if case .failure(let error) = result { await context.fail(error) }
     }
 
     private func take(_ line: Data) async {
         guard let reply = try? JSONDecoder().decode(ExtensionReply.self, from: line) else {
-            return answered(
+            return await answered(
                 .failure(
                     DocumentPickerError(
                         "\(program): says what is not understood: \(String(decoding: line, as: UTF8.self))")))
@@ -110,24 +112,29 @@ final class ExtensionProcess: Sendable {
         switch reply {
         case .page(let page):
             await context.show(page)
-            answered(.success(()))
-        case .failed(let message): answered(.failure(DocumentPickerError(message)))
+            // (There will be another one.)
+            if !page.isLoading { await answered(.success(())) }
+        case .failed(let message): await answered(.failure(DocumentPickerError(message)))
         case .dismiss(let text):
             let url = text.hasPrefix("/") ? URL(filePath: text, directoryHint: .notDirectory) : URL(string: text)
             do {
                 guard let url else { throw DocumentPickerError("\(text): is no URL") }
                 try await context.dismissGrantingAccess(to: url)
                 send(.dismissed)
-                answered(.success(()))
+                await answered(.success(()))
             } catch {
                 send(.refused("\(error)"))
-                answered(.failure(error))
+                await answered(.failure(error))
             }
         }
     }
 
     private func ended() {
-        state.withLock { $0.hasEnded = true }
-        answered(.failure(died))
+        let waiting = state.withLock { state in
+            state.hasEnded = true
+            defer { state.waiting = nil }
+            return state.waiting
+        }
+        waiting?.resume(throwing: died)
     }
 }

@@ -48,6 +48,11 @@ public struct ReferenceDocument: Sendable, Hashable {
         let data = try encoder.encode(Contents(name: name, bookmark: bookmark.text)) + Data("\n".utf8)
         for number in 1..<10_000 {
             let suffix = number == 1 ? "" : " \(number)"
+            // A name has at most 255 bytes.
+            var name = name
+            while name.utf8.count + suffix.utf8.count + Self.filenameExtension.utf8.count + 1 > 255 {
+                name.removeLast()
+            }
             let url = folder.appending(
                 path: "\(name)\(suffix).\(Self.filenameExtension)", directoryHint: .notDirectory)
             let path = url.path(percentEncoded: false)

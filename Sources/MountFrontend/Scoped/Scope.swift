@@ -306,7 +306,8 @@ package final class Scope: Sendable {
         let new = state.withLock { hidden(&$0) }
         do {
             let folder = try node(of: old.folder)
-            guard case .ready = try volume.rename(old.name, in: folder, to: new.name, in: folder, noReplace: true) else { return }
+            guard case .ready = try volume.rename(old.name, in: folder, to: new.name, in: folder, noReplace: true)
+            else { return }
             kernel.invalidateEntry(in: folder, name: old.name)
             state.withLock { if $0.beside[name] == old { $0.beside[name] = new } }
         } catch {

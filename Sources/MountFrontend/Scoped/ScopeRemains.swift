@@ -37,7 +37,8 @@ package struct ScopeRemains {
     /// - Returns: whether nothing of them is left.
     package func removeAll() -> Bool {
         do { return remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
-            volume.engine.context.logger.error("cannot look for what scoped folders left", metadata: ["error": "\(error)"])
+            volume.engine.context.logger.error(
+                "cannot look for what scoped folders left", metadata: ["error": "\(error)"])
             return false
         }
     }

@@ -101,7 +101,9 @@ package final class ScopedFrontend: FUSEFileSystem {
 
     /// Whether what is in this folder is of this scope only, and goes with it.
     private func isBeside(_ parent: UInt64, _ name: [UInt8]) throws(VolumeError) -> Bool {
-        if parent == Self.root { return try translating { try !scope.isDocument(Filename(bytes: name)) } && !isOwn(parent, name) }
+        if parent == Self.root {
+            return try translating { try !scope.isDocument(Filename(bytes: name)) } && !isOwn(parent, name)
+        }
         let folder = try volume.attributes(of: NodeID(rawValue: parent)).record.id
         return try translating { try scope.isBeside(folder) }
     }
@@ -203,7 +205,8 @@ package final class ScopedFrontend: FUSEFileSystem {
 
     private typealias Named = (parent: UInt64, name: [UInt8])
 
-    private func exchange(_ one: Named, _ other: Named, _ isOfScope: (Bool, Bool)) throws(VolumeError) -> Outcome<Void> {
+    private func exchange(_ one: Named, _ other: Named, _ isOfScope: (Bool, Bool)) throws(VolumeError) -> Outcome<Void>
+    {
         // (Programs that cannot exchange rename.)
         guard isOfScope.0 == isOfScope.1, !isOwn(one.parent, one.name), !isOwn(other.parent, other.name) else {
             throw VolumeError(EINVAL, "the item cannot be exchanged")
@@ -236,7 +239,8 @@ package final class ScopedFrontend: FUSEFileSystem {
         }
         defer { if let old { scope.finished(old) } }
         let to = try self.target(target.parent, target.name, .make)!
-        let outcome = try volume.rename(from.name, in: from.folder, to: to.name, in: to.folder, noReplace: noReplace && old == nil)
+        let outcome = try volume.rename(
+            from.name, in: from.folder, to: to.name, in: to.folder, noReplace: noReplace && old == nil)
         guard case .ready = outcome else { return outcome }
         changed(from)
         changed(to)
