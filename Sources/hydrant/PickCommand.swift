@@ -17,6 +17,8 @@ struct PickCommand: AsyncParsableCommand {
             standard output, each action of the user's a line on standard input, for front ends in other languages; the last \
             line is {"result": …}.
 
+            The copy of an import is for the process that ran this command; in a pipeline say --owner $$.
+
             Examples:
               attach "$(hydrant pick --mode import --type image/* --type .pdf)"
               hydrant pick --mode open --type public.text --bookmark > letter.bookmark

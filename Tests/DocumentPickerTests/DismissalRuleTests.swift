@@ -125,6 +125,18 @@ struct DismissalRuleTests {
         #expect(await refusal(rules(.move, files), files.url("original.txt"))?.contains("is the original") == true)
     }
 
+    @Test("the original itself is no copy of it, whatever it is called: the original of a move would be gone")
+    func sameFile() async throws {
+        let files = try Files()
+        let link = files.url("storage/link.txt"), second = files.url("storage/second.txt")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: files.url("original.txt"))
+        try FileManager.default.linkItem(at: files.url("original.txt"), to: second)
+        for mode in [DocumentPickerMode.export, .move] {
+            #expect(await refusal(rules(mode, files), link)?.contains("is not a document") == true)
+            #expect(await refusal(rules(mode, files), second)?.contains("is the original") == true)
+        }
+    }
+
     @Test("the context tells mode, original and types only once it is prepared")
     func context() async throws {
         let storage = URL(filePath: "/storage", directoryHint: .isDirectory)

@@ -111,8 +111,9 @@ struct PickerExtensionTests {
             assert "nothing.txt" in refused(picker, MOUNT + "/nothing.txt")
             assert "no file URL" in refused(picker, "https://example.org/x")
             # It need not have been looked at: the provider makes the placeholder.
-            write(STORE + "/Folder/Below/made just now.txt", b"made")
-            picker.do("choose", id=MOUNT + "/Folder/Below/made just now.txt")
+            os.listdir(MOUNT + "/Folder/Below"); os.makedirs(STORE + "/Folder/Below/new/newer")
+            write(STORE + "/Folder/Below/new/newer/made just now.txt", b"made")
+            picker.do("choose", id=MOUNT + "/Folder/Below/new/newer/made just now.txt")
             assert picker.result()["path"].endswith("made just now.txt")
 
             picker = Picker("--mode", "import", "--type", "public.text")

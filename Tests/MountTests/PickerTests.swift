@@ -166,6 +166,70 @@ struct PickerTests {
         }
     }
 
+    @Test(
+        "closed while it copies, nothing is left; a name that no store gets, and a folder that cannot be listed, are refused"
+    )
+    func closed() async throws {
+        try await withMount(
+            .with {
+                $0.store = .directory; $0.limit = 90
+            }, seed: PickerDriver.seed
+        ) { mount in
+            try PickerDriver.run(
+                mount,
+                """
+                write(SCRATCH + "/film.mkv", b"x" * 300_000_000)
+                picker = Picker("--mode", "export", SCRATCH + "/film.mkv")
+                picker.page(); picker.do("putHere")
+                wait_until(lambda: any("pick" in name for name in os.listdir(MOUNT)), "it copies")
+                picker.do("cancel")
+                assert picker.result() is None
+                assert sorted(os.listdir(MOUNT)) == ["Folder", "letter.txt", "photo.jpg"], os.listdir(MOUNT)
+                write(SCRATCH + "/draft.txt~", b"draft")
+                picker = Picker("--mode", "move", SCRATCH + "/draft.txt~")
+                picker.page(); picker.do("putHere")
+                assert "stays on this machine because of its name" in picker.error()
+                picker.do("cancel"); picker.result()
+                assert os.path.exists(SCRATCH + "/draft.txt~") and not os.path.exists(MOUNT + "/draft.txt~")
+                # Nobody looked into Folder so far.
+                picker = Picker("--mode", "import")
+                picker.page()
+                os.rename(STORE, SCRATCH + "/away")
+                picker.do("choose", id="Folder")
+                assert "Folder" in picker.error()
+                assert picker.view["page"]["location"] == [] and len(picker.view["page"]["entries"]) == 3
+                os.rename(SCRATCH + "/away", STORE)
+                picker.do("cancel"); picker.result()
+                """, limit: 60)
+        }
+    }
+
+    @Test(
+        "at the end of standard input what was asked for is still carried out; a restart of the daemon loses no copy's owner"
+    )
+    func endOfInput() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            done = subprocess.run([HYDRANT, "pick", "--mode", "open", "--json"], input='{"do":"choose","id":"letter.txt"}\\n',
+                                  capture_output=True, text=True)
+            assert json.loads(done.stdout.splitlines()[-1])["result"]["path"] == MOUNT + "/letter.txt", done
+            nothing = subprocess.run([HYDRANT, "pick", "--mode", "open", "--json"], input="", capture_output=True, text=True)
+            assert nothing.returncode == 1 and json.loads(nothing.stdout.splitlines()[-1])["result"] is None, nothing
+
+            program = subprocess.Popen(["sleep", "60"])
+            picker = Picker("--mode", "import", "--owner", str(program.pid))
+            picker.page(); picker.do("choose", id="photo.jpg")
+            copy = picker.result()["path"]
+            os.chdir("/"); hydrant("unmount", MOUNT)
+            hydrant("mount", "dir:" + STORE, MOUNT, "--state-dir", os.path.dirname(STORE) + "/state")
+            time.sleep(0.5)
+            assert os.path.exists(copy)
+            program.kill(); program.wait()
+            wait_until(lambda: not os.path.exists(copy), "the copy goes")
+            """)
+    }
+
     // MARK: The menu
 
     @Test(
