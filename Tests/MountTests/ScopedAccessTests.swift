@@ -296,6 +296,14 @@ struct ScopedAccessTests {
             #expect(try mount.run("cat a.txt") == "half\n")
             #expect(try mount.run("cat a\\ \\(conflicted*") == "FIRST\n")
             try mount.run("rm a\\ \\(conflicted*")
+            // The same when it is the program that is killed, and the access goes on.
+            try mount.run(
+                """
+                printf '%s\\n' 'mv "$1" "$1~"; exec 3> "$1"; echo ha >&3; kill -9 $$' > "$SCRATCH/saver"
+                "$HYDRANT" access \(bookmark) -- sh -c 'sh "$SCRATCH/saver" "$0"; true' {}
+                """)
+            #expect(try mount.run("cat a.txt; cat a\\ \\(conflicted*") == "ha\nhalf\n")
+            try mount.run("rm a\\ \\(conflicted*")
             // The same when it is the daemon that is killed.
             let again = try mount.start(
                 "cd /; exec \"$HYDRANT\" access \(bookmark) -- sh -c 'mv \"$0\" \"$0~\"; exec 3> \"$0\"; echo ha >&3; echo ready; exec sleep 60' {}"
@@ -305,7 +313,7 @@ struct ScopedAccessTests {
             again.signal(SIGKILL)
             _ = again.wait(limit: 5)
             try mount.remount()
-            #expect(try mount.run("cat a\\ \\(conflicted*") == "half\n")
+            #expect(try mount.run("cat a\\ \\(conflicted*") == "ha\n")
             try requireNothingLeft(mount)
         }
     }

@@ -84,9 +84,14 @@ import Testing
         try await withStore(provider, times: times) { store in
             _ = try store.files.tree(reading: false)
             try waitUntil(5, "it is asked for its version") { provider.questions > 3 }
-            try waitUntil(5, "what was looked at is listed once more") { provider.listings == 2 }
-            let (listings, questions) = (provider.listings, provider.questions)
-            try waitUntil(5, "and again") { provider.questions > questions + 5 }
+            try waitUntil(5, "what was looked at is listed once more") { provider.listings >= 2 }
+            // (A loaded machine may come to it late.)
+            var listings = 0
+            for _ in 0..<5 where listings != provider.listings {
+                let questions = provider.questions
+                listings = provider.listings
+                try waitUntil(5, "it is asked again") { provider.questions > questions + 5 }
+            }
             #expect(provider.listings == listings)
             try provider.base.put("b", "two")
             provider.changed()

@@ -194,8 +194,6 @@ package final class Scope: Sendable {
 
     // MARK: Put aside
 
-    var isAside: Bool { state.withLock { $0.aside != nil } }
-
     /// A program gives the item another name; its own name back ends that.
     func putAside(as name: Filename) {
         state.withLock { $0.aside = $0.names.contains(name) ? nil : name }
@@ -237,6 +235,11 @@ package final class Scope: Sendable {
 
     /// The item's old contents are given up only when the new ones are written.
     func began(_ handle: HandleID, replacing old: Place) { state.withLock { $0.unfinished[handle] = old } }
+
+    /// Whoever writes them was killed in the middle of it: the old ones stay.
+    func cutOff(_ handle: HandleID) { state.withLock { $0.unfinished[handle] = nil } }
+
+    func isUnfinished(_ handle: HandleID) -> Bool { state.withLock { $0.unfinished[handle] != nil } }
 
     /// All names in the folder, sorted by their bytes, with what they stand for.
     func entries() throws -> [(name: Filename, record: InodeRecord)] {

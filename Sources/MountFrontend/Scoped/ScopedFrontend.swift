@@ -466,6 +466,8 @@ package final class ScopedFrontend: FUSEFileSystem {
     }
 
     package func flush(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
+        let id = HandleID(rawValue: handle)
+        if scope.isUnfinished(id), DyingProcess.isKilled(request.context.pid) { scope.cutOff(id) }
         // (Only writers flush.)
         changed(NodeID(rawValue: node), contents: true)
         inner.flush(request, node: node, handle: handle)

@@ -52,6 +52,14 @@ struct WriteLock: Sendable {
         throw FileProviderError(.busy, "\(location): is locked by somebody")
     }
 
+    /// A server that is busy may fail, and the lock would keep everybody out until it runs out.
+    private static func unlock(_ request: HTTPRequest, _ client: DAVClient) async {
+        for attempt in 1...5 {
+            if let outcome = try? await client.send(request), outcome.status < 500, outcome.status != 429 { return }
+            try? await Task.sleep(for: pause * attempt)
+        }
+    }
+
     /// Lets go, whatever becomes of the task; nobody need wait for it.
     ///
     /// - Parameter removing: also takes away the document that was made for the lock.
@@ -64,7 +72,7 @@ struct WriteLock: Sendable {
                 let headers = [condition(), resource.validator.condition]
                 _ = try? await client.send(HTTPRequest("DELETE", location, headers: headers))
             }
-            _ = try? await client.send(unlock)
+            await Self.unlock(unlock, client)
         }
         if remove { await task.value }
     }
