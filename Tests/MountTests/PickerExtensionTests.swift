@@ -23,6 +23,10 @@ struct PickerExtensionTests {
                 elif "action" in told and told["action"]["do"] == "choose":
                     choice = told["action"]["id"]
                     if choice == "die": sys.exit(0)
+                    if choice == "hang":
+                        import signal, time
+                        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                        time.sleep(30)
                     if choice == "fail": say(failed="it cannot be done today")
                     elif choice == "babble": print("not json", flush=True)
                     else: say(dismiss=choice)
@@ -148,7 +152,7 @@ struct PickerExtensionTests {
         try await Self.run(
             """
             install_extension()
-            offer("fail", "babble", "die")
+            offer("fail", "babble", "die", "hang")
             picker = Picker("--mode", "open")
             picker.page(); picker.do("choose", id="fail")
             assert picker.error() == "it cannot be done today"
@@ -159,6 +163,11 @@ struct PickerExtensionTests {
             picker.do("choose", id="fail")
             assert "has ended" in picker.error()
             picker.do("cancel"); assert picker.result() is None
+            # One that does nothing any more keeps nobody.
+            picker = Picker("--mode", "open")
+            picker.page(); picker.do("choose", id="hang"); time.sleep(0.3)
+            began = time.time(); picker.do("cancel")
+            assert picker.result() is None and time.time() - began < 10, time.time() - began
             install_extension(program="/nowhere/at/all")
             picker = Picker("--mode", "open")
             assert "cannot be started" in picker.error()

@@ -190,8 +190,8 @@ actor PickerSession {
 
     // MARK: A provider
 
-    /// How long an extension may take to end.
-    private static let patience = Duration.seconds(6)
+    /// How long an extension may take to end; it is not waited for after that.
+    private static let patience = Duration.seconds(2)
 
     private func leaveProvider() async {
         presentation += 1
@@ -206,12 +206,17 @@ actor PickerSession {
         left.task.cancel()
         left.process?.end()
         // What it copies just now is taken back.
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await left.task.value }
-            group.addTask { try? await Task.sleep(for: Self.patience) }
-            await group.next()
-            group.cancelAll()
+        // (No task group: that would wait for both, and one who lists a folder may hang as long as the store does.)
+        let (ends, signal) = AsyncStream<Void>.makeStream()
+        Task {
+            await left.task.value
+            signal.finish()
         }
+        Task {
+            try? await Task.sleep(for: Self.patience)
+            signal.finish()
+        }
+        for await _ in ends {}
     }
 
     private func enter(_ provider: PickerProvider) async {

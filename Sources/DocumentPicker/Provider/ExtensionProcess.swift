@@ -52,7 +52,7 @@ final class ExtensionProcess: Sendable {
         // It may be tidying up.
         if let process {
             Task {
-                try? await Task.sleep(for: .seconds(4))
+                try? await Task.sleep(for: .seconds(1))
                 if process.isRunning { process.terminate() }
             }
         }
