@@ -220,6 +220,22 @@ struct ScopedAccessTests {
         }
     }
 
+    @Test("old contents put aside are there at once when the new ones are closed")
+    func oldAtOnce() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            let bookmark = try bookmark(mount, "a.txt")
+            let script = """
+                set -e; cd "$HYDRANT_SCOPED_FOLDER"; echo 0 > a.txt
+                for i in $(seq 200); do
+                  mv a.txt backup; echo $i > a.txt; [ "$(cat backup)" = $((i - 1)) ]; rm backup
+                done; cat a.txt
+                """
+            let result = try mount.shell("\"$HYDRANT\" access \(bookmark) -- sh -c '\(script)'")
+            #expect(result.stdout == "200\n", "\(result.stderr)")
+            try requireNothingLeft(mount)
+        }
+    }
+
     @Test(
         "nothing of the store goes with the scope: not into folders made there, not out of a granted folder, not by a link"
     )

@@ -47,6 +47,8 @@ package final class Scope: Sendable {
     package let isWritable: Bool
     private let token: String
     private let state: Mutex<State>
+    /// Held from asking what a name stands for until that was used.
+    private let naming = Mutex(())
 
     package var workers: Workers { volume.engine.context.workers }
     private var catalog: Catalog { volume.engine.context.catalog }
@@ -107,6 +109,13 @@ package final class Scope: Sendable {
     }
 
     // MARK: Names
+
+    /// For whoever asks what names stand for: that does not change before it is done.
+    func settled<Value>(_ body: () throws(VolumeError) -> Value) throws(VolumeError) -> Value {
+        var result: Result<Value, VolumeError>?
+        naming.withLock { _ in result = Result(catching: body) }
+        return try result!.get()
+    }
 
     /// What a name in the scoped folder stands for; nil: nothing.
     func place(of name: Filename) throws -> Place? {
@@ -300,10 +309,10 @@ package final class Scope: Sendable {
             state.appending.remove(handle)
             return state.unfinished.removeValue(forKey: handle)
         }
-        if let old { finished(old) }
+        if let old { naming.withLock { _ in finished(old) } }
     }
 
-    /// The old contents are a program's backup like any other now.
+    /// The old contents are a program's backup like any other now. Within ``settled(_:)``.
     func finished(_ old: Place) {
         guard let name = state.withLock({ $0.beside.first { $0.value == old }?.key }) else { return }
         let new = state.withLock { hidden(&$0) }

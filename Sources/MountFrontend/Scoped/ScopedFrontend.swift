@@ -51,8 +51,16 @@ package final class ScopedFrontend: FUSEFileSystem {
 
     // MARK: Names
 
+    private func answer<Value>(
+        _ request: consuming FUSERequest, _ call: @escaping @Sendable () throws(VolumeError) -> Outcome<Value>,
+        _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
+    ) {
+        let scope = scope
+        inner.answer(request, { () throws(VolumeError) in try scope.settled(call) }, reply)
+    }
+
     package func lookup(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
-        inner.answer(request) { [self] () throws(VolumeError) -> Outcome<Lookup?> in
+        answer(request) { [self] () throws(VolumeError) -> Outcome<Lookup?> in
             guard let target = try target(parent, name) else { return .ready(nil) }
             return try volume.lookUp(target.name, in: target.folder)
         } _: { [self] request, found in
@@ -113,7 +121,7 @@ package final class ScopedFrontend: FUSEFileSystem {
         _ request: consuming FUSERequest, _ parent: UInt64, _ name: [UInt8],
         _ body: @escaping @Sendable (Volume, Filename, NodeID) throws(VolumeError) -> Outcome<Lookup>
     ) {
-        inner.answer(request) { [self] () throws(VolumeError) -> Outcome<Lookup> in
+        answer(request) { [self] () throws(VolumeError) -> Outcome<Lookup> in
             if isOwn(parent, name) { throw VolumeError(EPERM, "only a document takes the place of the item") }
             guard let target = try target(parent, name, .make) else { throw VolumeError(ENOENT, "no such folder") }
             let outcome = try body(volume, target.name, target.folder)
@@ -165,7 +173,7 @@ package final class ScopedFrontend: FUSEFileSystem {
         _ request: consuming FUSERequest, _ parent: UInt64, _ name: [UInt8],
         _ body: @escaping @Sendable (Volume, Filename, NodeID) throws(VolumeError) -> Outcome<Void>
     ) {
-        inner.answer(request) { [self] () throws(VolumeError) -> Outcome<Void> in
+        answer(request) { [self] () throws(VolumeError) -> Outcome<Void> in
             let target = try found(parent, name)
             let outcome = try body(volume, target.name, target.folder)
             if case .ready = outcome {
@@ -188,7 +196,7 @@ package final class ScopedFrontend: FUSEFileSystem {
             request.reply(errno: EINVAL)
             return
         }
-        inner.answer(request) { [self] () throws(VolumeError) -> Outcome<Void> in
+        answer(request) { [self] () throws(VolumeError) -> Outcome<Void> in
             let isOfScope = (try isBeside(parent, name), try isBeside(newParent, newName))
             if flags == exchange { return try self.exchange((parent, name), (newParent, newName), isOfScope) }
             if parent == Self.root, try translating({ try scope.isDocument(Filename(bytes: name)) }) {
@@ -372,7 +380,7 @@ package final class ScopedFrontend: FUSEFileSystem {
     ) {
         let context = request.context
         let appends = flags & O_APPEND != 0
-        inner.answer(request) { [self] () throws(VolumeError) -> Outcome<(Lookup, Opened)> in
+        answer(request) { [self] () throws(VolumeError) -> Outcome<(Lookup, Opened)> in
             var old: Scope.Place?
             if isOwn(parent, name) {
                 switch try translating({ try scope.keepOld(for: Filename(bytes: name)) }) {
@@ -537,7 +545,9 @@ package final class ScopedFrontend: FUSEFileSystem {
         var buffer = request.newDirectoryBuffer(size: size, plus: plus)
         do {
             var names: [([UInt8], UInt64, UInt32)] = [(Array(".".utf8), 1, S_IFDIR), (Array("..".utf8), 1, S_IFDIR)]
-            names += try scope.entries().map { ($0.name.bytes, UInt64($0.record.id.rawValue), $0.record.kind.fileType) }
+            names += try scope.settled { () throws(VolumeError) in try translating(scope.entries) }.map {
+                ($0.name.bytes, UInt64($0.record.id.rawValue), $0.record.kind.fileType)
+            }
             for (index, entry) in names.enumerated().dropFirst(Int(max(0, offset))) {
                 let (name, inode, type) = entry
                 guard buffer.add(bare: name, inode: inode, type: type, nextOffset: Int64(index) + 1, plus: plus) else {
