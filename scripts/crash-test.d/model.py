@@ -5,6 +5,7 @@ whoever reads that. Contents are told by an id and a length, never by their byte
 
 import functools
 import hashlib
+import itertools
 import os
 import random
 import stat
@@ -180,16 +181,11 @@ class Model:
                 found = file.read()
         except OSError:
             return None
-        if op[0] == "store":
-            is_mix = len(found) == len(before) and all(
-                byte in (old, new) for byte, old, new in zip(found, before, wanted))
-        else:
-            start = op[2] if op[0] == "write" else len(before)
-            done = common_prefix(found, wanted)
-            # Written up to some place, and as it was behind it.
-            is_mix = any(
-                len(found) == max(len(before), place) and found == wanted[:place] + before[place:]
-                for place in {done, len(found)} if start <= place)
+        # A kill cuts a write off between two pages, and pages of a mapping go one by one. Of a write into a placeholder
+        # that was cut off before the catalog knew of it, what lies within the store's version is the store's again, and
+        # what lies behind its end is the new.
+        is_mix = len(before) <= len(found) <= len(wanted) and all(
+            byte in choice for byte, choice in zip(found, itertools.zip_longest(before, wanted)))
         if not is_mix:
             return None
         half = self.copy()
@@ -225,17 +221,6 @@ def resize(data, length):
         del data[length:]
     else:
         data.extend(bytes(length - len(data)))
-
-
-def common_prefix(one, other):
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def scan(root):
