@@ -135,7 +135,7 @@ public struct GrantStatus: Codable, Sendable, Equatable {
 public struct ResolvedBookmark: Codable, Sendable, Equatable {
     /// Relative to the mount point.
     public var path: PathBytes
-    /// In which the bookmark and the item differ: `path`, `identifier`, or a ``ResourceKey``; empty: it is as it was.
+    /// In which the bookmark and the item differ: `path`, `identifier`, `grant`, or a ``ResourceKey``; empty: it is as it was.
     public var stale: Set<String>
     /// Of those keys that the bookmark carries.
     public var values: ResourceValues

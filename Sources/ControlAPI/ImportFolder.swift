@@ -17,7 +17,9 @@ package struct ImportFolder: Sendable {
     /// Nil: it is not called like one.
     package init?(name: String) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let pid = Int32(parts[0]), pid > 0 else { return nil }
+        guard parts.count == 3, let pid = Int32(parts[0]), pid > 0, UInt64(parts[1]) != nil,
+            UUID(uuidString: String(parts[2])) != nil
+        else { return nil }
         self.name = name
         self.pid = pid
         started = String(parts[1])

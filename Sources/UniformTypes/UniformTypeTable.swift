@@ -13,7 +13,7 @@ public struct UniformTypeTable: Sendable {
     private let typesByExtension: [String: UniformType]
 
     /// This machine's, as it was when it was first asked for.
-    public static let system = UniformTypeTable(dataDirectories: systemDirectories)
+    public static let system = UniformTypeTable(dataDirectories: DataDirectories.all)
 
     /// - Parameter dataDirectories: folders that have `mime/globs2` in them, as `$XDG_DATA_DIRS` names them; the first wins.
     public init(dataDirectories: [String]) {
@@ -37,14 +37,6 @@ public struct UniformTypeTable: Sendable {
         self.typesByMIME = typesByMIME
         self.mimeTypes = mimeTypes
         self.typesByExtension = typesByExtension
-    }
-
-    /// Source: XDG Base Directory Specification.
-    private static var systemDirectories: [String] {
-        let environment = ProcessInfo.processInfo.environment
-        let own = environment["XDG_DATA_HOME"] ?? environment["HOME"].map { $0 + "/.local/share" }
-        let shared = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
-        return ([own].compactMap { $0 } + shared.split(separator: ":").map(String.init)).filter { $0.hasPrefix("/") }
     }
 
     // MARK: Types of documents

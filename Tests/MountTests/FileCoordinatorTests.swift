@@ -170,7 +170,9 @@ struct FileCoordinatorTests {
     @Test("a folder for uploading: all that is in it, downloaded, each document as it was at one moment")
     func folderSnapshot() async throws {
         try await Self.withDomain { mount in
-            try mount.run("mkdir -p folder/below; echo deep > folder/below/deep.txt; ln -s in.txt folder/link")
+            try mount.run(
+                "mkdir -p folder/below; echo deep > folder/below/deep.txt; ln -s in.txt folder/link; touch folder/.in.txt.swp"
+            )
             let copy = try await FileCoordinator().coordinate(
                 readingItemAt: Self.url(mount, "folder"), options: .forUploading
             ) { copy in

@@ -12,6 +12,11 @@ struct ScopedAccessTests {
         try mount.run("\"$HYDRANT\" bookmark make \(path) \(options)").trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Runs a script (without apostrophes) that uses what a bookmark grants.
+    private func use(_ mount: MountedStore, _ bookmark: String, _ script: String) throws -> ChildResult {
+        try mount.shell("\"$HYDRANT\" access \(bookmark) -- bash -c '\(script)'")
+    }
+
     private func grants(_ mount: MountedStore) throws -> [GrantStatus] {
         let result = try mount.hydrant(["grants", "--json", mount.mountPoint])
         return try JSONDecoder().decode([GrantStatus].self, from: Data(result.stdout.utf8))
@@ -183,8 +188,7 @@ struct ScopedAccessTests {
                 rm "$MOUNT/folder/b.txt"; [ -z "$(ls)" ]
                 echo again > b.txt; cat "$MOUNT/folder/b.txt"
                 """
-            let result = try mount.shell(
-                "\"$HYDRANT\" access \(bookmark) -- sh -c '\(script)'")
+            let result = try use(mount, bookmark, script)
             #expect(result.status == 0, "\(result.stderr)")
             #expect(result.stdout == "first\ndraft\ndraft\nagain\n")
             try requireNothingLeft(mount)
@@ -205,7 +209,7 @@ struct ScopedAccessTests {
                 mv a.txt older; echo newest > next; mv next a.txt; cat a.txt older; rm older
                 mv a.txt "name it had"; ls; ! mv -T --no-clobber "name it had" backup || [ -e "name it had" ]
                 """
-            let result = try mount.shell("\"$HYDRANT\" access \(bookmark) -- sh -c '\(script)'")
+            let result = try use(mount, bookmark, script)
             #expect(result.status == 0, "\(result.stderr)")
             #expect(
                 result.stdout
@@ -230,7 +234,7 @@ struct ScopedAccessTests {
                   mv a.txt backup; echo $i > a.txt; [ "$(cat backup)" = $((i - 1)) ]; rm backup
                 done; cat a.txt
                 """
-            let result = try mount.shell("\"$HYDRANT\" access \(bookmark) -- sh -c '\(script)'")
+            let result = try use(mount, bookmark, script)
             #expect(result.stdout == "200\n", "\(result.stderr)")
             try requireNothingLeft(mount)
         }
@@ -250,7 +254,7 @@ struct ScopedAccessTests {
                 mv a.txt aside; mkdir a.txt 2>/dev/null && echo made; ln -s x a.txt 2>/dev/null && echo linked
                 cat aside; sleep 1.5
                 """
-            let result = try mount.shell("\"$HYDRANT\" access \(bookmark) -- bash -c '\(script)'")
+            let result = try use(mount, bookmark, script)
             #expect(result.stdout == "x\nfirst\n", "\(result)")
             #expect(try mount.run("cat a.txt") == "first\n")
             let folder = try self.bookmark(mount, "folder")

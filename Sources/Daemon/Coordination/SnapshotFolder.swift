@@ -16,6 +16,7 @@ struct SnapshotFolder: Sendable {
     private var catalog: Catalog { engine.context.catalog }
 
     /// A document stays as it was at one moment; of a folder, each document in it does, and what is not here is downloaded.
+    /// What is excluded in it goes to no store, and is left out.
     ///
     /// - Returns: where the copy is, under its own name.
     func copy(_ inode: InodeRecord, called name: String, number: Int) async throws -> String {
@@ -45,8 +46,14 @@ struct SnapshotFolder: Sendable {
             let entries = try catalog.read { try $0.children(of: folder, after: cookie, limit: 200) }
             guard let last = entries.last else { return }
             cookie = last.cookie
-            for entry in entries { try await copy(entry.inode, to: path + "/" + entry.name.string) }
+            for entry in entries where try !isExcluded(entry.inode.id) {
+                try await copy(entry.inode, to: path + "/" + entry.name.string)
+            }
         }
+    }
+
+    private func isExcluded(_ inode: InodeID) throws -> Bool {
+        try catalog.read { try $0.item(of: inode)?.isExcluded ?? false }
     }
 
     func remove() { try? FileManager.default.removeItem(atPath: path) }

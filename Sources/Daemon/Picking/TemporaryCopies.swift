@@ -6,9 +6,9 @@ import Foundation
 enum TemporaryCopies {
     /// Removes a folder when its process has ended; this returns at once.
     static func keep(_ name: String) throws {
-        guard name.range(of: "^[0-9]+\\.[0-9]+\\.[0-9A-Fa-f-]+$", options: .regularExpression) != nil,
-            let owner = ImportFolder(name: name)
-        else { throw ControlFailure(code: "badImport", message: "“\(name)” is no folder of a temporary copy") }
+        guard let owner = ImportFolder(name: name) else {
+            throw ControlFailure(code: "badImport", message: "“\(name)” is no folder of a temporary copy")
+        }
         let folder = try ImportFolder.parent() + "/" + name
         Task {
             while owner.isAlive { try await Task.sleep(for: .milliseconds(200)) }

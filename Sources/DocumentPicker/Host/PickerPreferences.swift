@@ -11,7 +11,14 @@ public struct PickerPreferences: Sendable, Codable, Equatable {
     /// By mode.
     var last: [String: String] = [:]
 
-    private static var path: String { UserFolder.state + "/hydrant/pickers.json" }
+    private static var path: String { folder + "/pickers.json" }
+
+    /// Source: XDG Base Directory Specification.
+    private static var folder: String {
+        let environment = ProcessInfo.processInfo.environment
+        if let folder = environment["XDG_STATE_HOME"], folder.hasPrefix("/") { return folder + "/hydrant" }
+        return (environment["HOME"] ?? "") + "/.local/state/hydrant"
+    }
 
     /// As they are kept; the usual ones if there are none.
     public static func load() -> PickerPreferences {
@@ -21,8 +28,7 @@ public struct PickerPreferences: Sendable, Codable, Equatable {
 
     /// Replaces what is kept.
     public func save() throws {
-        let folder = UserFolder.state + "/hydrant"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: Self.folder, withIntermediateDirectories: true)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         let new = Self.path + ".\(getpid())"

@@ -224,7 +224,7 @@ actor PickerSession {
         let number = presentation
         let storage = provider.mountPoint.map { URL(filePath: $0, directoryHint: .isDirectory) }
         let group = provider.manifest.documentGroup.map {
-            URL(filePath: UserFolder.data + "/hydrant/groups/" + $0, directoryHint: .isDirectory)
+            URL(filePath: DataDirectories.user + "/hydrant/groups/" + $0, directoryHint: .isDirectory)
         }
         if let group { try? FileManager.default.createDirectory(at: group, withIntermediateDirectories: true) }
         let context = DocumentPickerContext(

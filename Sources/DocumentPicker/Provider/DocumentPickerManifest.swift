@@ -119,7 +119,7 @@ public struct DocumentPickerManifest: Sendable, Hashable {
     static func installed() -> (manifests: [DocumentPickerManifest], problems: [String]) {
         var manifests: [DocumentPickerManifest] = []
         var problems: [String] = []
-        for folder in dataFolders() {
+        for folder in DataDirectories.all {
             let path = folder + "/hydrant/pickers"
             for name in ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
             where name.hasSuffix(".toml") {
@@ -135,23 +135,5 @@ public struct DocumentPickerManifest: Sendable, Hashable {
             }
         }
         return (manifests, problems)
-    }
-
-    private static func dataFolders() -> [String] {
-        let environment = ProcessInfo.processInfo.environment
-        let shared = environment["XDG_DATA_DIRS"].flatMap { $0.isEmpty ? nil : $0 } ?? "/usr/local/share:/usr/share"
-        return ([UserFolder.data] + shared.split(separator: ":").map(String.init)).filter { $0.hasPrefix("/") }
-    }
-}
-
-/// Where a user keeps what programs keep for him (XDG Base Directory Specification).
-enum UserFolder {
-    static var data: String { named("XDG_DATA_HOME", ".local/share") }
-    static var state: String { named("XDG_STATE_HOME", ".local/state") }
-
-    private static func named(_ variable: String, _ usual: String) -> String {
-        let environment = ProcessInfo.processInfo.environment
-        if let folder = environment[variable], folder.hasPrefix("/") { return folder }
-        return (environment["HOME"] ?? "/") + "/" + usual
     }
 }

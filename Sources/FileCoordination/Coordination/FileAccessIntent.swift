@@ -39,7 +39,7 @@ extension FileCoordinator {
         /// Name, size, dates: nothing is downloaded, and presenters are not asked.
         public static let immediatelyAvailableMetadataOnly = ReadingOptions(rawValue: 1 << 2)
         /// A copy that stays as it is while the access lasts, and is gone afterwards. Of a folder, all that is in it is
-        /// downloaded, and each document is as it was at one moment.
+        /// downloaded, and each document is as it was at one moment; what is excluded from every store is left out.
         public static let forUploading = ReadingOptions(rawValue: 1 << 3)
     }
 

@@ -169,12 +169,16 @@ package final class Scope: Sendable {
     }
 
     /// From the domain's root.
-    package func path(of name: Filename) throws -> [Filename] {
-        let place = try placeToMake(name)
-        guard let folder = try catalog.read({ try $0.path(of: place.folder) }) else {
-            throw VolumeError(ENOENT, "its folder is gone")
+    package func path(of name: Filename) throws(VolumeError) -> [Filename] {
+        try settled { () throws(VolumeError) in
+            do {
+                let place = try placeToMake(name)
+                guard let folder = try catalog.read({ try $0.path(of: place.folder) }) else {
+                    throw VolumeError(ENOENT, "its folder is gone")
+                }
+                return folder + [place.name]
+            } catch { throw VolumeError(error) }
         }
-        return folder + [place.name]
     }
 
     /// Whether this is the item.
