@@ -244,6 +244,27 @@ struct FaultTests {
             #expect(names == ["doc"])
         }
     }
+
+    @Test("a lock that the server fails to take back is taken back all the same: nobody else is kept out")
+    func unlocking() async throws {
+        try await Self.withProxy { test in
+            test.proxy.inject(Self.answer("500 Internal Server Error"), into: "UNLOCK", times: 2)
+            let changed = try await test.provider.itemChanged(
+                test.item.identifier, contents: BytesSource(Self.new),
+                metadata: ItemMetadata(contentModificationDate: FileTime(seconds: 0)),
+                baseVersion: test.item.version)
+            let other = try test.server.provider()
+            let (outcome, text) = await Self.outcome { () async throws(FileProviderError) in
+                _ = try await other.itemChanged(
+                    changed.identifier, contents: BytesSource(Self.old),
+                    metadata: ItemMetadata(contentModificationDate: FileTime(seconds: 0)),
+                    baseVersion: changed.version)
+            }
+            #expect(outcome == .done, "\(text)")
+            #expect(test.proxy.requests.filter { $0.hasPrefix("UNLOCK") }.count == 3)
+            await other.invalidate()
+        }
+    }
 }
 
 /// Faults that are no answers of a server's.
