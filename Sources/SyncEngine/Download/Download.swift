@@ -333,13 +333,14 @@ final class Download: Sendable {
             let inode: InodeRecord? = try context.catalog.write { writer in
                 guard try writer.recordExtents(id, generation: generation, extents: extents) else { return nil }
                 let inode = try writer.inodeIfPresent(id)
-                if extents == nil, let inode { _ = try context.labels.update(inode, in: writer) }
+                if extents == nil, let inode {
+                    _ = try context.labels.update(inode, in: writer)
+                    // In the transaction: a writer who comes next has marked what he finds, and this would pass for his.
+                    if inode.writing == nil { try content.setModified(inode.modified.nanoseconds) }
+                }
                 return inode
             }
             if inode != nil { content.noteRecorded(extents) }
-            if extents == nil, let inode, inode.writing == nil {
-                try content.setModified(inode.modified.nanoseconds)
-            }
             context.volume?.catalogChanged([.attributes(id)])
             context.room.grew()
         } catch {
