@@ -167,7 +167,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
             #expect(space.free == 2 << 30)
             #expect(space.available <= 2 << 30 && space.available > 0)
             let status = try served.hydrant("status")
-            #expect(status.stdout.contains("1.0 GiB of 3.0 GiB used in the store"))
+            #expect(status.stdout.contains("1.0 GiB of 3.0 GiB used in the store"), "\(status)")
             provider.controls.quota = StoreQuota(used: 3 << 30, total: 3 << 30)
             try served.run("echo new >new")
             try served.sync()
