@@ -8,6 +8,7 @@ import sys
 OURS = {
     "CFUSE": [],
     "CLinux": [],
+    "CSQLite": [],
     "CZip": [],
     "CExpat": [],
     "CSecret": [],
@@ -16,7 +17,7 @@ OURS = {
     "FUSE": ["CFUSE"],
     "FileProvider": [],
     "FileProviderTesting": ["FileProvider"],
-    "ItemCatalog": ["CLinux", "FileProvider"],
+    "ItemCatalog": ["CLinux", "CSQLite", "FileProvider"],
     "ContentStore": ["CLinux"],
     "SyncEngine": ["FileProvider", "ItemCatalog", "ContentStore"],
     "Volume": ["FileProvider", "ItemCatalog", "ContentStore", "SyncEngine"],
@@ -45,6 +46,7 @@ OURS = {
 # Packages that one or few targets keep to themselves.
 RESERVED = {
     "GRDB": ["ItemCatalog"],
+    "GRDBSQLite": ["ItemCatalog"],
     "ArgumentParser": ["hydrant"],
     "TOMLKit": ["Accounts", "DocumentPicker"],
     "AsyncHTTPClient": ["HTTPTransport"],

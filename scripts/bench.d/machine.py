@@ -1,0 +1,87 @@
+"""Running programs, as whom they are to run, and what the machine says of them."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+
+class BenchError(Exception):
+    """What ends one measurement: the others go on."""
+
+
+def run(words, folder="/", user=None, limit=1800, environment=None):
+    """A program's output; as another user (a number) if one is named."""
+    words = list(map(str, words))
+    if user:
+        words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *words]
+    done = subprocess.run(
+        words, cwd=folder, env={**environment_of(), **(environment or {})}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=limit)
+    if done.returncode != 0:
+        raise BenchError(f"{' '.join(words[:8])}: status {done.returncode}: {done.stderr.strip()[-500:]}")
+    return done.stdout
+
+
+def environment_of():
+    return dict(os.environ, LC_ALL="C", GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1")
+
+
+def wait_until(limit, what, condition, pause=0.01):
+    end = time.monotonic() + limit
+    while not (answer := condition()):
+        if time.monotonic() > end:
+            raise BenchError(f"not within {limit} s: {what}")
+        time.sleep(pause)
+    return answer
+
+
+def drop_caches(which):
+    """1: pages; 2: dentries and inodes; 3: both. For the whole machine, which takes root."""
+    os.sync()
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text(str(which))
+
+
+def may_drop_caches():
+    return os.geteuid() == 0 and os.access("/proc/sys/vm/drop_caches", os.W_OK)
+
+
+def resident(pid):
+    """Of a process, in MiB."""
+    for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) / 1024
+    raise BenchError(f"/proc/{pid}/status tells no VmRSS")
+
+
+def stop(process, limit=20):
+    """Ends a process that we started."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(limit)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def remove_large(folder):
+    """What takes much of the disk. The many small files stay until the end: for a minute ext4 looks at each inode that
+    was just given up before it takes one for a new file, and whoever is measured next would pay for that."""
+    for path in pathlib.Path(folder).rglob("*"):
+        if path.is_file() and not path.is_symlink() and path.stat().st_size >= 1 << 20:
+            path.unlink()
+
+
+def is_mounted(path):
+    path = str(path)
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as lines:
+        return any(line.split()[4] == path for line in lines)
+
+
+def unmount(path):
+    """Whatever is left of a mount that did not go by itself."""
+    if is_mounted(path):
+        subprocess.run(["umount", "-l", str(path)], check=False, stderr=subprocess.DEVNULL)

@@ -1,0 +1,53 @@
+"""What was measured, as lines on the terminal, as JSON, and as a table and a chart in the docs."""
+
+import json
+import pathlib
+import sys
+
+
+def shown(value, unit):
+    if value is None:
+        return "–"
+    if unit in ("MB/s", "tx/s") or value >= 100:
+        return f"{value:,.0f}"
+    if value == 0:
+        return "0"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+class Lines:
+    """One line a result, as it comes."""
+
+    def __init__(self, described):
+        self.names = list(described["systems"])
+        print(
+            f"Linux {described['kernel']}, {described['cpus']} CPUs, {described['filesystem']}; "
+            f"medians of {described['rounds']}; * missed\n\n"
+            + f"{'':58}" + "".join(f"{name:>16}" for name in self.names) + f"{'server':>10}  goal", flush=True)
+
+    def add(self, result):
+        figure = result.figure
+        title = f"{figure.title}{', ' + figure.unit if figure.unit else ''}"
+        cells = ""
+        for name in self.names:
+            cell = shown(result.medians.get(name), figure.unit)
+            cells += f"{cell + ('*' if result.is_met(name) is False and name != 'rclone' and name != 'native' else ''):>16}"
+        goal = "" if not figure.goal else f"{shown(result.limit, figure.unit)} ({figure.goal.words()})"
+        print(f"{title:58.58}{cells}{shown(result.reference, figure.unit):>10}  {goal}", flush=True)
+        for name, traffic in result.traffic.items():
+            if name in self.names and traffic["requests"]:
+                methods = ", ".join(f"{count} {method}" for method, count in sorted(traffic["methods"].items()))
+                print(
+                    f"    {name}: {methods}; {traffic['received']:,} bytes in, {traffic['sent']:,} out", flush=True)
+
+
+def merge(path, described, objects):
+    """Into what an earlier run of other workloads has left there: the newest of each."""
+    earlier = json.loads(path.read_text()) if path.exists() else {"results": []}
+    new = {found["name"] for found in objects}
+    for found in objects:
+        found["date"], found["revision"] = described["date"], described["revision"]
+    kept = [found for found in earlier["results"] if found["name"] not in new]
+    draft = pathlib.Path(f"{path}.new")
+    draft.write_text(json.dumps({**described, "results": kept + objects}, indent=1, ensure_ascii=False) + "\n")
+    draft.rename(path)
