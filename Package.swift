@@ -14,6 +14,7 @@ extension Target.Dependency {
     static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
     static let collections = product(name: "Collections", package: "swift-collections")
     static let grdb = product(name: "GRDB", package: "GRDB.swift")
+    static let sqlite = product(name: "GRDBSQLite", package: "GRDB.swift")
     static let logging = product(name: "Logging", package: "swift-log")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
@@ -72,7 +73,8 @@ let package = Package(
             name: "WebDAVProvider",
             dependencies: ["CExpat", "FileProvider", "HTTPTransport", .crypto, .logging, .nioCore]),
 
-        .target(name: "ItemCatalog", dependencies: ["CLinux", "FileProvider", .grdb]),
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "ItemCatalog", dependencies: ["CLinux", "CSQLite", "FileProvider", .grdb, .sqlite]),
         .target(name: "ContentStore", dependencies: ["CLinux"]),
         .target(
             name: "SyncEngine",

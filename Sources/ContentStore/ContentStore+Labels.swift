@@ -8,13 +8,15 @@ extension ContentStore {
 
     /// Gives a generation's file this label, or none. Only what differs is written, and changes the file's ctime.
     ///
-    /// - Parameter old: what it says now, where the caller knows; nil: it is read.
+    /// - Parameters:
+    ///   - old: what it says now, where the caller knows; nil: it is read.
+    ///   - isNew: the file was just made, and has none.
     /// - Returns: whether anything was written. Not where there is no file, or no room for attributes on it.
     @discardableResult
-    package func setLabel(_ label: ContentLabel?, of id: GenerationID, replacing old: ContentLabel? = nil)
-        throws(ContentError) -> Bool
-    {
-        try FileLabel(path: path(id)).write(label, replacing: old)
+    package func setLabel(
+        _ label: ContentLabel?, of id: GenerationID, replacing old: ContentLabel? = nil, isNew: Bool = false
+    ) throws(ContentError) -> Bool {
+        try FileLabel(path: path(id)).write(label, replacing: old, isNew: isNew)
     }
 
     /// Whether the state directory's file system keeps labels (user_xattr; tmpfs since Linux 6.6).
@@ -47,10 +49,16 @@ struct FileLabel {
             extents: extents)
     }
 
-    func write(_ label: ContentLabel?, replacing old: ContentLabel?) throws(ContentError) -> Bool {
+    func write(
+        _ label: ContentLabel?, replacing old: ContentLabel?, isNew: Bool = false
+    ) throws(ContentError) -> Bool {
         // What a crash left of one that was half taken away is no label, and must go all the same.
         var before: [Key: [UInt8]] = [:]
-        if let old { before = values(of: old) } else { for key in Key.allCases { before[key] = get(key) } }
+        if let old {
+            before = values(of: old)
+        } else if !isNew {
+            for key in Key.allCases { before[key] = get(key) }
+        }
         let after = values(of: label)
         var hasChanged = false
         // A document that is partly here says so before anything makes rescue take it; the path, by which a file

@@ -18,11 +18,11 @@ extension ContentStore {
     /// At the start: what was set aside and the catalog still names is put back, the rest goes.
     ///
     /// - Parameter isCurrent: whether the catalog names it.
-    package func bringBack(_ isCurrent: (GenerationID) -> Bool) {
+    package func bringBack(_ isCurrent: (GenerationID) throws -> Bool) rethrows {
         for name in ContentInventory.names(in: "\(directory)/\(Self.removed)") {
             let file = "\(directory)/\(Self.removed)/\(name)"
             // link(2), which replaces nothing: if there is one in the storage, it is that.
-            if let id = GenerationID(name: name), isCurrent(id) {
+            if let id = GenerationID(name: name), try isCurrent(id) {
                 guard Glibc.link(file, path(id)) == 0 || errno == EEXIST else { continue }
             }
             Glibc.unlink(file)

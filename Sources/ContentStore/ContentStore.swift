@@ -190,12 +190,13 @@ package final class ContentStore: Sendable {
     /// lost, or is an old copy), and labelled ones hold what was never in the store: they may be somebody's only copy,
     /// and are put aside, so that no new inode ever takes their names (`hydrant rescue` finds them there).
     ///
+    /// - Parameter isCurrent: whether the catalog names it.
     /// - Returns: the paths that those have now.
-    package func cleanUp(current: [Int64: Int64], highest: Int64) -> [String] {
+    package func cleanUp(highest: Int64, _ isCurrent: (GenerationID) throws -> Bool) rethrows -> [String] {
         var unknown: [String] = []
         let inventory = ContentInventory(directory: directory)
         for entry in inventory.entries() where !entry.isLost {
-            guard let id = entry.id, current[id.inode] != id.number else { continue }
+            guard let id = entry.id, try !isCurrent(id) else { continue }
             if id.inode > highest || inventory.label(of: entry.path) != nil {
                 unknown.append((try? inventory.putAside(entry.path)) ?? entry.path)
             } else {

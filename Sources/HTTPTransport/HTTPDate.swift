@@ -8,6 +8,7 @@ package enum HTTPDate {
 
     /// Seconds since 1970-01-01 00:00:00 UTC; nil: it is none.
     package static func parse(_ text: String) -> Int64? {
+        if let seconds = parsePreferred(text) { return seconds }
         let words = text.lowercased().split { " ,-:".contains($0) }.map(String.init)
         guard words.count >= 7 else { return nil }
         // Sun, 06 Nov 1994 08:49:37 GMT · Sunday, 06-Nov-94 08:49:37 GMT · Sun Nov  6 08:49:37 1994
@@ -24,6 +25,28 @@ package enum HTTPDate {
         guard (1_601...9_999).contains(year) else { return nil }
         let days = Self.days(year, month + 1, day)
         return Int64(days) * 86_400 + Int64(time[0] * 3_600 + time[1] * 60 + time[2])
+    }
+
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, which all servers write: of a listing every entry has one.
+    private static func parsePreferred(_ text: String) -> Int64? {
+        var text = text
+        return text.withUTF8 { bytes -> Int64? in
+            guard bytes.count == 29, bytes[3] == UInt8(ascii: ","), bytes[19] == UInt8(ascii: ":") else { return nil }
+            func number(_ range: Range<Int>) -> Int? {
+                var value = 0
+                for index in range {
+                    guard case let digit = Int(bytes[index]) - 48, 0..<10 ~= digit else { return nil }
+                    value = value * 10 + digit
+                }
+                return value
+            }
+            let name = String(decoding: bytes[8..<11], as: UTF8.self).lowercased()
+            guard let month = months.firstIndex(of: name), let day = number(5..<7), let year = number(12..<16),
+                let hour = number(17..<19), let minute = number(20..<22), let second = number(23..<25),
+                (1...31).contains(day), hour < 24, minute < 60, second <= 60, (1_601...9_999).contains(year)
+            else { return nil }
+            return Int64(days(year, month + 1, day)) * 86_400 + Int64(hour * 3_600 + minute * 60 + second)
+        }
     }
 
     /// Since 1970-01-01, in the Gregorian calendar.

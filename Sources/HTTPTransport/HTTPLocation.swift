@@ -48,11 +48,11 @@ package struct HTTPLocation: Hashable, Sendable {
 
     /// A path with its query, as an `href` or a `Location` has it; dot segments are taken out (RFC 3986, 5.2.4).
     package init?(path: Substring, on origin: Origin) {
-        let whole = path.prefix { $0 != "#" }
-        let split = whole.firstIndex(of: "?") ?? whole.endIndex
+        let whole = path.utf8.prefix { $0 != UInt8(ascii: "#") }
+        let split = whole.firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
         var components: [[UInt8]] = []
         var isFolder = true
-        for part in whole[..<split].utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+        for part in whole[..<split].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
             isFolder = part.isEmpty
             if part.isEmpty { continue }
             guard let name = PercentCoding.decode(part) else { return nil }
@@ -66,15 +66,18 @@ package struct HTTPLocation: Hashable, Sendable {
         }
         self.init(
             origin: origin, components: components, isFolder: isFolder,
-            query: split < whole.endIndex ? String(whole[whole.index(after: split)...]) : nil)
+            query: split < whole.endIndex ? String(Substring(whole[whole.index(after: split)...])) : nil)
     }
 
     /// What a reference in an answer means, seen from here (RFC 3986, 5.2): a URL, a path, or a name.
     package func resolve(_ reference: String) -> HTTPLocation? {
         let reference = reference.trimmingASCIIWhitespace()
+        // What servers write in listings.
+        if reference.utf8.first == UInt8(ascii: "/"), reference.utf8.dropFirst().first != UInt8(ascii: "/") {
+            return HTTPLocation(path: reference[...], on: origin)
+        }
         if reference.hasPrefix("//") { return HTTPLocation((origin.isSecure ? "https:" : "http:") + reference) }
         if reference.contains("://"), let place = HTTPLocation(reference) { return place }
-        if reference.hasPrefix("/") { return HTTPLocation(path: reference[...], on: origin) }
         guard !reference.prefix(while: { $0 != "/" }).contains(":") else { return nil }
         let base = isFolder ? components : Array(components.dropLast())
         let start = base.reduce(into: "/") { $0 += PercentCoding.encode($1) + "/" }
@@ -137,7 +140,11 @@ extension HTTPLocation.Origin {
 
 extension String {
     package func trimmingASCIIWhitespace() -> String {
-        let isSpace = { (character: Character) in character.isASCII && character.isWhitespace }
-        return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+        let bytes = utf8
+        func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
+        guard let first = bytes.firstIndex(where: { !isSpace($0) }), let last = bytes.lastIndex(where: { !isSpace($0) })
+        else { return "" }
+        let end = bytes.index(after: last)
+        return first == startIndex && end == endIndex ? self : String(self[first..<end])
     }
 }

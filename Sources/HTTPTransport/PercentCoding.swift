@@ -28,6 +28,7 @@ package enum PercentCoding {
     /// Nil: a percent sign without two hexadecimal digits behind it.
     package static func decode(_ component: some Sequence<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
+        result.reserveCapacity(component.underestimatedCount)
         var bytes = component.makeIterator()
         while let byte = bytes.next() {
             guard byte == UInt8(ascii: "%") else {

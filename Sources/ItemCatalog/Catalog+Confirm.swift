@@ -101,6 +101,7 @@ extension Catalog.Writer {
         // Where identifiers are paths, everything below has another one now; the next listing tells.
         if reidentified, row.kind.isFolder, let inode = row.inode, var folder = try inodeIfPresent(inode) {
             folder.isEnumerated = false
+            reopened.add(inode)
             try update(folder)
         }
         try showWaiting(defaults)

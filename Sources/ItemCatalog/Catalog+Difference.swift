@@ -1,6 +1,4 @@
 package import FileProvider
-import Foundation
-import GRDB
 
 /// How a folder's listing differs from what the catalog has of it.
 package struct ListingDifference: Sendable {
@@ -49,40 +47,44 @@ extension Catalog.Reader {
     private static let trashProblem = "a file manager's trash is each machine's own"
 
     private struct KnownChild: Equatable {
-        var name: Data
-        var content: Data
-        var metadata: Data
+        var name: [UInt8]
+        var content: [UInt8]
+        var metadata: [UInt8]
         var size: Int64
         var isSettled: Bool
 
         init(_ item: Item) {
-            name = item.filename.data
-            content = Data(item.version.content.bytes)
-            metadata = Data(item.version.metadata.bytes)
+            name = item.filename.bytes
+            content = item.version.content.bytes
+            metadata = item.version.metadata.bytes
             size = item.kind.isDocument ? item.size : 0
             isSettled = true
         }
 
-        init(_ row: Row) {
-            name = row[1] ?? Data()
-            content = row[2] ?? Data()
-            metadata = row[3] ?? Data()
-            size = row[4]
-            isSettled = row[5]
+        init(_ row: Columns) {
+            name = row.bytes(1) ?? []
+            content = row.bytes(2) ?? []
+            metadata = row.bytes(3) ?? []
+            size = row.int(4)
+            isSettled = row.bool(5)
         }
     }
 
+    private static let children = Query(
+        """
+        SELECT identifier, remote_name, remote_content, remote_metadata, remote_size,
+            base_parent IS remote_parent AND base_name IS remote_name AND base_content IS remote_content
+            AND base_metadata IS remote_metadata
+        FROM item WHERE remote_parent = ? AND id <> 1 AND identifier IS NOT NULL
+        """)
+
     private func knownChildren(of folder: ItemID) throws -> [ItemIdentifier: KnownChild] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT identifier, remote_name, remote_content, remote_metadata, remote_size,
-                    base_parent IS remote_parent AND base_name IS remote_name AND base_content IS remote_content
-                    AND base_metadata IS remote_metadata
-                FROM item WHERE remote_parent = ? AND id <> 1 AND identifier IS NOT NULL
-                """)
         var known: [ItemIdentifier: KnownChild] = [:]
-        let rows = try Row.fetchCursor(statement, arguments: [folder.rawValue])
-        while let row = try rows.next() { known[ItemIdentifier(row[0] as String)] = KnownChild(row) }
+        try forEach(Self.children) {
+            $0.add(folder.rawValue)
+        } _: {
+            known[ItemIdentifier($0.text(0) ?? "")] = KnownChild($0)
+        }
         return known
     }
 }

@@ -73,9 +73,11 @@ extension Catalog.Writer {
         try takeNote("synced.\(id.rawValue)", contents.text)
     }
 
+    private static let forget = Query("DELETE FROM domain WHERE key = ?")
+
     /// They were changed since, or are gone.
     package func forgetSynced(_ id: InodeID) throws {
-        try db.cachedStatement(sql: "DELETE FROM domain WHERE key = ?").execute(arguments: ["synced.\(id.rawValue)"])
+        try run(Self.forget) { $0.add("synced.\(id.rawValue)") }
     }
 
     /// What has been sent since needs no note.

@@ -37,8 +37,10 @@ extension Catalog.Writer {
     private func include(_ item: inout ItemRecord) throws {
         if item.kind.isDocument { item.contentRevision = nextRevision(after: item.contentRevision) }
         guard item.kind.isFolder else { return }
-        for var child in try fetchItems(
-            where: "t.local_parent = ? AND t.excluded = 1 AND t.id <> 1", [item.id.rawValue])
+        let children = try fetchItems(where: "t.local_parent = ? AND t.excluded = 1 AND t.id <> 1") {
+            $0.add(item.id.rawValue)
+        }
+        for var child in children
         where child.local.map({ !exclusions.match($0.name) }) ?? false {
             child.isExcluded = false
             try include(&child)

@@ -4,9 +4,15 @@ import GRDB
 /// Extended attributes, xattr(7). Those in the `user.` namespace go to stores that keep them; the others live on
 /// this machine only.
 extension Catalog.Reader {
+    private static let valueByName = Query("SELECT value FROM xattr WHERE inode = ? AND name = ?")
+
     package func extendedAttribute(_ name: [UInt8], of inode: InodeID) throws -> [UInt8]? {
-        let statement = try db.cachedStatement(sql: "SELECT value FROM xattr WHERE inode = ? AND name = ?")
-        return try Row.fetchOne(statement, arguments: [inode.rawValue, Data(name)]).map { $0.bytes(0) ?? [] }
+        try first(Self.valueByName) { bindings in
+            bindings.add(inode.rawValue)
+            bindings.add(name)
+        } _: {
+            $0.bytes(0) ?? []
+        }
     }
 
     package func extendedAttributeNames(of inode: InodeID) throws -> [[UInt8]] {
@@ -82,9 +88,13 @@ extension Catalog.Writer {
         return true
     }
 
+    private static let delete = Query("DELETE FROM xattr WHERE inode = ? AND name = ?")
+
     /// A write takes away what made a program more than its user: capabilities(7).
     package func dropCapabilities(of id: InodeID) throws {
-        try db.cachedStatement(sql: "DELETE FROM xattr WHERE inode = ? AND name = ?")
-            .execute(arguments: [id.rawValue, Data("security.capability".utf8)])
+        try run(Self.delete) { bindings in
+            bindings.add(id.rawValue)
+            bindings.add(Array("security.capability".utf8))
+        }
     }
 }

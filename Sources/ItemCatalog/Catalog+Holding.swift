@@ -22,7 +22,8 @@ extension Catalog.Reader {
     /// Held items, the oldest first.
     package func heldItems(limit: Int) throws -> [ItemRecord] {
         try fetchItems(
-            where: "t.held_at IS NOT NULL AND +t.local_parent IS NOT NULL ORDER BY t.held_at, t.id LIMIT ?", [limit])
+            where: "t.held_at IS NOT NULL AND +t.local_parent IS NOT NULL ORDER BY t.held_at, t.id LIMIT ?"
+        ) { $0.add(Int64(limit)) }
     }
 
     /// What is held of an item and all that is in it; folders before what is in them.
@@ -34,7 +35,11 @@ extension Catalog.Reader {
             SELECT \(Self.itemColumns) FROM within CROSS JOIN item t ON t.id = within.id
             WHERE t.held_at IS NOT NULL ORDER BY within.depth, t.id
             """
-        return try Row.fetchAll(db, sql: sql, arguments: [item.rawValue]).map { Self.item($0) }
+        return try all(sql: sql) {
+            $0.add(item.rawValue)
+        } _: {
+            Self.item($0)
+        }
     }
 
     /// Whether an item, or a folder that it is in, is held.

@@ -8,8 +8,11 @@ extension Catalog.Writer {
     /// made way as a backup. Whatever takes the name now is its next version.
     func vacatedDocument(_ place: TreePlace) throws -> ItemRecord? {
         let candidates = try fetchItems(
-            where: "t.base_parent = ? AND t.base_name = ? AND t.ready_at > ?",
-            [place.parent.rawValue, place.name.data, now.nanoseconds])
+            where: "t.base_parent = ? AND t.base_name = ? AND t.ready_at > ?"
+        ) { bindings in
+            bindings.add(place)
+            bindings.add(now.nanoseconds)
+        }
         return try candidates.first { item in
             guard item.kind.isDocument, item.identifier != nil, item.remote == item.base, item.local != item.base,
                 item.capabilities.contains(.writing)

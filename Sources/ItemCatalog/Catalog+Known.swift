@@ -1,50 +1,52 @@
 package import FileProvider
-import GRDB
 
 /// The remote tree by the provider's words: where the store has what, as it last said.
 extension Catalog.Reader {
-    private func known(_ condition: String, _ arguments: StatementArguments) throws -> RowCursor {
-        let sql = """
+    private static func query(_ condition: String) -> Query {
+        Query(
+            """
             SELECT t.identifier, p.identifier, t.remote_name, t.kind, t.remote_size, t.remote_content
             FROM item t JOIN item p ON p.id = t.remote_parent
-            WHERE t.identifier IS NOT NULL AND t.remote_content IS NOT NULL AND \(condition)
-            """
-        return try Row.fetchCursor(try db.cachedStatement(sql: sql), arguments: arguments)
+            WHERE t.identifier IS NOT NULL AND t.remote_content IS NOT NULL AND p.identifier IS NOT NULL AND \(condition)
+            """)
     }
 
-    private static func item(_ row: Row) -> KnownItem? {
-        guard let parent = row[1] as String? else { return nil }
-        let kind: Int64 = row[3]
+    private static func item(_ row: Columns) -> KnownItem {
+        let kind = row.int(3)
         return KnownItem(
-            identifier: ItemIdentifier(row[0] as String), parentIdentifier: ItemIdentifier(parent),
-            filename: Filename(bytes: row.bytes(2) ?? []), isFolder: kind == 1, size: kind == 0 ? row[4] : 0,
+            identifier: ItemIdentifier(row.text(0) ?? ""), parentIdentifier: ItemIdentifier(row.text(1) ?? ""),
+            filename: Filename(bytes: row.bytes(2) ?? []), isFolder: kind == 1, size: kind == 0 ? row.int(4) : 0,
             contentVersion: ContentVersion(bytes: row.bytes(5) ?? []))
     }
 
+    private static let byIdentifier = query("t.identifier = ?")
+    private static let byParent = query("t.remote_parent = ?")
+    private static let byContent = query("t.kind = 0 AND t.remote_content = ?")
+
     package func knownItem(_ identifier: ItemIdentifier) throws -> KnownItem? {
-        // (A row is the cursor's: it is empty once that is gone.)
-        let rows = try known("t.identifier = ?", [identifier.rawValue])
-        return try withExtendedLifetime(rows) { try rows.next().flatMap(Self.item) }
+        try first(Self.byIdentifier) {
+            $0.add(identifier.rawValue)
+        } _: {
+            Self.item($0)
+        }
     }
 
     package func knownItems(in folder: ItemIdentifier) throws -> [KnownItem] {
         guard let id = try item(identifiedBy: folder)?.id else { return [] }
-        let rows = try known("t.remote_parent = ?", [id.rawValue])
-        var items: [KnownItem] = []
-        while let row = try rows.next() { if let item = Self.item(row) { items.append(item) } }
-        return items
+        return try all(Self.byParent) {
+            $0.add(id.rawValue)
+        } _: {
+            Self.item($0)
+        }
     }
 
-    /// Looks through all documents.
     package func knownDocuments(having versions: Set<ContentVersion>) throws -> [KnownItem] {
-        let rows = try known("t.kind = 0", [])
-        var items: [KnownItem] = []
-        while let row = try rows.next() {
-            guard versions.contains(ContentVersion(bytes: row.bytes(5) ?? [])), let item = Self.item(row) else {
-                continue
+        try versions.flatMap { version in
+            try all(Self.byContent) {
+                $0.add(version.bytes)
+            } _: {
+                Self.item($0)
             }
-            items.append(item)
         }
-        return items
     }
 }

@@ -14,31 +14,42 @@ package struct LabelFacts: Sendable, Equatable {
 }
 
 extension Catalog.Reader {
+    private static let factsOfLabel = Query(
+        """
+        SELECT local_parent, local_name, identifier, base_content, local_content <> 0 OR excluded <> 0
+        FROM item WHERE inode = ?
+        """)
+
     /// Nil: the inode has no item, so that nobody is to miss its bytes.
     package func labelFacts(of inode: InodeID) throws -> LabelFacts? {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT local_parent, local_name, identifier, base_content, local_content <> 0 OR excluded <> 0
-                FROM item WHERE inode = ?
-                """)
-        guard let row = try Row.fetchOne(statement, arguments: [inode.rawValue]) else { return nil }
-        let identifier = row[2] as String?
-        return LabelFacts(
-            place: (row[0] as Int64?).map {
-                TreePlace(parent: ItemID(rawValue: $0), name: Filename(bytes: row.bytes(1) ?? []))
-            },
-            identifier: identifier.map { ItemIdentifier($0) }, base: row.bytes(3).map { ContentVersion(bytes: $0) },
-            isOnlyHere: row[4] as Bool || identifier == nil)
+        try first(Self.factsOfLabel) {
+            $0.add(inode.rawValue)
+        } _: { row in
+            let identifier = row.text(2)
+            return LabelFacts(
+                place: row.intOrNil(0).map {
+                    TreePlace(parent: ItemID(rawValue: $0), name: Filename(bytes: row.bytes(1) ?? []))
+                },
+                identifier: identifier.map { ItemIdentifier($0) },
+                base: row.bytes(3).map { ContentVersion(bytes: $0) }, isOnlyHere: row.bool(4) || identifier == nil)
+        }
     }
 
     /// Documents whose bytes are, or may be, nowhere but here.
     package func documentsOnlyHere() throws -> [InodeRecord] {
-        try Row.fetchAll(
-            db,
+        try all(
             sql: """
-                SELECT \(Self.inodeColumns) FROM inode i JOIN item t ON t.inode = i.id
-                WHERE i.kind = 0 AND (t.local_content <> 0 OR t.excluded <> 0 OR t.identifier IS NULL OR i.writing <> 0)
+                SELECT \(Self.inodeColumns) FROM item t JOIN inode i ON i.id = t.inode
+                WHERE t.inode IN (
+                    SELECT inode FROM item WHERE pending = 1
+                    UNION SELECT inode FROM item WHERE identifier IS NULL
+                    UNION SELECT inode FROM item WHERE excluded <> 0
+                    UNION SELECT id FROM inode WHERE writing <> 0)
+                AND i.kind = 0 AND (t.local_content <> 0 OR t.excluded <> 0 OR t.identifier IS NULL OR i.writing <> 0)
                 """
-        ).map { Self.inode($0) }
+        ) { _ in
+        } _: {
+            Self.inode($0)
+        }
     }
 }

@@ -1,5 +1,4 @@
 package import FileProvider
-import GRDB
 
 /// Hard links. The store has one name of a file, the primary one (its item's local place); the others live on this
 /// machine only.
@@ -54,19 +53,26 @@ extension Catalog.Writer {
 }
 
 extension Catalog.Reader {
+    private static let byInode = Query("SELECT folder, name FROM name WHERE inode = ? ORDER BY id")
+
+    private static func place(_ row: Columns) -> (folder: InodeID, name: Filename) {
+        (InodeID(rawValue: row.int(0)), Filename(bytes: row.bytes(1) ?? []))
+    }
+
     /// Every name of an inode, the oldest first.
     package func places(of inode: InodeID) throws -> [(folder: InodeID, name: Filename)] {
-        let statement = try db.cachedStatement(sql: "SELECT folder, name FROM name WHERE inode = ? ORDER BY id")
-        return try Row.fetchAll(statement, arguments: [inode.rawValue]).map {
-            (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? []))
+        try all(Self.byInode) {
+            $0.add(inode.rawValue)
+        } _: {
+            Self.place($0)
         }
     }
 
     func firstPlace(of inode: InodeID) throws -> (folder: InodeID, name: Filename)? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT folder, name FROM name WHERE inode = ? ORDER BY id LIMIT 1")
-        return try Row.fetchOne(statement, arguments: [inode.rawValue]).map {
-            (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? []))
+        try first(Self.byInode) {
+            $0.add(inode.rawValue)
+        } _: {
+            Self.place($0)
         }
     }
 

@@ -15,11 +15,12 @@ extension Catalog.Reader {
         + "i.generation, i.base_size, i.extents, i.writing, i.stamp_size, i.stamp_mtime, i.stamp_ctime, i.enumerated, "
         + "i.rdev, i.used, i.split_from, (SELECT c.remote_capabilities FROM item c INDEXED BY item_capabilities "
         + "WHERE c.inode = i.id AND c.remote_capabilities IS NOT NULL)"
+    static let inodeColumnCount = 24
 
-    static func inode(_ row: Row, from first: Int = 0) -> InodeRecord {
-        func int(_ column: Int) -> Int64 { row[first + column] }
+    static func inode(_ row: Columns, from first: Int = 0) -> InodeRecord {
+        func int(_ column: Int) -> Int64 { row.int(first + column) }
         func time(_ column: Int) -> FileTime { FileTime(nanoseconds: int(column)) }
-        let extents: [UInt8]? = row.bytes(first + 14)
+        let extents = row.bytes(first + 14)
         let writing: WritingMark? =
             switch int(15) {
             case 0: nil
@@ -33,8 +34,8 @@ extension Catalog.Reader {
             modified: time(8), changed: time(9), born: time(10), target: row.bytes(first + 11),
             generation: int(12), baseSize: int(13), extents: extents.map { RangeSet(blob: $0) },
             writing: writing, isEnumerated: int(19) != 0, device: UInt64(bitPattern: int(20)), used: time(21),
-            splitFrom: (row[first + 22] as Int64?).map { ItemID(rawValue: $0) },
-            capabilities: ItemCapabilities(column: row[first + 23]))
+            splitFrom: row.intOrNil(first + 22).map { ItemID(rawValue: $0) },
+            capabilities: ItemCapabilities(column: row.intOrNil(first + 23)))
     }
 
     package func inode(_ id: InodeID) throws -> InodeRecord {
@@ -42,31 +43,45 @@ extension Catalog.Reader {
         return inode
     }
 
+    private static let byNumber = Query("SELECT \(inodeColumns) FROM inode i WHERE i.id = ?")
+
     package func inodeIfPresent(_ id: InodeID) throws -> InodeRecord? {
-        let statement = try db.cachedStatement(sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.id = ?")
-        return try Row.fetchOne(statement, arguments: [id.rawValue]).map { Self.inode($0) }
+        try first(Self.byNumber) {
+            $0.add(id.rawValue)
+        } _: {
+            Self.inode($0)
+        }
     }
+
+    private static let byName = Query(
+        "SELECT \(inodeColumns) FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND n.name = ?")
 
     /// The inode that `name` means in `folder`, or nil when there is no such name. Whether that is the
     /// truth about the store depends on ``InodeRecord/isEnumerated`` of the folder.
     package func child(of folder: InodeID, named name: Filename) throws -> InodeRecord? {
-        let statement = try db.cachedStatement(
-            sql:
-                "SELECT \(Self.inodeColumns) FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND n.name = ?"
-        )
-        return try Row.fetchOne(statement, arguments: [folder.rawValue, name.data]).map { Self.inode($0) }
+        try first(Self.byName) { bindings in
+            bindings.add(folder.rawValue)
+            bindings.add(name.bytes)
+        } _: {
+            Self.inode($0)
+        }
     }
+
+    private static let byFolder = Query(
+        """
+        SELECT n.id, n.name, \(inodeColumns) FROM name n JOIN inode i ON i.id = n.inode
+        WHERE n.folder = ? AND n.id > ? ORDER BY n.id LIMIT ?
+        """)
 
     /// Entries of a folder with a cookie above `cookie`, at most `limit`, in the order of their cookies.
     package func children(of folder: InodeID, after cookie: Int64, limit: Int) throws -> [FolderEntry] {
-        let statement = try db.cachedStatement(
-            sql: """
-                SELECT n.id, n.name, \(Self.inodeColumns) FROM name n JOIN inode i ON i.id = n.inode
-                WHERE n.folder = ? AND n.id > ? ORDER BY n.id LIMIT ?
-                """)
-        return try Row.fetchAll(statement, arguments: [folder.rawValue, cookie, limit]).map { row in
+        try all(Self.byFolder) { bindings in
+            bindings.add(folder.rawValue)
+            bindings.add(cookie)
+            bindings.add(Int64(limit))
+        } _: { row in
             FolderEntry(
-                cookie: row[0], name: Filename(bytes: row.bytes(1) ?? []), inode: Self.inode(row, from: 2))
+                cookie: row.int(0), name: Filename(bytes: row.bytes(1) ?? []), inode: Self.inode(row, from: 2))
         }
     }
 
@@ -78,9 +93,10 @@ extension Catalog.Reader {
         return rows.map { (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? [])) }
     }
 
+    private static let anyName = Query("SELECT 1 FROM name WHERE folder = ? LIMIT 1")
+
     package func hasChildren(_ folder: InodeID) throws -> Bool {
-        let statement = try db.cachedStatement(sql: "SELECT 1 FROM name WHERE folder = ? LIMIT 1")
-        return try Row.fetchOne(statement, arguments: [folder.rawValue]) != nil
+        try exists(Self.anyName) { $0.add(folder.rawValue) }
     }
 
     /// The names from the root down to the inode; nil when it has none (unlinked).
@@ -118,7 +134,8 @@ extension Catalog.Reader {
 
     /// Every inode with a dirty mark: a writer was at work when the last daemon ended.
     package func inodesBeingWritten() throws -> [InodeRecord] {
-        try Row.fetchAll(db, sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.writing <> 0").map {
+        try all(sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.writing <> 0") { _ in
+        } _: {
             Self.inode($0)
         }
     }
@@ -128,7 +145,18 @@ extension Catalog.Reader {
         try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE nlink = 0").map { InodeID(rawValue: $0) }
     }
 
-    /// The current generation of every document with bytes of its own; for the store's clean-up.
+    private static let generationByNumber = Query("SELECT generation FROM inode WHERE id = ? AND kind = 0")
+
+    /// The current generation of a document; nil: there is none of this number.
+    package func generation(of id: InodeID) throws -> Int64? {
+        try first(Self.generationByNumber) {
+            $0.add(id.rawValue)
+        } _: {
+            $0.int(0)
+        }
+    }
+
+    /// The current generation of every document.
     package func generations() throws -> [InodeID: Int64] {
         var all: [InodeID: Int64] = [:]
         let rows = try Row.fetchCursor(db, sql: "SELECT id, generation FROM inode WHERE kind = 0")

@@ -57,6 +57,8 @@ extension Catalog.Writer {
             missingByName[place.name] = row
         }
         var changed: [ItemID] = []
+        let isUntouched = try !inode.isEnumerated && isUntouched(folder, parent)
+        var newFolders: Int64 = 0
         for var item in difference.changed {
             item.parentIdentifier = parentIdentifier
             if let row = try sameKind(item, defaults) {
@@ -72,10 +74,14 @@ extension Catalog.Writer {
                 renamed.identifier = item.identifier
                 try updateRemote(renamed, to: item, in: parent.id)
                 changed.append(row.id)
+            } else if isUntouched {
+                try insertShown(item, in: parent.id, folder, defaults)
+                if item.kind.isFolder { newFolders += 1 }
             } else {
                 changed.append(try insertRemote(item, in: parent.id).id)
             }
         }
+        try noteArrival(in: folder, links: newFolders)
         result.missing = Array(missing)
         try reconcile(changed, defaults: defaults)
         if !inode.isEnumerated {
@@ -85,6 +91,29 @@ extension Catalog.Writer {
             changes.append(.attributes(folder))
         }
         return result
+    }
+
+    /// Nobody has looked into the folder yet, and nothing is in it here: what the store has there stands against nothing.
+    private func isUntouched(_ folder: InodeID, _ item: ItemRecord) throws -> Bool {
+        try !reopened.contains(folder) && !hasChildren(folder) && !lostCreations(in: item.id)
+    }
+
+    /// As ``insertRemote(_:in:)`` and then ``attachNew(_:_:)``, in a folder that is untouched. Of its names the kernel
+    /// knows nothing yet.
+    private func insertShown(
+        _ item: Item, in parent: ItemID, _ folder: InodeID, _ defaults: PlaceholderDefaults
+    ) throws {
+        var row = newRecord(item, in: parent)
+        let inode = try insert(InodeRecord(placeholderOf: row, defaults))
+        if let attributes = row.remoteFacts.extendedAttributes, !attributes.isEmpty {
+            _ = try replaceUserAttributes(of: inode.id, by: attributes)
+        }
+        try link(inode.id, in: folder, as: item.filename)
+        row.inode = inode.id
+        row.local = row.remote
+        row.base = row.remote
+        row.baseVersion = row.remoteVersion
+        _ = try insert(row)
     }
 
     /// Takes what the provider says of one item that is known here.
@@ -197,13 +226,17 @@ extension Catalog.Writer {
     }
 
     func insertRemote(_ item: Item, in parent: ItemID) throws -> ItemRecord {
+        try insert(newRecord(item, in: parent))
+    }
+
+    private func newRecord(_ item: Item, in parent: ItemID) -> ItemRecord {
         var row = ItemRecord(
             id: .root, inode: nil, identifier: item.identifier, kind: item.kind, base: nil, baseVersion: nil,
             local: nil, contentRevision: 0, metadataRevision: 0, remote: nil, remoteVersion: nil,
             remoteFacts: RemoteFacts(item), readyAt: now, failure: nil, sent: [], isPinned: false,
             isExcluded: false)
         row.setRemote(item, in: parent)
-        return try insert(row)
+        return row
     }
 }
 

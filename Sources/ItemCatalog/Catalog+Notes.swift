@@ -2,8 +2,14 @@ import GRDB
 
 /// What is to be known of the domain as a whole at the next mount.
 extension Catalog.Reader {
+    private static let byKey = Query("SELECT value FROM domain WHERE key = ?")
+
     package func note(_ key: String) throws -> String? {
-        try String.fetchOne(db, sql: "SELECT value FROM domain WHERE key = ?", arguments: [key])
+        try first(Self.byKey) {
+            $0.add(key)
+        } _: {
+            $0.text(0)
+        } ?? nil
     }
 
     /// Whether the store had anything.
@@ -13,7 +19,12 @@ extension Catalog.Reader {
 }
 
 extension Catalog.Writer {
+    private static let replace = Query("INSERT OR REPLACE INTO domain VALUES (?, ?)")
+
     package func takeNote(_ key: String, _ value: String) throws {
-        try db.execute(sql: "INSERT OR REPLACE INTO domain VALUES (?, ?)", arguments: [key, value])
+        try run(Self.replace) { bindings in
+            bindings.add(key)
+            bindings.add(value)
+        }
     }
 }

@@ -51,11 +51,14 @@ extension Catalog.Reader {
                     WHERE c.copy = -t.id AND o.local_content <> 0)
             ORDER BY t.ready_at, t.id LIMIT ?
             """
-        let rows = try Row.fetchAll(
-            try db.cachedStatement(sql: sql), arguments: [moment.nanoseconds, moment.nanoseconds, limit])
-        return try rows.map { row in
-            let item = Self.item(row)
-            let parent = (row["parent_identifier"] as String?).map { ItemIdentifier($0) }
+        let rows = try all(sql: sql) { bindings in
+            bindings.add(moment.nanoseconds)
+            bindings.add(moment.nanoseconds)
+            bindings.add(Int64(limit))
+        } _: {
+            (Self.item($0), $0.text(Self.itemColumnCount).map { ItemIdentifier($0) })
+        }
+        return try rows.map { item, parent in
             var pending = PendingItem(
                 item: item, parentIdentifier: parent,
                 occupant: try item.local.flatMap { try remoteOccupant(of: $0, otherThan: item.id) },
@@ -113,7 +116,7 @@ extension Catalog.Reader {
 
     /// Every pending change; at most `limit`.
     package func allPending(limit: Int) throws -> [ItemRecord] {
-        try fetchItems(where: "t.pending = 1 ORDER BY t.id LIMIT ?", [limit])
+        try fetchItems(where: "t.pending = 1 ORDER BY t.id LIMIT ?") { $0.add(Int64(limit)) }
     }
 
     /// Every pending change that the store will hear of, for people; at most `limit`. What was made and removed again
@@ -124,18 +127,28 @@ extension Catalog.Reader {
                 t.pending = 1 AND NOT (t.local_parent IS NULL AND t.attempted_parent IS NULL
                     AND (t.identifier IS NULL OR t.remote_parent IS NULL))
                 ORDER BY t.id LIMIT ?
-                """, [limit])
+                """
+        ) { $0.add(Int64(limit)) }
     }
 
     package func hasPending() throws -> Bool {
         try Row.fetchOne(db, sql: "SELECT 1 FROM item WHERE pending = 1 LIMIT 1") != nil
     }
 
-    /// When the next pending change that may not be sent yet may be; nil when none waits for a moment.
+    private static let nextReady = Query("SELECT MIN(ready_at) FROM item WHERE pending = 1 AND ready_at > ?")
+    private static let nextRetry = Query(
+        "SELECT MIN(retry_at) FROM item WHERE pending = 1 AND retry_at > 0 AND retry_at > ?")
+
+    /// When to look next for a pending change that may not be sent yet (that one may still have to wait for its next
+    /// try then); nil when none waits for a moment.
     package func nextMoment(after moment: FileTime) throws -> FileTime? {
-        let statement = try db.cachedStatement(
-            sql: "SELECT MIN(MAX(ready_at, retry_at)) FROM item WHERE pending = 1 AND MAX(ready_at, retry_at) > ?")
-        return try Int64.fetchOne(statement, arguments: [moment.nanoseconds])
-            .flatMap { $0 == FileTime.farFuture.nanoseconds ? nil : FileTime(nanoseconds: $0) }
+        let moments = try [Self.nextReady, Self.nextRetry].compactMap { query in
+            try first(query) {
+                $0.add(moment.nanoseconds)
+            } _: {
+                $0.intOrNil(0)
+            } ?? nil
+        }
+        return moments.min().flatMap { $0 == FileTime.farFuture.nanoseconds ? nil : FileTime(nanoseconds: $0) }
     }
 }

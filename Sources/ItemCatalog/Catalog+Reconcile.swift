@@ -136,21 +136,11 @@ extension Catalog.Writer {
             waiting.add(row.id)
             return try becomesReady(lost)
         }
-        let facts = row.remoteFacts
-        var target: [UInt8]?
-        if case .symbolicLink(let bytes) = row.kind { target = bytes }
         let isFolder = row.kind.isFolder
-        let size = target.map { Int64($0.count) } ?? facts.size
-        let inode = try insert(
-            InodeRecord(
-                id: .root, kind: InodeKind(row.kind),
-                mode: facts.mode.map { UInt32($0) } ?? defaults.mode(of: row.kind),
-                uid: defaults.uid, gid: defaults.gid, linkCount: isFolder ? 2 : 1, size: size,
-                accessed: facts.modified, modified: facts.modified, changed: facts.modified,
-                born: facts.born ?? facts.modified, target: target, generation: 1,
-                baseSize: row.kind.isDocument ? size : 0,
-                extents: row.kind.isDocument && size > 0 ? RangeSet() : nil, writing: nil, isEnumerated: false))
-        if let attributes = facts.extendedAttributes { _ = try replaceUserAttributes(of: inode.id, by: attributes) }
+        let inode = try insert(InodeRecord(placeholderOf: row, defaults))
+        if let attributes = row.remoteFacts.extendedAttributes {
+            _ = try replaceUserAttributes(of: inode.id, by: attributes)
+        }
         try link(inode.id, in: folder, as: place.name)
         try noteArrival(in: folder, links: isFolder ? 1 : 0)
         var row = row
@@ -212,6 +202,7 @@ extension Catalog.Writer {
         if local.kind.isFolder, let inode = local.inode, var folder = try inodeIfPresent(inode) {
             // What else is in it at the provider is not known yet.
             folder.isEnumerated = false
+            reopened.add(inode)
             try update(folder)
             changes.append(.attributes(inode))
         }
@@ -357,6 +348,23 @@ extension Catalog.Writer {
         try passPin(of: row)
         try deleteItem(row.id)
         changes.append(.removed(inodeID))
+    }
+}
+
+extension InodeRecord {
+    /// What shows an item of the provider's, without its bytes.
+    init(placeholderOf row: ItemRecord, _ defaults: PlaceholderDefaults) {
+        let facts = row.remoteFacts
+        var target: [UInt8]?
+        if case .symbolicLink(let bytes) = row.kind { target = bytes }
+        let size = target.map { Int64($0.count) } ?? facts.size
+        self.init(
+            id: .root, kind: InodeKind(row.kind),
+            mode: facts.mode.map { UInt32($0) } ?? defaults.mode(of: row.kind), uid: defaults.uid, gid: defaults.gid,
+            linkCount: row.kind.isFolder ? 2 : 1, size: size, accessed: facts.modified, modified: facts.modified,
+            changed: facts.modified, born: facts.born ?? facts.modified, target: target, generation: 1,
+            baseSize: row.kind.isDocument ? size : 0,
+            extents: row.kind.isDocument && size > 0 ? RangeSet() : nil, writing: nil, isEnumerated: false)
     }
 }
 

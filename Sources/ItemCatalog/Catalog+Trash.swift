@@ -61,7 +61,8 @@ extension Catalog.Writer {
             }
             changes.append(.attributes(inode))
             guard item.kind.isFolder else { continue }
-            for child in try fetchItems(where: "t.local_parent = ? AND t.id <> 1", [item.id.rawValue]) {
+            let children = try fetchItems(where: "t.local_parent = ? AND t.id <> 1") { $0.add(item.id.rawValue) }
+            for child in children {
                 guard let name = child.local?.name else { continue }
                 waiting.append((child, TreePlace(parent: own, name: name)))
             }

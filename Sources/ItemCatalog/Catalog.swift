@@ -1,4 +1,5 @@
 import CLinux
+import CSQLite
 package import FileProvider
 import Foundation
 import GRDB
@@ -10,15 +11,26 @@ import Synchronization
 /// survives SIGKILL of this process; power loss only after ``synchronize()``. Nothing here waits for the
 /// network.
 package final class Catalog: Sendable {
-    private let pool: DatabasePool
+    /// The connection that writes.
+    private let writer: DatabaseQueue
+    /// Whose turn it is on that one.
+    private let turn = Mutex(())
+    private let readers: ReaderPool
     private let users = CatalogUsers()
     package let path: String
     /// What stays on this machine.
     package let exclusions: Exclusions
     /// Which deletions in the store wait for a person.
     package let hold: DeletionHold
+    /// For ``reserveRoom(_:)``. Open for longer than SQLite has it: whoever closes any descriptor of a file
+    /// gives up all of his process's locks on it (fcntl(2)), and another program that looks into the catalog would take
+    /// itself for the last one, and take the log away under us (sqlite.org/howtocorrupt.html, 2.2).
+    private let file: HeldFile
     private let commits = Atomic<Int>(0)
     private let waiting = WaitingItems()
+    private let reopened = ReopenedFolders()
+    private let queries = PreparedQueries.Table()
+    private let checkpointer: Checkpointer
 
     /// Opens or makes the catalog of `domain` at `path`.
     ///
@@ -32,10 +44,14 @@ package final class Catalog: Sendable {
         self.path = path
         self.exclusions = exclusions
         self.hold = hold
+        checkpointer = Checkpointer(path: path)
         do {
             let isNew: Bool
-            (pool, isNew) = try Self.openPool(path)
-            try pool.write { db in
+            (writer, isNew) = try Self.openWriter(path)
+            file = HeldFile(path)
+            readers = ReaderPool(path: path, configuration: Self.configuration, queries: queries)
+            try writer.write { db in
+                checkpointer.watch(db)
                 if isNew {
                     let now = FileTime.now.nanoseconds
                     try db.execute(
@@ -65,33 +81,47 @@ package final class Catalog: Sendable {
         self.path = path
         exclusions = Exclusions()
         hold = DeletionHold()
+        checkpointer = Checkpointer(path: path)
         do {
             guard access(path, F_OK) == 0 else { throw CatalogError(.notFound, "\(path): there is no catalog") }
             let isNew: Bool
-            (pool, isNew) = try Self.openPool(path)
+            (writer, isNew) = try Self.openWriter(path)
+            file = HeldFile(path)
+            readers = ReaderPool(path: path, configuration: Self.configuration, queries: queries)
             if isNew { throw CatalogError(.damaged, "\(path): holds no catalog") }
+            writer.writeWithoutTransaction { checkpointer.watch($0) }
         } catch {
             throw Catalog.translate(error, path: path)
         }
     }
 
-    private static func openPool(_ path: String) throws -> (DatabasePool, isNew: Bool) {
+    private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "catalog"
-        configuration.maximumReaderCount = 8
         // Who looks into the catalog with another program while we write makes us wait, not fail.
         configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            try db.execute(sql: "PRAGMA mmap_size = 268435456")
-        }
+        configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = NORMAL") }
+        return configuration
+    }
+
+    private static func openWriter(_ path: String) throws -> (DatabaseQueue, isNew: Bool) {
+        _ = countsNoMemory
         let migrator = Migrations.migrator
         try examine(path, migrator)
-        let pool = try DatabasePool(path: path, configuration: configuration)
-        let isNew = try pool.read { try !$0.tableExists("domain") }
-        try migrator.migrate(pool)
-        return (pool, isNew)
+        var configuration = configuration
+        configuration.prepareDatabase { db in
+            // Of a catalog that is new. Half of SQLite's own: what a small change writes are whole pages.
+            try db.execute(sql: "PRAGMA page_size = 2048")
+            // (GRDB's own way makes a table each time, and drops it.)
+            try db.execute(sql: "PRAGMA journal_mode = WAL")
+        }
+        let writer = try DatabaseQueue(path: path, configuration: configuration)
+        let isNew = try writer.read { try !$0.tableExists("domain") }
+        try migrator.migrate(writer)
+        return (writer, isNew)
     }
+
+    private static let countsNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
     /// A newer version's catalog, and a damaged one that would have to be migrated, are left byte for byte as they
     /// are: even opening them for writing would change them.
@@ -118,7 +148,17 @@ package final class Catalog: Sendable {
     package func read<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
-        do { return try pool.read { try body(Reader(db: $0)) } } catch {
+        func look(_ db: Database) throws -> T {
+            let reader = Reader(db: db, queries.of(db))
+            return try reader.inTransaction(Reader.begin) { try body(reader) }
+        }
+        do {
+            // The connection that writes, when it is free: it has in memory what was written last, where to any other
+            // one all that it knows is old after each commit.
+            var result: Result<T, any Error>?
+            turn.withLockIfAvailable { _ in result = Result { try writer.unsafeRead(look) } }
+            return try result?.get() ?? readers.read(look)
+        } catch {
             throw Catalog.translate(error, path: path)
         }
     }
@@ -131,17 +171,29 @@ package final class Catalog: Sendable {
         do { return try transaction(body) } catch {
             guard error.code == .diskFull else { throw error }
             // What is in the database by now makes room in the log.
-            _ = try? pool.writeWithoutTransaction { try $0.checkpoint(.restart) }
+            _ = try? inTurn { try writer.writeWithoutTransaction { try $0.checkpoint(.restart) } }
             return try transaction(body)
         }
+    }
+
+    private func inTurn<T>(_ body: () throws -> T) throws -> T {
+        var result: Result<T, any Error>?
+        turn.withLock { _ in result = Result { try body() } }
+        return try result!.get()
     }
 
     private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
         do {
             // (Counted also when it fails: what was looked up before is looked up once too often then.)
             defer { commits.add(1, ordering: .relaxed) }
-            return try pool.write {
-                try body(Writer(db: $0, exclusions: exclusions, hold: hold, waiting: waiting))
+            // (GRDB prepares BEGIN and COMMIT each time.)
+            return try inTurn {
+                try writer.writeWithoutTransaction { db in
+                    let transaction = Writer(
+                        db: db, queries.of(db), exclusions: exclusions, hold: hold, waiting: waiting, reopened: reopened
+                    )
+                    return try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }
+                }
             }
         } catch {
             throw Catalog.translate(error, path: path)
@@ -154,16 +206,14 @@ package final class Catalog: Sendable {
     ///
     /// Source: fallocate(2), FALLOC_FL_KEEP_SIZE; sqlite.org/wal.html: the log is not cut while the catalog is open.
     package func reserveRoom(_ size: Int64) {
-        for (file, size) in [(path + "-wal", size), (path, size / 4)] {
-            let descriptor = open(file, O_RDWR | O_CLOEXEC)
-            guard descriptor >= 0 else { continue }
-            defer { Foundation.close(descriptor) }
-            var status = stat()
-            guard fstat(descriptor, &status) == 0 else { continue }
-            // The log begins anew from its start; the database grows at its end.
-            let start = file == path ? Int64(status.st_size) : 0
-            _ = clinux_allocate(descriptor, CLINUX_ALLOCATE_KEEP_SIZE, start, size)
+        // The log begins anew from its start; the database grows at its end.
+        let log = open(path + "-wal", O_RDWR | O_CLOEXEC)
+        if log >= 0 {
+            _ = clinux_allocate(log, CLINUX_ALLOCATE_KEEP_SIZE, 0, size)
+            Foundation.close(log)
         }
+        let end = lseek(file.descriptor, 0, SEEK_END)
+        if end >= 0 { _ = clinux_allocate(file.descriptor, CLINUX_ALLOCATE_KEEP_SIZE, Int64(end), size / 4) }
     }
 
     /// After this returns, what was committed before survives power loss: the write-ahead log is on disk.
@@ -183,7 +233,10 @@ package final class Catalog: Sendable {
     /// Waits for whoever is at work in it; whoever comes later gets an error.
     package func close() {
         users.shut()
-        try? pool.close()
+        queries.clear()
+        checkpointer.close()
+        readers.close()
+        try? writer.close()
     }
 
     static func translate(_ error: any Error, path: String) -> CatalogError {
@@ -207,7 +260,11 @@ package final class Catalog: Sendable {
     /// A snapshot of the catalog to look things up in.
     package class Reader {
         let db: Database
-        init(db: Database) { self.db = db }
+        let queries: PreparedQueries
+        init(db: Database, _ queries: PreparedQueries) {
+            self.db = db
+            self.queries = queries
+        }
     }
 
     /// A transaction under way. Instances live only inside ``Catalog/write(_:)``.
@@ -226,6 +283,7 @@ package final class Catalog: Sendable {
         /// Folders that came back: the store may have all of what is held in them.
         package var returnedFolders: [ItemIdentifier] = []
         let waiting: WaitingItems
+        let reopened: ReopenedFolders
         /// Whether the caller brings missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
         package var bringsBytes: ((InodeID) -> Bool)?
         /// Gives the bytes of one generation of an inode to the first generation of another, as a second name.
@@ -235,13 +293,24 @@ package final class Catalog: Sendable {
         /// anew, and an upload of the old ones would be taken for one of the new ones.
         func nextRevision(after last: Int64) -> Int64 { max(last + 1, now.nanoseconds) }
 
-        init(db: Database, exclusions: Exclusions, hold: DeletionHold, waiting: WaitingItems) {
+        init(
+            db: Database, _ queries: PreparedQueries, exclusions: Exclusions, hold: DeletionHold,
+            waiting: WaitingItems, reopened: ReopenedFolders
+        ) {
             self.exclusions = exclusions
             self.hold = hold
             self.waiting = waiting
-            super.init(db: db)
+            self.reopened = reopened
+            super.init(db: db, queries)
         }
     }
+}
+
+/// A descriptor that is open for as long as this is there.
+private final class HeldFile: Sendable {
+    let descriptor: Int32
+    init(_ path: String) { descriptor = open(path, O_RDWR | O_CLOEXEC) }
+    deinit { if descriptor >= 0 { Foundation.close(descriptor) } }
 }
 
 extension FileTime {

@@ -54,7 +54,8 @@ extension Catalog.Reader {
             where: """
                 t.base_parent = ? AND t.local_parent IS NULL AND t.identifier IS NOT NULL AND t.remote_parent IS NOT NULL
                 ORDER BY t.id
-                """, [folder.rawValue])
+                """
+        ) { $0.add(folder.rawValue) }
     }
 
     /// The names from the root down to an item; of what was deleted, where it was.

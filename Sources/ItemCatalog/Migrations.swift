@@ -28,6 +28,9 @@ enum Migrations {
         migrator.registerMigration("4 held deletions and attempts") { db in
             try db.execute(sql: heldDeletionsAndAttempts)
         }
+        migrator.registerMigration("5 ways to what is next") { db in
+            try db.execute(sql: waysToWhatIsNext)
+        }
         return migrator
     }
 
@@ -154,6 +157,23 @@ enum Migrations {
         ALTER TABLE item ADD COLUMN attempted_name BLOB;
         ALTER TABLE item ADD COLUMN sent_before BLOB;   -- what was sent before sent_hash (SentContent.encode)
         CREATE INDEX item_attempted ON item(attempted_parent, attempted_name) WHERE attempted_parent IS NOT NULL;
+        """
+
+    private static let waysToWhatIsNext = """
+        -- With thousands pending, the next one is not looked for among all of them.
+        CREATE INDEX item_ready ON item(ready_at, id) WHERE pending = 1;
+        CREATE INDEX item_retry ON item(retry_at) WHERE pending = 1 AND retry_at > 0;
+        DROP INDEX item_pending;
+        -- What is in a tree only: a new document is in one of three.
+        DROP INDEX item_remote;
+        CREATE INDEX item_remote ON item(remote_parent, remote_name) WHERE remote_parent IS NOT NULL;
+        DROP INDEX item_local;
+        CREATE INDEX item_local ON item(local_parent, local_name) WHERE local_parent IS NOT NULL;
+        DROP INDEX item_base;
+        CREATE INDEX item_base ON item(base_parent, base_name) WHERE base_parent IS NOT NULL;
+        CREATE INDEX item_excluded ON item(id) WHERE excluded <> 0;
+        -- Nor a document that may have been moved elsewhere, by its version, among all that there are.
+        CREATE INDEX item_content ON item(remote_content) WHERE kind = 0 AND remote_content IS NOT NULL;
         """
 
     private static let allOfPOSIX = """

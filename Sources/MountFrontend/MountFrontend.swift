@@ -26,6 +26,7 @@ package final class MountFrontend: FUSEFileSystem {
             case .wait(let wait): answer(FUSEPendingRequest(request), after: wait, call, reply)
             }
         } catch {
+            volume.tell(error)
             request.reply(errno: error.errno)
         }
     }
@@ -35,7 +36,7 @@ package final class MountFrontend: FUSEFileSystem {
         _ call: @escaping @Sendable () throws(VolumeError) -> Outcome<Value>,
         _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
     ) {
-        let task = Task(executorPreference: workers) {
+        let task = Task(executorPreference: workers) { [volume] in
             var wait = first
             do {
                 while true {
@@ -49,7 +50,12 @@ package final class MountFrontend: FUSEFileSystem {
                     }
                 }
             } catch {
-                let errno = error is CancellationError ? 4 /* EINTR */ : VolumeError(error).errno
+                var errno: Int32 = 4 /* EINTR */
+                if !(error is CancellationError) {
+                    let failure = VolumeError(error)
+                    volume.tell(failure)
+                    errno = failure.errno
+                }
                 if let request = pending.take() { request.reply(errno: errno) }
             }
         }
@@ -65,6 +71,7 @@ package final class MountFrontend: FUSEFileSystem {
             let value = try call()
             reply(request, value)
         } catch {
+            volume.tell(error)
             request.reply(errno: error.errno)
         }
     }

@@ -29,9 +29,9 @@ package final class ContentLabels: Sendable {
     /// Writes, changes or takes away the label of an inode's bytes. Nothing is taken away while a writer is at work.
     ///
     /// A failure is logged, once, and is not the writer's: the bytes and the catalog are what counts.
-    /// - Parameter extents: those of the bytes now, where they are ahead of the catalog.
+    /// - Parameter isNew: the file was just made.
     /// - Returns: whether the file's ctime is another now.
-    package func update(_ inode: InodeRecord, in reader: Catalog.Reader) throws -> Bool {
+    package func update(_ inode: InodeRecord, in reader: Catalog.Reader, isNew: Bool = false) throws -> Bool {
         guard inode.kind == .document else { return false }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         var facts = try inode.linkCount > 0 ? reader.labelFacts(of: inode.id) : nil
@@ -53,7 +53,7 @@ package final class ContentLabels: Sendable {
             label.path = Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
         }
         let now = Known(facts: facts, label: label)
-        return now == before ? false : apply(now, to: id, replacing: before?.label)
+        return now == before ? false : apply(now, to: id, replacing: before?.label, isNew: isNew)
     }
 
     /// As ``update(_:in:)``, of an inode of which a dirty mark may say how its file was seen last: the label alone is
@@ -94,9 +94,11 @@ package final class ContentLabels: Sendable {
         return try reader.labelFacts(of: inode.id)?.isOnlyHere != true
     }
 
-    private func apply(_ now: Known, to id: GenerationID, replacing old: ContentLabel?) -> Bool {
+    private func apply(
+        _ now: Known, to id: GenerationID, replacing old: ContentLabel?, isNew: Bool = false
+    ) -> Bool {
         do {
-            let hasChanged = try store.setLabel(now.label, of: id, replacing: old)
+            let hasChanged = try store.setLabel(now.label, of: id, replacing: old, isNew: isNew)
             known.withLock { known in
                 if known.count > 8_192 { known = [:] }
                 known[id] = now

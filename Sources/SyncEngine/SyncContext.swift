@@ -39,11 +39,11 @@ package final class SyncContext: Sendable {
 
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
     private let observer = Mutex(WeakVolume())
-    private let afterChange = Mutex<(@Sendable ([CatalogChange]) -> Void)?>(nil)
-    private let activity = Mutex<(@Sendable () -> Void)?>(nil)
-    private let doubts = Mutex<(@Sendable (ChangeSignal, SyncError?) -> Void)?>(nil)
-    private let answers = Mutex<(@Sendable () -> Void)?>(nil)
-    private let losses = Mutex<(@Sendable () -> Void)?>(nil)
+    private let afterChange = Callback<[CatalogChange]>()
+    private let activity = Callback<Void>()
+    private let doubts = Callback<(ChangeSignal, SyncError?)>()
+    private let answers = Callback<Void>()
+    private let losses = Callback<Void>()
 
     package init(
         provider: any FileProviderExtension, catalog: Catalog, store: ContentStore, times: SyncTimes,
@@ -71,28 +71,30 @@ package final class SyncContext: Sendable {
     var volume: (any VolumeObserving)? { observer.withLock { $0.volume } }
 
     /// Told of every transaction of ``change(_:)`` once it is committed. Set once; must not block.
-    func onChange(_ body: @escaping @Sendable ([CatalogChange]) -> Void) { afterChange.withLock { $0 = body } }
+    func onChange(_ body: @escaping @Sendable ([CatalogChange]) -> Void) { afterChange.set(body) }
 
     /// Told when something may have happened to an item, here or in the store. Set once; must not block.
-    func onActivity(_ body: @escaping @Sendable () -> Void) { activity.withLock { $0 = body } }
+    func onActivity(_ body: @escaping @Sendable () -> Void) { activity.set(body) }
 
-    func isActive() { activity.withLock { $0 }?() }
+    func isActive() { activity() }
 
     /// Told what has to be asked for again. Set once; must not block.
-    func onDoubt(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) { doubts.withLock { $0 = body } }
+    func onDoubt(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) {
+        doubts.set { body($0.0, $0.1) }
+    }
 
     /// What the store has changed there could not be found out now; it is asked for again.
-    func doubt(_ signal: ChangeSignal, _ error: SyncError? = nil) { doubts.withLock { $0 }?(signal, error) }
+    func doubt(_ signal: ChangeSignal, _ error: SyncError? = nil) { doubts((signal, error)) }
 
     /// Told when the store answers again. Set once; must not block.
-    func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.withLock { $0 = body } }
+    func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.set(body) }
 
-    func storeAnswers() { answers.withLock { $0 }?() }
+    func storeAnswers() { answers() }
 
     /// Told when the store does not answer any more. Set once; must not block.
-    func onLoss(_ body: @escaping @Sendable () -> Void) { losses.withLock { $0 = body } }
+    func onLoss(_ body: @escaping @Sendable () -> Void) { losses.set(body) }
 
-    func storeIsLost() { losses.withLock { $0 }?() }
+    func storeIsLost() { losses() }
 
     /// Sets some of the disk aside for the catalog, so that it can be written when the disk is full.
     func reserveRoom() { catalog.reserveRoom(room.reserve) }
@@ -168,7 +170,7 @@ package final class SyncContext: Sendable {
         for case .conflict(let copy) in changes {
             tellConflict(copy, at: path(of: copy), "the store has another version; what was written here is kept")
         }
-        afterChange.withLock { $0 }?(changes)
+        afterChange(changes)
         return result
     }
 

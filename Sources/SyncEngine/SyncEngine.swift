@@ -80,6 +80,7 @@ package final class SyncEngine: Sendable {
             return tasks
         }
         for task in running { task.cancel() }
+        context.volume?.endWritingNow()
         queue.wake()
         cache.wake()
         pinner.wake()
@@ -154,6 +155,7 @@ package final class SyncEngine: Sendable {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
         do {
             if context.isReadOnly || context.pause.isOn { return try pending() }
+            context.volume?.endWritingNow()
             try context.catalog.write { try $0.settleNow(retrying: true) }
             await queue.hurry()
             while try context.catalog.read({ try $0.hasPending() }) {
@@ -192,6 +194,7 @@ package final class SyncEngine: Sendable {
 
     /// Drops the local bytes of an unmodified document that nobody uses. Returns how many bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
+        context.volume?.endWritingNow()
         do { return try evictor.evict(inode) } catch { throw SyncError(error) }
     }
 

@@ -9,6 +9,12 @@ package protocol VolumeObserving: AnyObject, Sendable {
     func isOpen(_ inode: InodeID) -> Bool
     /// A program is in the middle of writing it: there are bytes that the catalog has not been told of.
     func isBeingWritten(_ inode: InodeID) -> Bool
+    /// What its last writer has closed is marked no more, and may be sent when its time comes.
+    func endWritingNow()
+}
+
+extension VolumeObserving {
+    package func endWritingNow() {}
 }
 
 /// Times that govern the engine, in seconds.

@@ -34,6 +34,8 @@ final class Node: Sendable {
         var stamp: BackingStamp?
         /// The durable mark says `.modified`.
         var isMarkedModified = false
+        /// The kernel may have attributes to keep, from before a writer came.
+        var isKnownToKernel = false
         /// What programs' writes (through us) made of size and date, until it is recorded.
         var unrecorded: Unrecorded?
         /// Where missing bytes come from; kept, because the item may lose this inode while it is open.

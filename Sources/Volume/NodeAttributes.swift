@@ -77,6 +77,7 @@ extension Volume {
                 }
             }
             var attributes = NodeAttributes(record: record, isStable: state.stamp == nil && !isBehind)
+            if attributes.isStable { state.isKnownToKernel = true }
             // Only here is it worth a system call.
             if record.extents == nil, record.size >= 1 << 20 {
                 attributes.allocated = (state.content.flatMap { try? $0.status() } ?? context.store.status(id))?.blocks

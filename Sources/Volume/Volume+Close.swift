@@ -132,8 +132,8 @@ extension Volume {
             catalogChanged(changes)
         }
         end.rescue?.cancel()
-        // Attributes given out while it was written were not for keeping.
-        if end.isWriterDone { kernel.invalidateAttributes(of: node.id) }
+        // (Attributes given out while it was written were not for keeping.)
+        if end.isStale { kernel.invalidateAttributes(of: node.id) }
         let inode = node.inode
         if end.isMapped, let released = end.released { watchMapping(of: inode, generation: released.number) }
         if let gone = table.closed(node) { reclaim(gone) }
@@ -151,6 +151,8 @@ extension Volume {
         var rescue: Task<Void, Never>?
         var isWriterDone = false
         var isMapped = false
+        /// The kernel has attributes from before.
+        var isStale = false
     }
 
     private func leave(
@@ -179,7 +181,11 @@ extension Volume {
         if let released = end.released {
             // A mapping that outlives the last close holds the file below, not ours (passthrough).
             end.isMapped = wasPassthrough && context.store.isWritable(released)
-            _ = endWriting(node.inode, mapped: end.isMapped ? stamp : nil, isReady: !end.isMapped, &changes)
+            if end.isMapped {
+                _ = endWriting(node.inode, mapped: stamp, isReady: false, &changes)
+            } else {
+                endWritingLater(node.inode)
+            }
             state.stamp = nil
         } else if !wasPassthrough {
             _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
@@ -192,6 +198,7 @@ extension Volume {
         }
         state.isMarkedModified = false
         end.isWriterDone = true
+        (end.isStale, state.isKnownToKernel) = (state.isKnownToKernel, false)
         return end
     }
 

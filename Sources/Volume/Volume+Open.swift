@@ -89,7 +89,7 @@ extension Volume {
             let content = try context.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil)
             state.content = content
-            _ = try catalog.read { try context.labels.update(record, in: $0) }
+            _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
             state.stamp = BackingStamp.none
             state.isSetID = record.mode & 0o6000 != 0
             return try enter(&state, content, isWhole: true, writes: true)
@@ -158,6 +158,7 @@ extension Volume {
         // partial one programs write through us, which marks it modified.
         // Inside the transaction, in which alone labels change, and with them the file's ctime.
         let stamp = try catalog.write { writer in
+            endings.cancel(node.inode)
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
             let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
@@ -173,6 +174,7 @@ extension Volume {
     /// what was recorded is the measure from now on: whatever he changes next shows against it. Nil: nobody has.
     private func takeOver(_ inode: InodeID, _ generation: Int64, _ content: ContentFile) throws -> BackingStamp? {
         try catalog.write { writer in
+            endings.cancel(inode)
             guard case .maybeModified(let seen)? = try writer.inode(inode).writing, seen != .none,
                 let now = BackingStamp(try content.status())
             else { return nil }

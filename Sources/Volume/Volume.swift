@@ -23,6 +23,7 @@ package final class Volume: Sendable {
     /// What was brought here on its way into a trash, until when it is not evicted.
     let leaving = Mutex<[InodeID: ContinuousClock.Instant]>([:])
     let graveyard = Graveyard()
+    let endings = Endings()
     let mappingWatches = Mutex(MappingWatches())
     /// Counts what changes from the provider's side.
     private let news = Atomic<UInt64>(0)
@@ -78,18 +79,17 @@ package final class Volume: Sendable {
             // Asked before a writer's marks are taken for changes.
             let isOtherBoot = before != nil && before != boot
             let synced = try isOtherBoot ? catalog.read { try $0.synced() } : [:]
-            let known = try catalog.read { try $0.generations() }.reduce(into: [:]) { $0[$1.0.rawValue] = $1.1 }
-            context.store.bringBack { known[$0.inode] == $0.number }
+            // Asked for what lies in the store only: a catalog may have a million more.
+            try catalog.read { reader in try context.store.bringBack { try reader.isCurrent($0) } }
             // Writers first: what one of them wrote may get its only name by that.
             for inode in try catalog.read({ try $0.inodesBeingWritten() }) {
                 try recoverWriter(inode, isOtherBoot: isOtherBoot)
             }
             if isOtherBoot { try distrust(besides: synced) }
             for inode in try catalog.read({ try $0.orphans() }) { reclaim(inode) }
-            let (current, highest) = try catalog.read { (try $0.generations(), try $0.highestInode()) }
-            let unknown = context.store.cleanUp(
-                current: Dictionary(uniqueKeysWithValues: current.map { ($0.rawValue, $1) }),
-                highest: highest.rawValue)
+            let unknown = try catalog.read { reader in
+                try context.store.cleanUp(highest: reader.highestInode().rawValue) { try reader.isCurrent($0) }
+            }
             for path in unknown {
                 context.logger.error(
                     "bytes that the catalog does not know are put aside; hydrant rescue gives them their names",
@@ -147,5 +147,12 @@ package final class Volume: Sendable {
         } catch {
             context.logger.error("cannot reclaim an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
+    }
+}
+
+extension Catalog.Reader {
+    /// Whether a file is that of a document's contents as they are.
+    fileprivate func isCurrent(_ id: GenerationID) throws -> Bool {
+        try generation(of: InodeID(rawValue: id.inode)) == id.number
     }
 }

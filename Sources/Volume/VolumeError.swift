@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import Glibc
 import ItemCatalog
+import Logging
 import SyncEngine
 
 /// Why a file system call fails: the errno a program sees, and what to tell a person.
@@ -75,5 +76,13 @@ extension VolumeError {
         case .missing, .vanished: EIO
         case .system(let number): number
         }
+    }
+}
+
+extension Volume {
+    /// Of what a program gets as "Input/output error", the log says what it was.
+    package func tell(_ error: VolumeError) {
+        guard error.errno == EIO else { return }
+        context.logger.warning("a program gets an I/O error", metadata: ["error": "\(error.message)"])
     }
 }

@@ -67,7 +67,7 @@ import Testing
         }
         let stray = test.directory + "/storage/03/notes.txt"
         try Data().write(to: URL(filePath: stray, directoryHint: .notDirectory))
-        let unknown = test.store.cleanUp(current: [3: 2, 9: 1], highest: 9)
+        let unknown = test.store.cleanUp(highest: 9) { [3: 2, 9: 1][$0.inode] == $0.number }
         #expect(unknown == [test.directory + "/lost+found/15.7"])
         #expect(!exists(test.path(3, 1)))
         #expect(exists(test.path(3, 2)))

@@ -31,8 +31,25 @@ import Testing
         #expect(try catalog.pendingNames() == [])
     }
 
+    /// Of a folder that nobody has looked into the kernel knows no names.
+    @Test func aFirstListingsNamesAreNotTold() throws {
+        let changes = try catalog.changes(listing: [remote("A", "a"), remote("F", "f", kind: .folder)])
+        #expect(changes == [.attributes(.root)])
+    }
+
+    /// Of one that was made here it may, also that it has none of a name.
+    @Test func thoseOfAFolderThatWasListedBeforeAre() throws {
+        try catalog.list([])
+        let made = try catalog.create("f", kind: .folder).id
+        try catalog.list([remote("F", "f", kind: .folder)])
+        #expect(try catalog.inode("f").isEnumerated == false)
+        let changes = try catalog.changes(listing: [remote("A", "a", in: "F")], in: made)
+        #expect(changes.contains(.entry(folder: made, name: "a", isNew: true)))
+    }
+
     /// Who knows it by now knows the right one.
     @Test func itsNameIsNewToTheKernel() throws {
+        try catalog.list([])
         let changes = try catalog.changes(listing: [remote("A", "a"), remote("F", "f", kind: .folder)])
         for name in ["a", "f"] as [Filename] {
             #expect(changes.contains(.entry(folder: .root, name: name, isNew: true)))

@@ -37,6 +37,26 @@ import Testing
         #expect(try catalog.read { try $0.hasPending() } == false)
     }
 
+    /// Another program that looks into it takes the log away when it believes that it is the last one.
+    @Test func whoLooksIntoItTakesNothingAway() throws {
+        let catalog = try open()
+        defer { catalog.close() }
+        catalog.reserveRoom(1 << 20)
+        try catalog.write { try $0.takeNote("a", "1") }
+        let path = directory + "/catalog"
+        let looking = Process()
+        looking.executableURL = URL(filePath: "/usr/bin/sqlite3", directoryHint: .notDirectory)
+        looking.arguments = [path, "SELECT value FROM domain WHERE key = 'a'"]
+        let output = Pipe()
+        looking.standardOutput = output
+        try looking.run()
+        looking.waitUntilExit()
+        #expect(String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "1\n")
+        #expect(FileManager.default.fileExists(atPath: path + "-wal"))
+        try catalog.write { try $0.takeNote("a", "2") }
+        #expect(try SQLite.execute("SELECT value FROM domain WHERE key = 'a'", in: path) == [["2"]])
+    }
+
     @Test func reopeningFindsWhatWasThere() throws {
         let first = try open()
         try first.write {

@@ -31,9 +31,9 @@ final class TestCatalog {
     }
 
     /// What the kernel would have to forget because of a listing.
-    func changes(listing items: [Item]) throws -> [CatalogChange] {
+    func changes(listing items: [Item], in folder: InodeID = .root) throws -> [CatalogChange] {
         try catalog.write { writer in
-            _ = try writer.mergeListing(of: .root, items, defaults: defaults)
+            _ = try writer.mergeListing(of: folder, items, defaults: defaults)
             return writer.changes
         }
     }

@@ -91,6 +91,7 @@ import Volume
         try test.volume.flush(opened.handle)
         #expect(try test.durably { try $0.allPending(limit: 9) }.count == 1)
         test.volume.close(opened.handle)
+        test.volume.endWritingNow()
         #expect(try test.durably { try $0.inodesBeingWritten() }.isEmpty)
         #expect(try await test.sync().isEmpty)
         #expect(test.remote.read("a") == Array("NEW text".utf8))

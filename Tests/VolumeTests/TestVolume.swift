@@ -164,6 +164,7 @@ final class TestVolume: Sendable {
     func close(_ handle: HandleID) throws {
         try volume.flush(handle)
         volume.close(handle)
+        volume.endWritingNow()
     }
 
     /// `cat`.

@@ -29,6 +29,7 @@ import Testing
         #expect(item?.isModified == true)
         #expect(try test.durably { try $0.hasPending() })
         test.volume.close(opened.handle)
+        test.volume.endWritingNow()
         #expect(try test.durably { try $0.inodesBeingWritten() }.isEmpty)
         #expect(try await test.contents("a") == "hello world")
         #expect(try await test.sync().isEmpty)

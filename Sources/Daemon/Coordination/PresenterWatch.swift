@@ -3,6 +3,7 @@ import Coordination
 import FileProvider
 import Foundation
 import ItemCatalog
+import SyncEngine
 import Synchronization
 
 /// Tells presenters what has happened to their items, whoever did it: looks at these items whenever something happens in
@@ -33,7 +34,7 @@ final class PresenterWatch: Sendable {
     private let state = Mutex(State())
     /// How many claims and presenters there are: without any, nothing is looked at.
     private let interest = Atomic<Int>(0)
-    private let activity = Mutex<(@Sendable () -> Void)?>(nil)
+    private let activity = Callback<Void>()
     private let catalog: Catalog
     private let mountPoint: String
     /// What happens within this time is one message.
@@ -48,7 +49,7 @@ final class PresenterWatch: Sendable {
     func count(_ change: Int) { interest.add(change, ordering: .relaxed) }
 
     /// Told, a moment later, when something may have happened to an item. Set once.
-    func onActivity(_ body: @escaping @Sendable () -> Void) { activity.withLock { $0 = body } }
+    func onActivity(_ body: @escaping @Sendable () -> Void) { activity.set(body) }
 
     func add(
         _ id: PresenterID, _ purpose: String, _ subject: ClaimSubject,
@@ -106,7 +107,7 @@ final class PresenterWatch: Sendable {
             state.isLooking = false
             return (state.presented, state.writing)
         }
-        activity.withLock { $0 }?()
+        activity()
         for (id, old) in presented where !writing.values.contains(where: { isOf($0, old) }) {
             let view = view(of: old.subject)
             guard view != old.view else { continue }

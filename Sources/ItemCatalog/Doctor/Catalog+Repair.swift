@@ -38,19 +38,22 @@ extension Catalog.Reader {
 
     /// Every document, with whether its bytes are nowhere but here; one at a time.
     package func forEachDocument(_ body: (InodeRecord, _ isOnlyHere: Bool) throws -> Void) throws {
-        let rows = try Row.fetchCursor(
-            db,
+        try forEach(
             sql: """
                 SELECT \(Self.inodeColumns),
                     t.id IS NULL OR t.local_content <> 0 OR t.excluded <> 0 OR t.identifier IS NULL AS only_here
                 FROM inode i LEFT JOIN item t ON t.inode = i.id WHERE i.kind = 0 AND i.nlink > 0
-                """)
-        while let row = try rows.next() { try body(Self.inode(row), row["only_here"]) }
+                """
+        ) { _ in
+        } _: {
+            try body(Self.inode($0), $0.bool(Self.inodeColumnCount))
+        }
     }
 
     /// Every item that the store has confirmed, in the order in which they came.
     package func confirmedItems() throws -> [ItemRecord] {
         try fetchItems(
-            where: "t.identifier IS NOT NULL AND t.id <> 1 AND t.remote_parent IS NOT NULL ORDER BY t.id", [])
+            where: "t.identifier IS NOT NULL AND t.id <> 1 AND t.remote_parent IS NOT NULL ORDER BY t.id"
+        ) { _ in }
     }
 }

@@ -88,6 +88,8 @@ extension SyncContext {
         var changes: [CatalogChange] = []
         var (held, returned) = (0, 0)
         var folders: [ItemIdentifier] = []
+        // What somebody has closed is not being written: whether it is decides what becomes of it.
+        volume?.endWritingNow()
         let result = try change { writer in
             let result = try body(writer)
             changes = writer.changes

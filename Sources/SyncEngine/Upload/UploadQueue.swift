@@ -22,6 +22,7 @@ actor UploadQueue {
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
     private static let mostSteps = 4
+    private static let calm = Duration.milliseconds(10)
 
     init(context: SyncContext, runner: StepRunner) {
         self.context = context
@@ -53,6 +54,8 @@ actor UploadQueue {
             let moment = Moment()
             startSteps(at: moment)
             wakeLater(after: moment)
+            // A program that changes one document after another would have us look each time, before any may be sent.
+            if inFlight.isEmpty { try? await Task.sleep(for: Self.calm) }
         }
         timer?.cancel()
     }

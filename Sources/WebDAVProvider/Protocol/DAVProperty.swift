@@ -1,3 +1,5 @@
+import Glibc
+
 /// Properties of resources that are asked for, by namespace and name.
 enum DAVProperty: String, CaseIterable {
     case resourceType = "DAV:|resourcetype"
@@ -16,6 +18,36 @@ enum DAVProperty: String, CaseIterable {
     /// RFC 4331; in bytes.
     case quotaUsed = "DAV:|quota-used-bytes"
     case quotaAvailable = "DAV:|quota-available-bytes"
+
+    fileprivate static let count = allCases.count
+
+    /// Of an element as ``XMLStream`` names it.
+    init?(element name: UnsafePointer<CChar>) {
+        guard
+            let property = Self.names.first(where: {
+                $0.name.withUnsafeBufferPointer { strcmp($0.baseAddress!, name) == 0 }
+            })
+        else { return nil }
+        self = property.property
+    }
+
+    private static let names = allCases.map { (name: $0.rawValue.utf8CString, property: $0) }
+
+    fileprivate var position: Int {
+        switch self {
+        case .resourceType: 0
+        case .contentLength: 1
+        case .lastModified: 2
+        case .entityTag: 3
+        case .resourceID: 4
+        case .fileID: 5
+        case .permissions: 6
+        case .checksums: 7
+        case .syncToken: 8
+        case .quotaUsed: 9
+        case .quotaAvailable: 10
+        }
+    }
 
     /// What a listing asks for.
     static let ofItems: [DAVProperty] = [
@@ -41,5 +73,18 @@ enum DAVProperty: String, CaseIterable {
             return property.rawValue.hasPrefix("DAV:|") ? "<D:\(name)/>" : "<O:\(name)/>"
         }
         return "<D:prop>\(names.joined())</D:prop>"
+    }
+}
+
+/// Values by property, as an answer has them.
+struct DAVProperties: Sendable {
+    private var values: [String?] = []
+
+    subscript(property: DAVProperty) -> String? {
+        get { values.isEmpty ? nil : values[property.position] }
+        set {
+            if values.isEmpty { values = Array(repeating: nil, count: DAVProperty.count) }
+            values[property.position] = newValue
+        }
     }
 }

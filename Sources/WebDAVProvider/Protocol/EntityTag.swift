@@ -13,15 +13,14 @@ enum Validator: Hashable, Sendable {
     case dateAndSize(Int64, Int64)
 
     init?(tag: String) {
-        var text = tag.trimmingASCIIWhitespace()[...]
-        if text.hasPrefix("W/") { text = text.dropFirst(2) }
+        var text = tag.trimmingASCIIWhitespace().utf8[...]
+        if text.starts(with: "W/".utf8) { text = text.dropFirst(2) }
         // WsgiDAV leaves the quotes out in a listing, and has them in an answer's head.
-        if text.count >= 2, text.hasPrefix("\""), text.hasSuffix("\"") { text = text.dropFirst().dropLast() }
+        let quote = UInt8(ascii: "\"")
+        if text.count >= 2, text.first == quote, text.last == quote { text = text.dropFirst().dropLast() }
         // What cannot stand in a header again is no tag.
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "\"") }) else {
-            return nil
-        }
-        self = .tag(String(text))
+        guard !text.isEmpty, text.allSatisfy({ $0 > 32 && $0 < 127 && $0 != quote }) else { return nil }
+        self = .tag(String(Substring(text)))
     }
 
     init?(_ version: ContentVersion) {

@@ -1,3 +1,4 @@
+import Glibc
 import HTTPTransport
 
 /// One `response` of a 207 answer (RFC 4918, 14.24).
@@ -6,7 +7,7 @@ struct DAVResponse {
     /// Of the resource as a whole, where it is said.
     var status: Int?
     /// Those that the server has, with status 200.
-    var properties: [DAVProperty: String] = [:]
+    var properties = DAVProperties()
     var isFolder = false
 
     /// Not there: or no more than a lock on a name, as Apache keeps one.
@@ -23,15 +24,15 @@ final class MultistatusReader {
     private var response: DAVResponse?
     private var isMultistatus = false
     private var isDone = false
-    /// The names of the elements that are open.
-    private var open: [String] = []
-    private var text = ""
-    private var found: [DAVProperty: String] = [:]
+    /// The elements that are open.
+    private var open: [Element] = []
+    private var text: [UInt8] = []
+    private var found: [(DAVProperty, String)] = []
     private var foundFolder = false
     private var statusOfProperties: Int?
     private lazy var stream = XMLStream(
         began: { [unowned self] in try self.began($0) }, text: { [unowned self] in try self.take($0) },
-        ended: { [unowned self] in self.ended($0) })
+        ended: { [unowned self] in self.ended() })
 
     /// In bytes, of one value.
     private static let longestValue = 64 << 10
@@ -51,54 +52,78 @@ final class MultistatusReader {
         guard isDone else { throw BadXML("it is no list of resources") }
     }
 
-    private func began(_ name: String) throws {
+    /// What it is looked for by.
+    private enum Element: Equatable {
+        case multistatus, response, propstat, prop, collection, href, status
+        case property(DAVProperty)
+        case other
+
+        private static let structure: [(StaticString, Element)] = [
+            ("DAV:|response", .response), ("DAV:|propstat", .propstat), ("DAV:|prop", .prop), ("DAV:|href", .href),
+            ("DAV:|status", .status), ("DAV:|collection", .collection), ("DAV:|multistatus", .multistatus),
+        ]
+
+        init(_ name: XMLStream.Name) {
+            if let known = Self.structure.first(where: { strcmp($0.0.utf8Start, name) == 0 }) {
+                self = known.1
+            } else {
+                self = DAVProperty(element: name).map { .property($0) } ?? .other
+            }
+        }
+    }
+
+    private func began(_ name: XMLStream.Name) throws {
+        let element = Element(name)
         if open.isEmpty {
-            guard name == "DAV:|multistatus" else { throw BadXML("it is no list of resources (\(name))") }
+            guard element == .multistatus else {
+                throw BadXML("it is no list of resources (\(String(cString: name)))")
+            }
             isMultistatus = true
         }
-        open.append(name)
-        switch open.count {
-        case 2 where name == "DAV:|response": response = DAVResponse()
-        case 3 where name == "DAV:|propstat":
-            (found, foundFolder, statusOfProperties) = ([:], false, nil)
-        case 6 where name == "DAV:|collection" && open[4] == DAVProperty.resourceType.rawValue: foundFolder = true
+        open.append(element)
+        switch (open.count, element) {
+        case (2, .response): response = DAVResponse()
+        case (3, .propstat):
+            found.removeAll(keepingCapacity: true)
+            (foundFolder, statusOfProperties) = (false, nil)
+        case (6, .collection) where open[4] == .property(.resourceType): foundFolder = true
         default: break
         }
         // What a value is made of (an `href` in a resource-id) belongs to it.
-        if open.count <= 5 { text = "" }
+        if open.count <= 5 { text.removeAll(keepingCapacity: true) }
     }
 
-    private func take(_ characters: String) throws {
+    private func take(_ characters: UnsafeBufferPointer<UInt8>) throws {
         guard open.count >= 2 else { return }
         text += characters
-        guard text.utf8.count <= Self.longestValue else { throw BadXML("a value has more than 64 KiB") }
+        guard text.count <= Self.longestValue else { throw BadXML("a value has more than 64 KiB") }
     }
 
-    private func ended(_ name: String) {
+    private var value: String { String(decoding: text, as: UTF8.self).trimmingASCIIWhitespace() }
+
+    private func ended() {
         let depth = open.count
-        open.removeLast()
-        switch (depth, name) {
+        switch (depth, open.removeLast()) {
         case (1, _): isDone = isMultistatus
-        case (2, "DAV:|response"):
+        case (2, .response):
             if let response { complete.append(response) }
             response = nil
-        case (2, "DAV:|sync-token"): syncToken = text.trimmingASCIIWhitespace()
-        case (3, "DAV:|href"): response?.href = text.trimmingASCIIWhitespace()
-        case (3, "DAV:|status"): response?.status = Self.status(text)
-        case (3, "DAV:|propstat"):
+        case (2, .property(.syncToken)): syncToken = value
+        case (3, .href): response?.href = value
+        case (3, .status): response?.status = Self.status(value)
+        case (3, .propstat):
             guard statusOfProperties.map({ 200..<300 ~= $0 }) ?? true else { return }
-            response?.properties.merge(found) { $1 }
+            for (property, value) in found { response?.properties[property] = value }
             if foundFolder { response?.isFolder = true }
-        case (4, "DAV:|status"): statusOfProperties = Self.status(text)
-        case (5, _) where open[3] == "DAV:|prop":
-            if let property = DAVProperty(rawValue: name) { found[property] = text.trimmingASCIIWhitespace() }
+        case (4, .status): statusOfProperties = Self.status(value)
+        case (5, .property(let property)) where open[3] == .prop: found.append((property, value))
         default: break
         }
     }
 
     /// From `HTTP/1.1 200 OK`.
     private static func status(_ line: String) -> Int? {
-        let words = line.split(separator: " ")
-        return words.count > 1 ? Int(words[1]) : nil
+        let words = line.utf8.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        return words.count > 1 ? Int(Substring(words[1])) : nil
     }
 }

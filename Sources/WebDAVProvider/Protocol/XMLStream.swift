@@ -8,20 +8,20 @@ import FileProvider
 ///
 /// Not for several threads at once.
 final class XMLStream {
-    /// `DAV:|href`, and of what is in no namespace, the name.
-    typealias Name = String
+    /// `DAV:|href`, and of what is in no namespace, the name; while the handler runs.
+    typealias Name = UnsafePointer<CChar>
 
     private let parser: XML_Parser
     private let began: (Name) throws -> Void
-    private let text: (String) throws -> Void
-    private let ended: (Name) throws -> Void
+    private let text: (UnsafeBufferPointer<UInt8>) throws -> Void
+    private let ended: () throws -> Void
     private var failure: (any Error)?
     private var depth = 0
     private static let deepest = 64
 
     init(
-        began: @escaping (Name) throws -> Void, text: @escaping (String) throws -> Void,
-        ended: @escaping (Name) throws -> Void
+        began: @escaping (Name) throws -> Void, text: @escaping (UnsafeBufferPointer<UInt8>) throws -> Void,
+        ended: @escaping () throws -> Void
     ) {
         parser = XML_ParserCreateNS(nil, XML_Char(UInt8(ascii: "|")))
         self.began = began
@@ -34,19 +34,19 @@ final class XMLStream {
                 XMLStream.of(data).handle { stream in
                     stream.depth += 1
                     guard stream.depth <= XMLStream.deepest else { throw BadXML("its elements are nested too deep") }
-                    try stream.began(String(cString: name!))
+                    try stream.began(name!)
                 }
             },
-            { data, name in
+            { data, _ in
                 XMLStream.of(data).handle { stream in
                     stream.depth -= 1
-                    try stream.ended(String(cString: name!))
+                    try stream.ended()
                 }
             })
         XML_SetCharacterDataHandler(parser) { data, characters, count in
             XMLStream.of(data).handle { stream in
                 try characters!.withMemoryRebound(to: UInt8.self, capacity: Int(count)) {
-                    try stream.text(String(decoding: UnsafeBufferPointer(start: $0, count: Int(count)), as: UTF8.self))
+                    try stream.text(UnsafeBufferPointer(start: $0, count: Int(count)))
                 }
             }
         }

@@ -1,0 +1,12 @@
+// What of SQLite's API Swift cannot call, because it takes any number of arguments.
+
+#ifndef CSQLITE_H
+#define CSQLITE_H
+
+/// SQLite no longer counts the memory it has: the count stands under one lock, for which all connections wait at each
+/// allocation. Before the process uses SQLite; later it does nothing. Returns SQLite's result code.
+///
+/// Source: sqlite.org/c3ref/c_config_covering_index_scan.html, SQLITE_CONFIG_MEMSTATUS.
+int csqlite_count_no_memory(void);
+
+#endif

@@ -1,0 +1,75 @@
+import Dispatch
+import GRDB
+import GRDBSQLite
+import Synchronization
+
+/// Brings what is in the write-ahead log into the database while writers and readers go on. SQLite does it within the
+/// commit that fills the log, by default, with two or three fsyncs for which that commit's program waits.
+///
+/// Source: sqlite.org/wal.html, sqlite.org/c3ref/wal_hook.html.
+///
+/// `@unchecked Sendable`: `connection` is used on `queue` only.
+final class Checkpointer: @unchecked Sendable {
+    /// In pages of the log (4 KiB), from which on it is worth it.
+    private static let enough = 1_000
+    /// From here on a commit does it itself: whoever writes without a pause keeps the log from beginning anew.
+    private static let most = 16_384
+
+    private let path: String
+    private let queue = DispatchQueue(label: "catalog.checkpoint", qos: .utility)
+    private var connection: DatabaseQueue?
+    private let isRunning = Atomic(false)
+    /// How long the log is to be before the next one: it begins anew only when nobody reads from it.
+    private let next = Atomic(Checkpointer.enough)
+    private let isClosed = Atomic(false)
+
+    init(path: String) { self.path = path }
+
+    /// Before the first commit on a connection that writes; it must not outlive this.
+    func watch(_ db: Database) {
+        sqlite3_wal_hook(
+            db.sqliteConnection,
+            { context, connection, _, pages in
+                let checkpointer = Unmanaged<Checkpointer>.fromOpaque(context!).takeUnretainedValue()
+                checkpointer.grew(to: Int(pages), connection)
+                return SQLITE_OK
+            },
+            Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func grew(to pages: Int, _ writer: SQLiteConnection?) {
+        // It began anew.
+        if pages < Self.enough { next.store(Self.enough, ordering: .relaxed) }
+        if pages >= Self.most {
+            sqlite3_wal_checkpoint_v2(writer, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        } else if pages >= next.load(ordering: .relaxed), !isRunning.exchange(true, ordering: .acquiring) {
+            next.store(pages + Self.enough, ordering: .relaxed)
+            queue.async { [self] in
+                checkpoint()
+                isRunning.store(false, ordering: .releasing)
+            }
+        }
+    }
+
+    /// What fails is tried again by a later commit.
+    private func checkpoint() {
+        guard !isClosed.load(ordering: .acquiring) else { return }
+        if connection == nil {
+            var configuration = Configuration()
+            configuration.label = "catalog.checkpoint"
+            connection = try? DatabaseQueue(path: path, configuration: configuration)
+        }
+        _ = try? connection?.writeWithoutTransaction { db in
+            sqlite3_wal_checkpoint_v2(db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        }
+    }
+
+    /// Returns when none is under way, and none will be.
+    func close() {
+        isClosed.store(true, ordering: .releasing)
+        queue.sync {
+            try? connection?.close()
+            connection = nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Synchronization
+
+/// Columns of a table that change together, and how they come from a record.
+///
+/// An UPDATE names only what changed: SQLite writes every index anew that one of the named columns is in, also when it
+/// gets the value that it has, and each of those is a page more in the log.
+struct ColumnGroup<Record>: Sendable {
+    let columns: [String]
+    let bind: @Sendable (Record, inout Bindings) -> Void
+    let isSame: @Sendable (Record, Record) -> Bool
+
+    init<Value: Equatable & SendableMetatype>(
+        _ columns: String, _ value: @escaping @Sendable (Record) -> Value,
+        _ bind: @escaping @Sendable (Value, inout Bindings) -> Void
+    ) {
+        self.columns = columns.split(separator: " ").map(String.init)
+        self.bind = { bind(value($0), &$1) }
+        isSame = { value($0) == value($1) }
+    }
+}
+
+/// A table's columns but for its number.
+struct TableColumns<Record>: Sendable {
+    let all: [ColumnGroup<Record>]
+    let insertion: Query
+    private let table: String
+    private let updates = UpdateQueries()
+
+    init(_ table: String, _ all: [ColumnGroup<Record>]) {
+        self.table = table
+        self.all = all
+        let columns = all.flatMap(\.columns)
+        insertion = Query(
+            "INSERT INTO \(table) (\(columns.joined(separator: ", "))) "
+                + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")
+    }
+
+    func update(_ record: Record, from old: Record, _ id: Int64, _ writer: Catalog.Writer) throws {
+        var changed: UInt32 = 0
+        for (index, group) in all.enumerated() where !group.isSame(record, old) { changed |= 1 << UInt32(index) }
+        guard changed != 0 else { return }
+        let groups = all.enumerated().filter { changed & 1 << UInt32($0.offset) != 0 }.map(\.element)
+        let query = updates.of(changed) {
+            let columns = groups.flatMap(\.columns).map { "\($0) = ?" }.joined(separator: ", ")
+            return "UPDATE \(table) SET \(columns) WHERE id = ?"
+        }
+        try writer.run(query) { bindings in
+            for group in groups { group.bind(record, &bindings) }
+            bindings.add(id)
+        }
+    }
+}
+
+/// One for each set of groups that ever changed together.
+private final class UpdateQueries: Sendable {
+    private let queries = Mutex<[UInt32: Query]>([:])
+
+    func of(_ changed: UInt32, _ sql: () -> String) -> Query {
+        queries.withLock { queries in
+            if let known = queries[changed] { return known }
+            let query = Query(sql())
+            queries[changed] = query
+            return query
+        }
+    }
+}

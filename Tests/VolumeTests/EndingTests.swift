@@ -1,0 +1,66 @@
+import ContentStore
+import FileProvider
+import FileProviderTesting
+import Glibc
+import ItemCatalog
+import MountHarness
+import SyncEngine
+import Testing
+
+@testable import Volume
+
+/// A closed document's mark is taken away a moment after the close.
+@Suite struct EndingTests {
+    private let test: TestVolume
+
+    init() throws { test = try TestVolume(settle: 60) }
+
+    private func marks() throws -> [InodeRecord] { try test.durably { try $0.inodesBeingWritten() } }
+
+    @Test func byItself() async throws {
+        for name in ["a", "b", "c"] as [Filename] {
+            let (_, opened) = try await test.create(name)
+            try test.write(opened.handle, name.string)
+            try test.volume.flush(opened.handle)
+            test.volume.close(opened.handle)
+        }
+        #expect(try await eventually { try marks().isEmpty })
+        #expect(try test.pendingNames() == ["a", "b", "c"])
+        // Once more: the next one has somebody to see to it as well.
+        try await Task.sleep(for: .milliseconds(50))
+        let (_, opened) = try await test.create("d")
+        test.volume.close(opened.handle)
+        #expect(try await eventually { try marks().isEmpty })
+    }
+
+    /// The mark of a writer who comes meanwhile is his, and stays.
+    @Test(arguments: [false, true]) func aNewWriterKeepsHis(_ writes: Bool) async throws {
+        try test.remote.put("a", "old text")
+        _ = try await test.contents("a")
+        let first = try await test.open("a", O_RDWR).handle
+        if writes { try test.write(first, "new") }
+        try test.volume.flush(first)
+        test.volume.close(first)
+        let second = try await test.open("a", O_RDWR).handle
+        test.volume.endWritingNow()
+        #expect(try marks().count == 1)
+        try test.write(second, "NEW TEXT")
+        try test.close(second)
+        #expect(try marks().isEmpty)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("NEW TEXT".utf8))
+    }
+
+    /// What is closed is not being written: what the store has by then is no reason to part it from its document.
+    @Test func theStoresNextVersionFindsItClosed() async throws {
+        try test.remote.put("a", "old text")
+        _ = try await test.contents("a")
+        let handle = try await test.open("a", O_RDWR).handle
+        try test.write(handle, "mine")
+        try test.volume.flush(handle)
+        test.volume.close(handle)
+        try test.remote.put("a", "theirs, at last")
+        try await test.refresh()
+        #expect(try marks().isEmpty)
+    }
+}
