@@ -81,7 +81,7 @@ extension Catalog.Writer {
                 changed.append(try insertRemote(item, in: parent.id).id)
             }
         }
-        try noteArrival(in: folder, links: newFolders)
+        if newFolders > 0 { try noteArrival(in: folder, links: newFolders) }
         result.missing = Array(missing)
         try reconcile(changed, defaults: defaults)
         if !inode.isEnumerated {

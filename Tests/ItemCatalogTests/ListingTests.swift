@@ -57,6 +57,16 @@ import Testing
         }
     }
 
+    /// What of a listing is new to what is there leaves the folder's dates alone, unless it is in the folder.
+    @Test func aFolderIsTouchedByWhatComesAndGoesOnly() throws {
+        try catalog.list([remote("A", "a")])
+        let first = try catalog.inode(.root)
+        try catalog.list([remote("A", "a", metadata: "m2")])
+        #expect(try catalog.inode(.root) == first)
+        try catalog.list([remote("A", "a", metadata: "m2"), remote("B", "b")])
+        #expect(try catalog.inode(.root).changed > first.changed)
+    }
+
     @Test func theSameListingChangesNothing() throws {
         let items = [remote("A", "a"), remote("F", "f", kind: .folder)]
         try catalog.list(items)
