@@ -2,9 +2,8 @@
 package struct HTTPSettings: Sendable, Hashable, Codable {
     /// PEM files with certificates that are trusted besides the system's.
     package var certificateAuthorities: [String] = []
-    /// Connections to one server at a time. Of many small documents each waits for a few round trips: it is their number
-    /// that counts.
-    package var connections = 16
+    /// Connections to one server at a time.
+    package var connections = 8
     /// In seconds, until a connection stands, TLS included.
     package var connectTimeout = 10.0
     /// In seconds without a byte, in either direction.

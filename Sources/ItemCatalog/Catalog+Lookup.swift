@@ -126,6 +126,27 @@ extension Catalog.Reader {
         return inode
     }
 
+    private static let unlisted = Query(
+        """
+        SELECT i.id FROM (
+            SELECT inode, id FROM name WHERE folder = ?1 AND id > (SELECT MIN(id) FROM name WHERE folder = ?1 AND inode = ?2)
+            ORDER BY id LIMIT 2000) n
+        JOIN inode i ON i.id = n.inode JOIN item t ON t.inode = i.id
+        WHERE i.kind = 1 AND i.enumerated = 0 AND t.identifier IS NOT NULL ORDER BY n.id LIMIT ?3
+        """)
+
+    /// Folders of the store's that nobody has looked into, behind another one in the order of a listing; of a folder with
+    /// very many names only the next ones are looked through.
+    package func unlistedFolders(in parent: InodeID, after last: InodeID, limit: Int) throws -> [InodeID] {
+        try all(Self.unlisted) { bindings in
+            bindings.add(parent.rawValue)
+            bindings.add(last.rawValue)
+            bindings.add(Int64(limit))
+        } _: {
+            InodeID(rawValue: $0.int(0))
+        }
+    }
+
     /// Every folder whose listing has been seen, parents before what is in them.
     package func enumeratedFolders() throws -> [InodeID] {
         try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE kind = 1 AND enumerated = 1 AND nlink > 0 ORDER BY id")

@@ -15,8 +15,6 @@ package struct PendingItem: Sendable, Equatable {
     package var goesIntoItself = false
     /// And nobody here moves it out: the other side put it there, crosswise.
     package var staysInItself = false
-    /// Of a document, in bytes, as it is here.
-    package var size: Int64 = 0
     /// Something else may have been made in its place at the provider: that is found out first.
     package var placeIsDoubtful = false
 
@@ -66,7 +64,6 @@ extension Catalog.Reader {
                 occupant: try item.local.flatMap { try remoteOccupant(of: $0, otherThan: item.id) },
                 remoteChildren: item.kind.isFolder && item.local == nil
                     ? try remoteChildrenState(item.id) : .none)
-            if item.kind.isDocument, let inode = item.inode { pending.size = try inodeIfPresent(inode)?.size ?? 0 }
             if item.local != item.base, let local = item.local {
                 pending.placeIsDoubtful = try lostCreation(at: local) != nil
             }

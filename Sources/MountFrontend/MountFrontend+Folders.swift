@@ -8,7 +8,8 @@ import Volume
 extension MountFrontend {
     /// Where the provider tells of changes the kernel may keep listings: to ENOSYS (Linux 5.1,
     /// FUSE_NO_OPENDIR_SUPPORT) it opens and closes folders by itself from then on, until
-    /// ``SessionLink/invalidateEntry(in:name:)`` says that one has changed. Elsewhere we must see who looks where.
+    /// ``SessionLink/invalidateEntry(in:name:)`` says that one has changed. Elsewhere we must see who looks where; what he
+    /// sees it keeps all the same.
     package func opendir(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
         if volume.engine.followsChanges {
             request.reply(errno: ENOSYS)
@@ -18,7 +19,8 @@ extension MountFrontend {
         answer(request) { () throws(VolumeError) in
             try volume.openFolder(NodeID(rawValue: node))
         } _: { request, handle in
-            if !request.reply(open: FUSEOpenReply(handle: handle.rawValue)) { volume.closeFolder(handle) }
+            let reply = FUSEOpenReply(handle: handle.rawValue, keepCache: true, cacheDirectory: true)
+            if !request.reply(open: reply) { volume.closeFolder(handle) }
         }
     }
 

@@ -9,6 +9,7 @@ package final class SyncEngine: Sendable {
     package let context: SyncContext
     package let hydrator: Hydrator
     let fetcher: FolderFetcher
+    private let walks: WalkAhead
     let queue: UploadQueue
     private let listener: ChangeListener
     private let stopper: StopScheduler
@@ -23,6 +24,7 @@ package final class SyncEngine: Sendable {
     package init(context: SyncContext) {
         self.context = context
         fetcher = FolderFetcher(context: context)
+        walks = WalkAhead(context: context)
         hydrator = Hydrator(context: context, fetcher: fetcher)
         queue = UploadQueue(
             context: context,
@@ -106,7 +108,14 @@ package final class SyncEngine: Sendable {
 
     /// The folder's first listing. Returns when it is in the catalog.
     package func enumerate(_ folder: InodeID) async throws(SyncError) {
+        goAhead(of: folder)
         try await fetcher.fetch(folder, joining: true)
+    }
+
+    private func goAhead(of folder: InodeID) {
+        walks.wasLookedAt(folder) { [fetcher] in
+            _ = try? await fetcher.fetch($0, joining: true, isAwaited: false)
+        }
     }
 
     /// The provider says when something changes; nobody need look.
@@ -117,6 +126,7 @@ package final class SyncEngine: Sendable {
 
     package func wasLookedAt(_ folder: InodeID) {
         if context.followsChanges { return }
+        goAhead(of: folder)
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
 

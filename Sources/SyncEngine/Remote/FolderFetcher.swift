@@ -15,10 +15,12 @@ actor FolderFetcher {
 
     /// Returns when the folder's listing, as the store has it after this call began, is in the catalog.
     ///
-    /// - Parameter joining: a fetch that is already under way will do (a first look).
+    /// - Parameters:
+    ///   - joining: a fetch that is already under way will do (a first look).
+    ///   - isAwaited: somebody waits for it, who is to be told why it does not come.
     /// - Returns: whether it said anything new.
     @discardableResult
-    func fetch(_ folder: InodeID, joining: Bool) async throws(SyncError) -> Bool {
+    func fetch(_ folder: InodeID, joining: Bool, isAwaited: Bool = true) async throws(SyncError) -> Bool {
         if let task = running[folder] {
             let result = await task.value
             if joining { return try result.get() }
@@ -36,7 +38,7 @@ actor FolderFetcher {
         }
         running[folder] = task
         let result = joining ? await context.unlessAway { await task.value } : await task.value
-        if joining, case .failure(let error) = result { tell(error, folder) }
+        if joining, isAwaited, case .failure(let error) = result { tell(error, folder) }
         return try result.get()
     }
 

@@ -21,10 +21,7 @@ actor UploadQueue {
     private var timer: Task<Void, Never>?
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
-    private static let mostSteps = 16
-    /// Of those, steps that send a document of so many bytes or more: each has a snapshot on the disk while it is sent.
-    private static let mostLarge = 4
-    private static let large: Int64 = 1 << 20
+    private static let mostSteps = 4
     private static let calm = Duration.milliseconds(10)
 
     init(context: SyncContext, runner: StepRunner) {
@@ -101,12 +98,7 @@ actor UploadQueue {
     }
 
     private func mayBegin(_ planned: Planner.Planned) -> Bool {
-        if isLarge(planned), inFlight.values.count(where: isLarge) >= Self.mostLarge { return false }
-        return !inFlight.values.contains { planned.waits(for: $0) }
-    }
-
-    private func isLarge(_ planned: Planner.Planned) -> Bool {
-        planned.step.movesContents && planned.pending.size >= Self.large
+        !inFlight.values.contains { planned.waits(for: $0) }
     }
 
     private func plannedSteps(at moment: FileTime) -> [Planner.Planned] {

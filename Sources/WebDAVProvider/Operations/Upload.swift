@@ -25,10 +25,9 @@ struct Upload {
             // Who keeps no conditions is asked right before.
             let status = try await send(replacing: base, isLast)
             switch status {
-            case .done(let done):
-                if let resource = done.resource { return WebDAVProvider.item(identifier, place, resource) }
+            case .done(let validator):
                 let item = WebDAVProvider.item(identifier, place, try await there())
-                return try await check(item, done.validator, provider.mismatch)
+                return try await check(item, validator, provider.mismatch)
             case .isUnmet:
                 guard let resource = try await client.resource(location),
                     let item = try await provider.item(identifier, resource)
@@ -51,12 +50,10 @@ struct Upload {
         if traits.replacesAtOnce { return try await createAtOnce() }
         for attempt in 0... {
             switch try await send(replacing: nil, false) {
-            case .done(let done):
-                let resource = if let resource = done.resource { resource } else { try await there() }
+            case .done(let validator):
+                let resource = try await there()
                 let identifier = try await provider.identifier(of: resource, at: place)
-                let item = WebDAVProvider.item(identifier, place, resource)
-                if done.resource != nil { return item }
-                return try await check(item, done.validator) { item in
+                return try await check(WebDAVProvider.item(identifier, place, resource), validator) { item in
                     FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
                 }
             case .isUnmet:
@@ -78,16 +75,10 @@ struct Upload {
     // MARK: How it is done
 
     private enum Status {
-        case done(Done)
+        /// With the version that the server has made of it, where it is known.
+        case done(Validator?)
         case isUnmet
         case refused(Int)
-    }
-
-    /// What is known of what the server has made of it.
-    private struct Done {
-        var validator: Validator?
-        /// What was there while nobody else could change it: that need not be asked again.
-        var resource: DAVResource?
     }
 
     /// - Parameters:
@@ -108,7 +99,7 @@ struct Upload {
                 else {
                     throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it")
                 }
-                status = .done(Done(validator: there.validator, resource: there))
+                status = .done(there.validator)
             }
             await lock.release(client)
             return status
@@ -136,7 +127,7 @@ struct Upload {
 
     private func status(_ status: Int, _ validator: Validator?) -> Status {
         switch status {
-        case 200, 201, 204: .done(Done(validator: validator))
+        case 200, 201, 204: .done(validator)
         case 412: .isUnmet
         default: .refused(status)
         }
@@ -154,8 +145,8 @@ struct Upload {
                 return status
             }
             let moved = try await moveInto(place: stage, base, isLast)
-            if case .done(let done) = moved {
-                if let validator = done.validator { provider.recent.note(validator, at: location) }
+            if case .done(let validator) = moved {
+                if let validator { provider.recent.note(validator, at: location) }
                 return moved
             }
             await provider.remove(stage)
@@ -208,7 +199,7 @@ struct Upload {
         }
         let outcome = try await client.send(HTTPRequest("MOVE", stage, headers: headers))
         switch outcome.status {
-        case 200, 201, 204: return .done(Done(validator: sent.validator))
+        case 200, 201, 204: return .done(sent.validator)
         case 412: return .isUnmet
         default: return .refused(outcome.status)
         }

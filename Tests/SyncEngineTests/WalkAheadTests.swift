@@ -1,0 +1,60 @@
+import FileProvider
+import FileProviderTesting
+import ItemCatalog
+import Testing
+
+@testable import SyncEngine
+
+/// Folders that are fetched before a program asks for them.
+@Suite(.timeLimit(.minutes(2))) struct WalkAheadTests {
+    private let test: TestEngine
+
+    init() throws {
+        test = try TestEngine()
+        for number in 10..<40 {
+            try test.remote.put("parent/\(number)/document", "text")
+            try test.remote.put("parent/\(number)/below/document", "text")
+        }
+    }
+
+    private func look(_ path: String) async throws { try await test.engine.enumerate(try test.inode(path).id) }
+
+    private func listed() throws -> Set<Int> {
+        try Set((10..<40).filter { try test.inode("parent/\($0)").isEnumerated })
+    }
+
+    @Test("whoever looks into one folder after another finds the next ones there") func aWalk() async throws {
+        try await look("")
+        try await look("parent")
+        try await look("parent/10")
+        #expect(try listed() == [10])
+        try await look("parent/11")
+        // Goes on by itself for as long as the walk is fresh; and no deeper than the program goes.
+        #expect(try await eventually { try listed().isSuperset(of: 10..<20) })
+        #expect(try test.inode("parent/12/below").isEnumerated == false)
+    }
+
+    @Test("two folders of different parents are no walk") func noWalk() async throws {
+        try await look("")
+        try await look("parent")
+        try await look("parent/10")
+        try await look("parent/10/below")
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(try listed() == [10])
+    }
+
+    @Test("not while the domain is paused; and what fails ahead is nobody's failure") func quiet() async throws {
+        try await look("")
+        try await look("parent")
+        try await test.engine.setPaused(true)
+        try await look("parent/10")
+        try await look("parent/11")
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(try listed() == [10, 11])
+        try await test.engine.setPaused(false)
+        test.plan.fail(.enumerateItems, times: 100, with: .cannotSynchronize)
+        await #expect(throws: (any Error).self) { try await look("parent/12") }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(try listed() == [10, 11])
+    }
+}
