@@ -134,9 +134,9 @@ import Volume
             _ = try store.files.list(.root)
             provider.edit {
                 $0.reply[hook] = { item in
-                    var item = item
-                    item.filename = "theirs"
-                    return item
+                    // (In its listings as well: what is under way then would tell otherwise.)
+                    let (asked, given) = hook == .createItem ? ("new", "theirs") : ("folder/moved", "folder/theirs")
+                    return (try? provider.base.rename(asked, to: given)) ?? item
                 }
             }
             let (path, text) = try Self.change(store, hook)

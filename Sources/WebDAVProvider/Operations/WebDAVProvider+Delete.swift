@@ -35,7 +35,7 @@ extension WebDAVProvider {
             // As for an upload: a weak tag satisfies no condition, and becomes strong; or the server keeps none.
             var headers = attempt < Upload.weakTag ? [base.condition] : []
             if isForGood { headers.append(("X-NC-Skip-Trashbin", "true")) }
-            let outcome = try await client.send(HTTPRequest("DELETE", location, headers: headers))
+            let outcome = try await client.sendPastLocks(HTTPRequest("DELETE", location, headers: headers))
             if outcome.isSuccess { return () }
             guard let resource = try await client.resource(location), let item = try await item(identifier, resource)
             else { return nil }
@@ -62,7 +62,7 @@ extension WebDAVProvider {
         if traits.hasTrash { return try await destroy(location, name) }
         guard let asideName = Leftover.folderName(for: name) else { return try await destroy(location, name) }
         let aside = folder.appending(asideName.bytes, isFolder: true)
-        let moved = try await client.send(
+        let moved = try await client.sendPastLocks(
             HTTPRequest("MOVE", location, headers: [("Destination", aside.url), ("Overwrite", "F")]))
         guard moved.isSuccess else {
             if try await client.look(location) == nil { return nil }

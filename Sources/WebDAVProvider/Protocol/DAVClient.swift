@@ -32,6 +32,19 @@ struct DAVClient: Sendable {
         }
     }
 
+    /// The same, of what a lock may stand in the way of for a moment: that of an upload just before is let go of beside
+    /// what comes next.
+    func sendPastLocks(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
+        for _ in 0..<20 {
+            let outcome = try await send(request)
+            guard outcome.status == 423 else { return outcome }
+            do { try await Task.sleep(for: .milliseconds(150)) } catch {
+                throw FileProviderError(.cancelled, "\(request.location): given up")
+            }
+        }
+        return try await send(request)
+    }
+
     static func page(_ place: HTTPLocation) -> FileProviderError {
         FileProviderError(
             .serverUnreachable,
