@@ -32,8 +32,6 @@ final class Download: Sendable {
         var nextID: UInt64 = 0
         var attempts = 0
         var isSuperseded = false
-        /// What is here is being written down while more comes.
-        var isSaving = false
         /// While streams run.
         var transfer: Transfer?
     }
@@ -209,21 +207,12 @@ final class Download: Sendable {
             state.streams[id]?.unsaved += Int64(bytes.count)
             state.streams[id]?.received += Int64(bytes.count)
             state.transfer?.move(Int64(bytes.count))
-            guard let unsaved = state.streams[id]?.unsaved, unsaved >= 64 << 20, !state.isSaving else { return false }
+            guard let unsaved = state.streams[id]?.unsaved, unsaved >= 64 << 20 else { return false }
             state.streams[id]?.unsaved = 0
-            state.isSaving = true
             return true
         }
         advance()
-        if mustSave { saveBeside() }
-    }
-
-    /// The disk takes its time: what comes next need not wait for it.
-    private func saveBeside() {
-        Task(executorPreference: context.workers) {
-            self.save()
-            self.state.withLock { $0.isSaving = false }
-        }
+        if mustSave { save() }
     }
 
     private func finished(
