@@ -105,6 +105,12 @@ package struct MountedDomain: FileProviderDomain {
         try translating { try catalog.read { try $0.knownItems(in: folder) } }
     }
 
+    package func knownItem(
+        named filename: Filename, in folder: ItemIdentifier
+    ) async throws(FileProviderError) -> KnownItem? {
+        try translating { try catalog.read { try $0.knownItem(named: filename, in: folder) } }
+    }
+
     package func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem] {
         try translating { try catalog.read { try $0.knownDocuments(having: versions) } }
     }

@@ -63,6 +63,9 @@ public protocol FileProviderDomain: Sendable {
     /// As ``knownItem(_:)``, of all that is directly in a folder; none where nobody has looked.
     func knownItems(in folder: ItemIdentifier) async throws(FileProviderError) -> [KnownItem]
 
+    /// As ``knownItem(_:)``, of what has this name in a folder.
+    func knownItem(named filename: Filename, in folder: ItemIdentifier) async throws(FileProviderError) -> KnownItem?
+
     /// As ``knownItem(_:)``, of the documents with one of these contents, wherever they are. Takes a while in a large domain.
     func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem]
 

@@ -94,6 +94,9 @@ package struct HTTPLocation: Hashable, Sendable {
         return place
     }
 
+    /// That it is in; its own of the topmost one.
+    package var folder: HTTPLocation { HTTPLocation(origin: origin, components: components.dropLast()) }
+
     /// Below what is on this path; nil: elsewhere.
     package func components(below other: HTTPLocation) -> ArraySlice<[UInt8]>? {
         components.starts(with: other.components) ? components.dropFirst(other.components.count) : nil

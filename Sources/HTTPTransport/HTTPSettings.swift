@@ -3,7 +3,7 @@ package struct HTTPSettings: Sendable, Hashable, Codable {
     /// PEM files with certificates that are trusted besides the system's.
     package var certificateAuthorities: [String] = []
     /// Connections to one server at a time.
-    package var connections = 8
+    package var connections = 18
     /// In seconds, until a connection stands, TLS included.
     package var connectTimeout = 10.0
     /// In seconds without a byte, in either direction.

@@ -60,6 +60,9 @@ package final class HTTPTransport: Sendable {
     /// Ends what is running. No call may follow.
     package func shutdown() async { try? await client.shutdown() }
 
+    /// For a server that is slow with many at once.
+    package func limitTransfers(to count: Int) { lanes.limit(to: count) }
+
     /// There may be another credential: whoever waits for one may ask.
     package func credentialMayHaveChanged() { signIn.mayHaveChanged() }
 

@@ -3,18 +3,20 @@ import Synchronization
 /// Lets so many in at a time; the others wait in the order in which they came.
 ///
 /// Transfers go through these: a folder can be listed while as many documents as may come are coming.
-final class Lanes: Sendable {
+package final class Lanes: Sendable {
     private struct State {
+        var count: Int
+        /// Below zero: so many are to leave before one comes in.
         var free: Int
         var nextID: UInt64 = 0
         var waiting: [(id: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
     }
     private let state: Mutex<State>
 
-    init(_ count: Int) { state = Mutex(State(free: count)) }
+    package init(_ count: Int) { state = Mutex(State(count: count, free: count)) }
 
     /// ``leave()`` is to follow.
-    func enter() async throws(CancellationError) {
+    package func enter() async throws(CancellationError) {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -41,9 +43,18 @@ final class Lanes: Sendable {
         guard isIn else { throw CancellationError() }
     }
 
-    func leave() {
+    /// No more than so many from now on; those that are in stay.
+    func limit(to count: Int) {
+        state.withLock { state in
+            let surplus = max(0, state.count - count)
+            state.count -= surplus
+            state.free -= surplus
+        }
+    }
+
+    package func leave() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-            guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }
+            guard state.waiting.isEmpty || state.free < 0 else { return state.waiting.removeFirst().continuation }
             state.free += 1
             return nil
         }

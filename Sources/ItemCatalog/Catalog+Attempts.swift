@@ -8,14 +8,15 @@ extension Catalog.Reader {
     /// What may have been made at this place of the store, and is not there here any more.
     func lostCreation(at place: TreePlace) throws -> ItemRecord? {
         try fetchItems(
-            where: "t.attempted_parent = ? AND t.attempted_name = ? AND t.identifier IS NULL"
+            // (Not by the index of identifiers: all new documents are under NULL in it.)
+            where: "t.attempted_parent = ? AND t.attempted_name = ? AND +t.identifier IS NULL"
         ) { $0.add(place) }
         .first { $0.isLost }
     }
 
     /// Whether something may have been made in this folder of the store, and is not there here any more.
     func lostCreations(in folder: ItemID) throws -> Bool {
-        try fetchItems(where: "t.attempted_parent = ? AND t.identifier IS NULL") { $0.add(folder.rawValue) }
+        try fetchItems(where: "t.attempted_parent = ? AND +t.identifier IS NULL") { $0.add(folder.rawValue) }
             .contains { $0.isLost }
     }
 }

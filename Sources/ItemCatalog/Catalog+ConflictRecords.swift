@@ -38,10 +38,14 @@ extension Catalog.Reader {
         """
 
     /// Every conflict that nobody has resolved, the oldest first.
-    package func conflicts() throws -> [ConflictRecord] {
-        try Row.fetchAll(
-            db, sql: "SELECT c.id, c.original, c.copy, c.moment, c.reason \(Self.shown) ORDER BY c.id"
-        ).map { row in
+    package func conflicts() throws -> [ConflictRecord] { try conflicts("") }
+
+    private func conflicts(
+        _ condition: String, _ arguments: StatementArguments = StatementArguments()
+    ) throws -> [ConflictRecord] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT c.id, c.original, c.copy, c.moment, c.reason \(Self.shown) \(condition) ORDER BY c.id")
+        return try Row.fetchAll(statement, arguments: arguments).map { row in
             ConflictRecord(
                 id: row[0], original: ItemID(rawValue: row[1]), copy: InodeID(rawValue: row[2]),
                 moment: FileTime(nanoseconds: row[3]), reason: ConflictReason(rawValue: row[4]) ?? .bothChanged)
@@ -55,7 +59,7 @@ extension Catalog.Reader {
     /// Those that this inode is the original or the copy of.
     package func conflicts(of inode: InodeID) throws -> [ConflictRecord] {
         let item = try item(of: inode)?.id
-        return try conflicts().filter { $0.copy == inode || $0.original == item }
+        return try conflicts("AND (c.copy = ? OR c.original = ?)", [inode.rawValue, item?.rawValue])
     }
 }
 

@@ -21,6 +21,7 @@ extension Catalog.Reader {
 
     private static let byIdentifier = query("t.identifier = ?")
     private static let byParent = query("t.remote_parent = ?")
+    private static let byName = query("t.remote_parent = ? AND t.remote_name = ?")
     private static let byContent = query("t.kind = 0 AND t.remote_content = ?")
 
     package func knownItem(_ identifier: ItemIdentifier) throws -> KnownItem? {
@@ -35,6 +36,16 @@ extension Catalog.Reader {
         guard let id = try item(identifiedBy: folder)?.id else { return [] }
         return try all(Self.byParent) {
             $0.add(id.rawValue)
+        } _: {
+            Self.item($0)
+        }
+    }
+
+    package func knownItem(named filename: Filename, in folder: ItemIdentifier) throws -> KnownItem? {
+        guard let id = try item(identifiedBy: folder)?.id else { return nil }
+        return try first(Self.byName) {
+            $0.add(id.rawValue)
+            $0.add(filename.bytes)
         } _: {
             Self.item($0)
         }

@@ -8,7 +8,9 @@ import Synchronization
 /// in one transaction. What he wrote is recorded by then (FLUSH), and close(2) does not wait for RELEASE.
 final class Endings: Sendable {
     private struct State {
-        var waiting: Set<InodeID> = []
+        /// With the number of the close: a later one of the same document is another.
+        var waiting: [InodeID: UInt64] = [:]
+        var closes: UInt64 = 0
         var isScheduled = false
     }
     private let state = Mutex(State())
@@ -16,27 +18,28 @@ final class Endings: Sendable {
     /// - Returns: whether somebody must see to it.
     func add(_ inode: InodeID) -> Bool {
         state.withLock { state in
-            state.waiting.insert(inode)
+            state.closes += 1
+            state.waiting[inode] = state.closes
             defer { state.isScheduled = true }
             return !state.isScheduled
         }
     }
 
     /// A new writer has come, whose mark it is from now on. In the transaction that marks the document.
-    func cancel(_ inode: InodeID) { state.withLock { _ = $0.waiting.remove(inode) } }
+    func cancel(_ inode: InodeID) { state.withLock { $0.waiting[inode] = nil } }
 
     /// In the transaction that ends them.
-    func take() -> Set<InodeID> {
+    var waiting: [InodeID: UInt64] { state.withLock { $0.waiting } }
+
+    /// Those are ended, durably; what did not get so far waits on.
+    func ended(_ inodes: [InodeID: UInt64]) {
         state.withLock { state in
-            defer { state.waiting = [] }
-            return state.waiting
+            for (inode, close) in inodes where state.waiting[inode] == close { state.waiting[inode] = nil }
         }
     }
 
     /// Whoever comes from now on needs somebody else.
     func isSeenTo() { state.withLock { $0.isScheduled = false } }
-
-    var isEmpty: Bool { state.withLock { $0.waiting.isEmpty } }
 }
 
 extension Volume {
@@ -53,20 +56,20 @@ extension Volume {
 
     /// No document is marked that nobody writes any more.
     package func endWritingNow() {
-        if endings.isEmpty { return }
+        if endings.waiting.isEmpty { return }
         do {
-            var taken: Set<InodeID> = []
-            let told = try catalog.write { writer in
-                // (A transaction may run twice, where the disk is full.)
-                taken.formUnion(endings.take())
-                for inode in taken { try endWriting(inode, writer) }
-                return writer.changes
+            let (ended, told) = try catalog.write { writer in
+                // Asked inside: whoever marks a document strikes it off in a transaction of his own.
+                let ended = endings.waiting
+                for inode in ended.keys { try endWriting(inode, writer) }
+                return (ended, writer.changes)
             }
+            endings.ended(ended)
             if !told.isEmpty { catalogChanged(told) }
             engine.changed()
         } catch {
             context.logger.error(
-                "cannot take dirty marks away; the documents are looked at again at the next mount",
+                "cannot take dirty marks away; it is tried again at the next close, and at the next mount",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -58,6 +58,8 @@ final class ServerProbe: Sendable {
             traits.family = .ownCloud
             traits.keepsIdentifiers = true
             traits.cloud = CloudPlaces(root: root)
+            // PHP has a few workers for everybody: its own client sends so many at once.
+            client.transport.limitTransfers(to: 6)
             // (Its locks are an app's; they are not needed.)
             traits.hasLocks = false
             if let trash = traits.cloud?.trash {

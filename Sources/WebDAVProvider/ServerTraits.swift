@@ -27,6 +27,11 @@ struct ServerTraits: Sendable, Equatable {
     /// document itself while the bytes come, and Apache looks at a condition only before they come: what somebody else
     /// changes in the meantime would be overwritten unseen.
     var replacesAtOnce: Bool { family == .ownCloud }
+    /// Who holds the lock of a folder is the only one who puts documents into it; others have locks that do not keep that
+    /// (rclone).
+    var locksFolders: Bool { family == .apache && hasLocks }
+    /// Taken or given back at the same time, they get lost; see ``FolderTurns``.
+    var mixesLocksUp: Bool { family == .apache }
     /// In bytes: up to here a document is sent to its own place under a lock, which must not be held for long.
     var mostUnderLock: Int64 { family == .apache && hasLocks ? 256 << 10 : -1 }
     /// Of a PUT with a Content-Range that breaks off, what has come is kept.

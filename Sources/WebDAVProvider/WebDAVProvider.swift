@@ -46,7 +46,10 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         self.domain.withLock { $0 = domain }
     }
 
-    package func invalidate() async { await client.transport.shutdown() }
+    package func invalidate() async {
+        await client.turns.endAll(client)
+        await client.transport.shutdown()
+    }
 
     /// There may be another password by now.
     package func credentialMayHaveChanged() { client.transport.credentialMayHaveChanged() }

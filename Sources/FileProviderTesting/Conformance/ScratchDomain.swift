@@ -95,6 +95,7 @@ final class ScratchDomain: FileProviderDomain {
     func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem? { nil }
     func knownItems(_ identifiers: [ItemIdentifier]) async throws(FileProviderError) -> [KnownItem] { [] }
     func knownItems(in folder: ItemIdentifier) async throws(FileProviderError) -> [KnownItem] { [] }
+    func knownItem(named: Filename, in folder: ItemIdentifier) async throws(FileProviderError) -> KnownItem? { nil }
     func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem] { [] }
 
     // MARK: Paths

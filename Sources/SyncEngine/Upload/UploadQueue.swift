@@ -11,6 +11,8 @@ actor UploadQueue {
     private let context: SyncContext
     private let runner: StepRunner
     private var inFlight: [ItemID: Planner.Planned] = [:]
+    /// Of those, what may take long.
+    private var large: Set<ItemID> = []
     private var tasks: [ItemID: Task<Void, Never>] = [:]
     /// Items that were not ready although the catalog said so; not looked at again before then.
     private var postponed: [ItemID: ContinuousClock.Instant] = [:]
@@ -18,10 +20,13 @@ actor UploadQueue {
     private var reserved: [ItemID: Int] = [:]
     private var offlineSince: ContinuousClock.Instant?
     private var pausedUntil: ContinuousClock.Instant?
+    private var isToWake = false
     private var timer: Task<Void, Never>?
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
-    private static let mostSteps = 4
+    /// At once: what is quick waits for the round trip only, and a large document fills the line.
+    private static let mostSteps = 16
+    private static let mostLarge = 4
     private static let calm = Duration.milliseconds(10)
 
     init(context: SyncContext, runner: StepRunner) {
@@ -89,6 +94,10 @@ actor UploadQueue {
             guard inFlight.count < Self.mostSteps else { return }
             guard mayBegin(planned) else { continue }
             let id = planned.pending.item.id
+            if isLarge(planned) {
+                guard large.count < Self.mostLarge else { continue }
+                large.insert(id)
+            }
             inFlight[id] = planned
             tasks[id] = Task(executorPreference: context.workers) {
                 let outcome = await self.runner.run(planned)
@@ -99,6 +108,12 @@ actor UploadQueue {
 
     private func mayBegin(_ planned: Planner.Planned) -> Bool {
         !inFlight.values.contains { planned.waits(for: $0) }
+    }
+
+    private func isLarge(_ planned: Planner.Planned) -> Bool {
+        guard planned.step.movesContents, let inode = planned.pending.item.inode else { return false }
+        let record = try? context.catalog.read { try $0.inode(inode) }
+        return (record?.size ?? 0) > 1 << 20
     }
 
     private func plannedSteps(at moment: FileTime) -> [Planner.Planned] {
@@ -171,6 +186,7 @@ actor UploadQueue {
     private func finished(_ id: ItemID, _ outcome: StepRunner.Outcome) {
         let before = inFlight[id]?.pending.item
         inFlight[id] = nil
+        large.remove(id)
         tasks[id] = nil
         switch outcome {
         case .done:
@@ -188,7 +204,18 @@ actor UploadQueue {
         case .failed:
             break
         }
-        wake()
+        if inFlight.count <= Self.mostSteps / 2 { wake() } else { wakeSoon() }
+    }
+
+    /// Not for each of many that end one after another: to look for the next takes longer than to send a small one.
+    private func wakeSoon() {
+        if isToWake { return }
+        isToWake = true
+        Task {
+            try? await Task.sleep(for: Self.calm)
+            isToWake = false
+            wake()
+        }
     }
 }
 

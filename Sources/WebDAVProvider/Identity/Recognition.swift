@@ -40,8 +40,8 @@ struct Recognition {
 
     /// Of one, which may be there with others: only its name counts.
     func identifyAlone(_ entry: Listing.Entry) async throws(FileProviderError) -> ItemIdentifier {
-        let known = try await provider.catalog?.knownItems(in: folder).filter { $0.filename == entry.name } ?? []
-        let identifiers = try await identified([entry], known)
+        let known = try await provider.catalog?.knownItem(named: entry.name, in: folder)
+        let identifiers = try await identified([entry], known.map { [$0] } ?? [])
         if let identifier = identifiers[entry.name] { return identifier }
         guard let identifier = try await fresh([entry])[entry.name] else { throw provider.gone(folder) }
         return identifier

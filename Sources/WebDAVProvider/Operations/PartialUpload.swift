@@ -35,12 +35,11 @@ struct PartialUpload {
         // Of what has gone since then nothing is made but its end.
         let condition = offset > 0 ? [("If-Match", "*")] : []
         let range = "bytes \(offset)-\(contents.size - 1)/\(contents.size)"
-        return try await upload.client.send(
-            HTTPRequest(
-                "PUT", stage,
-                headers: condition + [("Content-Range", range), ("Content-Type", "application/octet-stream")],
-                body: .content(contents, offset..<contents.size), isTransfer: true)
-        ).status
+        let request = HTTPRequest(
+            "PUT", stage,
+            headers: condition + [("Content-Range", range), ("Content-Type", "application/octet-stream")],
+            body: .content(contents, offset..<contents.size), isTransfer: true)
+        return try await upload.client.change(request, in: [stage.folder]).status
     }
 
     /// What has arrived is read again: the server may have died in the midst of it.

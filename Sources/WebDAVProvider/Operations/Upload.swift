@@ -25,6 +25,7 @@ struct Upload {
             // Who keeps no conditions is asked right before.
             let status = try await send(replacing: base, isLast)
             switch status {
+            case .seen(let resource): return WebDAVProvider.item(identifier, place, resource)
             case .done(let validator):
                 let item = WebDAVProvider.item(identifier, place, try await there())
                 return try await check(item, validator, provider.mismatch)
@@ -49,7 +50,10 @@ struct Upload {
     func create() async throws(FileProviderError) -> Item {
         if traits.replacesAtOnce { return try await createAtOnce() }
         for attempt in 0... {
-            switch try await send(replacing: nil, false) {
+            switch try await traits.locksFolders ? putInTurn() : send(replacing: nil, false) {
+            case .seen(let resource):
+                let identifier = try await provider.identifier(of: resource, at: place)
+                return WebDAVProvider.item(identifier, place, resource)
             case .done(let validator):
                 let resource = try await there()
                 let identifier = try await provider.identifier(of: resource, at: place)
@@ -57,7 +61,7 @@ struct Upload {
                     FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
                 }
             case .isUnmet:
-                // Apache says so as well when others lock and unlock in the folder just then.
+                // Apache says so as well where it has lost our lock.
                 if attempt < Self.weakTag, try await !provider.isTaken(location) {
                     try await pause()
                     continue
@@ -77,30 +81,41 @@ struct Upload {
     private enum Status {
         /// With the version that the server has made of it, where it is known.
         case done(Validator?)
+        /// What was sent was seen there while nobody else could replace it.
+        case seen(DAVResource)
         case isUnmet
         case refused(Int)
     }
+
+    /// What is new, while nobody else puts anything into the folder.
+    private func putInTurn() async throws(FileProviderError) -> Status {
+        guard contents.size <= traits.mostUnderLock else { return try await staged(replacing: nil, false) }
+        let status = try await client.turns.during(location, client) { lock throws(FileProviderError) -> Status? in
+            guard let lock else { return nil }
+            let status = try await put([("If-None-Match", "*"), lock.condition()])
+            guard case .done = status else { return status }
+            let sent = ContinuousClock.now
+            let there = try await seen(replacing: nil)
+            // It may be replaced, though: by somebody who has seen it by now.
+            return sent.duration(to: .now) < Self.unseen ? .seen(there) : .done(nil)
+        }
+        if let status { return status }
+        return try await send(replacing: nil, false)
+    }
+    /// Nobody sees a new document, locks it and replaces it in less.
+    private static let unseen = Duration.seconds(1)
 
     /// - Parameters:
     ///   - base: what it may replace; nil: nothing.
     ///   - isLast: the server keeps no conditions: it is asked right before.
     private func send(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
         let condition = base?.condition ?? ("If-None-Match", "*")
-        guard contents.size <= traits.mostUnderLock, !isLast, let lock = try await WriteLock.take(location, client)
-        else {
+        guard contents.size <= traits.mostUnderLock, !isLast, let lock = try await takeLock() else {
             return try await staged(replacing: base, isLast)
         }
         do throws(FileProviderError) {
             var status = try await put([condition, lock.condition()])
-            // While it is locked, what is new there is what was sent; if the server has taken it at all.
-            if case .done = status {
-                guard let there = try await client.resource(location), there.size == contents.size,
-                    there.validator != base
-                else {
-                    throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it")
-                }
-                status = .done(there.validator)
-            }
+            if case .done = status { status = .seen(try await seen(replacing: base)) }
             await lock.release(client)
             return status
         } catch {
@@ -109,19 +124,28 @@ struct Upload {
         }
     }
 
-    var folder: HTTPLocation {
-        HTTPLocation(origin: location.origin, components: location.components.dropLast())
+    private func takeLock() async throws(FileProviderError) -> WriteLock? {
+        try await WriteLock.take(location, client, isAlone: traits.mixesLocksUp)
     }
+
+    /// While it is locked, what is new there is what was sent; if the server has taken it at all.
+    private func seen(replacing base: Validator?) async throws(FileProviderError) -> DAVResource {
+        guard let there = try await client.resource(location), there.size == contents.size, there.validator != base
+        else { throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it") }
+        return there
+    }
+
+    var folder: HTTPLocation { location.folder }
 
     private func put(
         _ conditions: [(name: String, value: String)], at place: HTTPLocation? = nil
     ) async throws(FileProviderError) -> Status {
         var headers = conditions
         headers.append(("Content-Type", "application/octet-stream"))
-        let outcome = try await client.send(
-            HTTPRequest(
-                "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size),
-                isTransfer: true))
+        let request = HTTPRequest(
+            "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size), isTransfer: true)
+        // What is put aside is new in the folder.
+        let outcome = try await place == nil ? client.send(request) : client.change(request, in: [folder])
         return status(outcome.status, outcome.entityTag)
     }
 
@@ -168,7 +192,13 @@ struct Upload {
             guard case .done = try await put([], at: stage) else { break }
             sent = try await stored(stage)
         }
-        guard traits.hasLocks, let lock = try await WriteLock.take(location, client) else {
+        if base == nil, traits.locksFolders {
+            return try await client.turns.during(location, client) { _ throws(FileProviderError) in
+                // (The move has it from there.)
+                try await moveOver(stage, nil, isLast, sent, nil)
+            }
+        }
+        guard traits.hasLocks, let lock = try await takeLock() else {
             return try await moveOver(stage, base, isLast, sent, nil)
         }
         do throws(FileProviderError) {
@@ -185,19 +215,19 @@ struct Upload {
         _ stage: HTTPLocation, _ base: Validator?, _ isLast: Bool, _ sent: DAVResource, _ lock: WriteLock?
     ) async throws(FileProviderError) -> Status {
         let isHeld = lock?.madeDocument == true
-        var headers = [("Destination", location.url), ("Overwrite", base == nil && !isHeld ? "F" : "T")]
+        var conditions: [(name: String, value: String)] = []
         let isChecked = traits.checksTargets && !isLast
         if let lock {
-            headers.append(lock.condition(isChecked ? base : nil))
+            conditions.append(lock.condition(isChecked ? base : nil))
         } else if isChecked, let condition = base?.condition(at: location) {
-            headers.append(condition)
+            conditions.append(condition)
         }
         if !isChecked || base == nil {
             let current = try await client.resource(location)
             // The empty document of a lock is nobody's.
             guard isHeld ? base == nil : current?.validator == base, current?.isFolder != true else { return .isUnmet }
         }
-        let outcome = try await client.send(HTTPRequest("MOVE", stage, headers: headers))
+        let outcome = try await client.move(stage, to: location, overwrites: base != nil || isHeld, conditions)
         switch outcome.status {
         case 200, 201, 204: return .done(sent.validator)
         case 412: return .isUnmet

@@ -44,7 +44,7 @@ extension WebDAVProvider {
     ) async throws(FileProviderError) -> Item {
         // Some say that they have made what was there.
         if traits.family == .other, try await isTaken(location) { throw try await collision(place, location) }
-        let outcome = try await client.send(HTTPRequest("MKCOL", location))
+        let outcome = try await client.change(HTTPRequest("MKCOL", location), in: [folder])
         if !outcome.isSuccess {
             // 405: it is there; servers say other things as well.
             if try await isTaken(location) { throw try await collision(place, location) }

@@ -23,8 +23,7 @@ extension WebDAVProvider: ServerSideCopying {
                     let source = try await client.resource(location), let copy = try await client.resource(stage),
                     copy.size == source.size
                 else { throw FileProviderError(.unsupported, "“\(place.name)”: the server did not copy all of it") }
-                let outcome = try await client.send(
-                    HTTPRequest("MOVE", stage, headers: [("Destination", target.url), ("Overwrite", "F")]))
+                let outcome = try await client.move(stage, to: target)
                 if !outcome.isSuccess {
                     try await checkFolder(place.parent, folder)
                     if try await isTaken(target) { throw try await collision(place, target) }
@@ -44,8 +43,7 @@ extension WebDAVProvider: ServerSideCopying {
     ) async throws(FileProviderError) {
         let reason: String
         do throws(FileProviderError) {
-            let outcome = try await client.send(
-                HTTPRequest("COPY", location, headers: [("Destination", stage.url), ("Overwrite", "F")]))
+            let outcome = try await client.move(location, to: stage, method: "COPY")
             if outcome.isSuccess { return }
             reason = "\(outcome.status)"
         } catch {

@@ -35,7 +35,8 @@ extension WebDAVProvider {
             // As for an upload: a weak tag satisfies no condition, and becomes strong; or the server keeps none.
             var headers = attempt < Upload.weakTag ? [base.condition] : []
             if isForGood { headers.append(("X-NC-Skip-Trashbin", "true")) }
-            let outcome = try await client.sendPastLocks(HTTPRequest("DELETE", location, headers: headers))
+            let outcome = try await client.change(
+                HTTPRequest("DELETE", location, headers: headers), in: [location.folder])
             if outcome.isSuccess { return () }
             guard let resource = try await client.resource(location), let item = try await item(identifier, resource)
             else { return nil }
@@ -57,27 +58,24 @@ extension WebDAVProvider {
         let name = Filename(bytes: location.components.last ?? [])
         let isNotEmpty = FileProviderError(.directoryNotEmpty, "“\(name)”: is not empty")
         guard listing.entries.isEmpty else { throw isNotEmpty }
-        let folder = HTTPLocation(origin: location.origin, components: location.components.dropLast())
         // There it can be had back with what somebody has just put into it.
         if traits.hasTrash { return try await destroy(location, name) }
         guard let asideName = Leftover.folderName(for: name) else { return try await destroy(location, name) }
-        let aside = folder.appending(asideName.bytes, isFolder: true)
-        let moved = try await client.sendPastLocks(
-            HTTPRequest("MOVE", location, headers: [("Destination", aside.url), ("Overwrite", "F")]))
+        let aside = location.folder.appending(asideName.bytes, isFolder: true)
+        let moved = try await client.move(location, to: aside)
         guard moved.isSuccess else {
             if try await client.look(location) == nil { return nil }
             throw refusal(moved.status, name)
         }
         guard try await read(aside)?.entries.isEmpty != false else {
-            _ = try await client.send(
-                HTTPRequest("MOVE", aside, headers: [("Destination", location.url), ("Overwrite", "F")]))
+            _ = try await client.move(aside, to: location)
             throw isNotEmpty
         }
         return try await destroy(aside, name)
     }
 
     private func destroy(_ location: HTTPLocation, _ name: Filename) async throws(FileProviderError) {
-        let outcome = try await client.send(HTTPRequest("DELETE", location))
+        let outcome = try await client.change(HTTPRequest("DELETE", location), in: [location.folder])
         if !outcome.isSuccess, outcome.status != 404 { throw refusal(outcome.status, name) }
     }
 
@@ -87,7 +85,7 @@ extension WebDAVProvider {
     func remove(_ stage: HTTPLocation) async {
         // Also when the task that sent it was cancelled.
         let client = client
-        _ = await Task { try? await client.send(HTTPRequest("DELETE", stage)) }.value
+        _ = await Task { try? await client.change(HTTPRequest("DELETE", stage), in: [stage.folder]) }.value
     }
 
     /// What an older Hydrant left, or one that was killed.
@@ -101,11 +99,8 @@ extension WebDAVProvider {
                 guard let listing = try await read(location.asFolder(true)) else { return }
                 if listing.entries.isEmpty { return await remove(location.asFolder(true)) }
                 // Somebody had put something into it.
-                let folder = HTTPLocation(origin: location.origin, components: location.components.dropLast())
-                let target = folder.appending(name.bytes, isFolder: true)
-                _ = try await client.send(
-                    HTTPRequest(
-                        "MOVE", location.asFolder(true), headers: [("Destination", target.url), ("Overwrite", "F")]))
+                let target = location.folder.appending(name.bytes, isFolder: true)
+                _ = try await client.move(location.asFolder(true), to: target)
             }
         } catch {
             logger.debug("cannot take away what was left", metadata: ["error": "\(error)"])

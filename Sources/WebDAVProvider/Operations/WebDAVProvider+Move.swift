@@ -51,8 +51,7 @@ extension WebDAVProvider {
 
     /// Never replaces. Returns nil when it is done, else the status.
     private func move(_ location: HTTPLocation, to target: HTTPLocation) async throws(FileProviderError) -> Int? {
-        let request = HTTPRequest("MOVE", location, headers: [("Destination", target.url), ("Overwrite", "F")])
-        let outcome = try await client.sendPastLocks(request)
+        let outcome = try await client.move(location, to: target)
         return outcome.isSuccess ? nil : outcome.status
     }
 

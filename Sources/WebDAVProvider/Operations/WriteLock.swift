@@ -6,6 +6,7 @@ import HTTPTransport
 struct WriteLock: Sendable {
     private let token: String
     private let location: HTTPLocation
+    private let isAlone: Bool
     /// The server made an empty document to hold the lock.
     let madeDocument: Bool
 
@@ -26,8 +27,11 @@ struct WriteLock: Sendable {
 
     /// Nil: the server has no locks, or none for this place; what it thinks of the place, the change itself will tell.
     ///
+    /// - Parameter isAlone: no other lock is taken or given back at this server meanwhile: Apache mixes them up.
     /// - Throws: ``FileProviderError/Code/busy`` when somebody else keeps it locked.
-    static func take(_ location: HTTPLocation, _ client: DAVClient) async throws(FileProviderError) -> WriteLock? {
+    static func take(
+        _ location: HTTPLocation, _ client: DAVClient, isAlone: Bool
+    ) async throws(FileProviderError) -> WriteLock? {
         let body =
             #"<?xml version="1.0" encoding="utf-8"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope>"#
             + "<D:locktype><D:write/></D:locktype><D:owner>Hydrant</D:owner></D:lockinfo>"
@@ -37,26 +41,27 @@ struct WriteLock: Sendable {
                 ("Depth", "0"), ("Timeout", "Second-\(timeout)"), ("Content-Type", "application/xml; charset=utf-8"),
             ], body: .bytes(Array(body.utf8)))
         for _ in 0..<attempts {
-            let outcome = try await client.send(request)
-            switch outcome.status {
-            case 200, 201:
+            let outcome = try await isAlone ? client.alone(request) : client.send(request)
+            if outcome.status == 200 || outcome.status == 201 {
                 guard let token = outcome.lockToken else { return nil }
-                return WriteLock(token: token, location: location, madeDocument: outcome.status == 201)
-            case 423:
-                do { try await Task.sleep(for: pause) } catch {
-                    throw FileProviderError(.cancelled, "\(location): given up")
-                }
-            default: return nil
+                return WriteLock(
+                    token: token, location: location, isAlone: isAlone, madeDocument: outcome.status == 201)
+            }
+            guard outcome.isLocked else { return nil }
+            do { try await Task.sleep(for: pause) } catch {
+                throw FileProviderError(.cancelled, "\(location): given up")
             }
         }
         throw FileProviderError(.busy, "\(location): is locked by somebody")
     }
 
     /// A server that is busy may fail, and the lock would keep everybody out until it runs out.
-    private static func unlock(_ request: HTTPRequest, _ client: DAVClient) async {
+    func unlock(_ client: DAVClient) async {
+        let request = HTTPRequest("UNLOCK", location, headers: [("Lock-Token", "<\(token)>")])
         for attempt in 1...5 {
-            if let outcome = try? await client.send(request), outcome.status < 500, outcome.status != 429 { return }
-            try? await Task.sleep(for: pause * attempt)
+            let outcome = try? await isAlone ? client.alone(request) : client.send(request)
+            if let outcome, outcome.status < 500, outcome.status != 429 { return }
+            try? await Task.sleep(for: Self.pause * attempt)
         }
     }
 
@@ -64,7 +69,6 @@ struct WriteLock: Sendable {
     ///
     /// - Parameter removing: also takes away the document that was made for the lock.
     func release(_ client: DAVClient, removing: Bool = false) async {
-        let unlock = HTTPRequest("UNLOCK", location, headers: [("Lock-Token", "<\(token)>")])
         let remove = removing && madeDocument
         let task = Task {
             // Only while it is the empty one.
@@ -72,8 +76,20 @@ struct WriteLock: Sendable {
                 let headers = [condition(), resource.validator.condition]
                 _ = try? await client.send(HTTPRequest("DELETE", location, headers: headers))
             }
-            await Self.unlock(unlock, client)
+            await unlock(client)
         }
         if remove { await task.value }
+    }
+}
+
+extension HTTPRequest {
+    /// With what shows that these locks are ours.
+    func with(_ locks: [WriteLock]) -> HTTPRequest {
+        guard !locks.isEmpty else { return self }
+        var request = self
+        let own = request.headers.first { $0.name == "If" }.map { [$0.value] } ?? []
+        request.headers.removeAll { $0.name == "If" }
+        request.headers.append(("If", (own + locks.map { $0.condition().value }).joined(separator: " ")))
+        return request
     }
 }

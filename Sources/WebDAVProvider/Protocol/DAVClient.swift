@@ -7,6 +7,13 @@ import NIOCore
 struct DAVClient: Sendable {
     let transport: HTTPTransport
     let logger: Logger
+    let turns = FolderTurns()
+    private let lockLane = Lanes(1)
+
+    init(transport: HTTPTransport, logger: Logger) {
+        self.transport = transport
+        self.logger = logger
+    }
 
     /// What became of a request without an answer worth reading.
     struct Outcome: Sendable {
@@ -14,6 +21,8 @@ struct DAVClient: Sendable {
         var entityTag: Validator?
         /// Without its angle brackets.
         var lockToken: String?
+        /// Somebody's lock stands in the way: on the place, or on the folder that it is in, which Apache calls otherwise.
+        var isLocked = false
         var isSuccess: Bool { status == 200 || status == 201 || status == 204 }
     }
 
@@ -21,28 +30,56 @@ struct DAVClient: Sendable {
     func send(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
         try await transport.exchange(request) { reply in
             // Read to its end, so that the connection can be used again.
-            _ = try? await reply.prefix(64 << 10)
+            let body = try? await reply.prefix(64 << 10)
             // A page that asks for a password says 200 to everything.
             if reply.status == 200, reply.mediaType == "text/html", request.method != "OPTIONS" {
                 throw Self.page(request.location)
             }
+            let isLocked =
+                switch reply.status {
+                case 423, 424: true
+                case 207: body.map { String(decoding: $0, as: UTF8.self).contains(" 423 ") } ?? false
+                default: false
+                }
             return Outcome(
                 status: reply.status, entityTag: reply.field("ETag").flatMap { Validator(tag: $0) },
-                lockToken: reply.field("Lock-Token").map { $0.filter { $0 != "<" && $0 != ">" && $0 != " " } })
+                lockToken: reply.field("Lock-Token").map { $0.filter { $0 != "<" && $0 != ">" && $0 != " " } },
+                isLocked: isLocked)
         }
     }
 
-    /// The same, of what a lock may stand in the way of for a moment: that of an upload just before is let go of beside
-    /// what comes next.
-    func sendPastLocks(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
-        for _ in 0..<20 {
-            let outcome = try await send(request)
-            guard outcome.status == 423 else { return outcome }
+    /// The same, of what no other of its kind may run beside.
+    func alone(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
+        do { try await lockLane.enter() } catch {
+            throw FileProviderError(.cancelled, "\(request.location): given up")
+        }
+        defer { lockLane.leave() }
+        return try await send(request)
+    }
+
+    /// The same, of what changes folders: with the locks that we have on them. Those of others, and of an upload just
+    /// before, are waited for a moment.
+    func change(_ request: HTTPRequest, in folders: [HTTPLocation]) async throws(FileProviderError) -> Outcome {
+        for _ in 0..<40 {
+            let outcome = try await turns.withLocks(on: folders, self) { locks throws(FileProviderError) in
+                try await send(request.with(locks))
+            }
+            guard outcome.isLocked else { return outcome }
             do { try await Task.sleep(for: .milliseconds(150)) } catch {
                 throw FileProviderError(.cancelled, "\(request.location): given up")
             }
         }
-        return try await send(request)
+        throw FileProviderError(.busy, "\(request.location): is locked by somebody")
+    }
+
+    /// MOVE (RFC 4918, 9.9), or COPY.
+    func move(
+        _ source: HTTPLocation, to target: HTTPLocation, method: String = "MOVE", overwrites: Bool = false,
+        _ conditions: [(name: String, value: String)] = []
+    ) async throws(FileProviderError) -> Outcome {
+        let headers = [("Destination", target.url), ("Overwrite", overwrites ? "T" : "F")] + conditions
+        return try await change(
+            HTTPRequest(method, source, headers: headers), in: Array(Set([source.folder, target.folder])))
     }
 
     static func page(_ place: HTTPLocation) -> FileProviderError {

@@ -104,6 +104,7 @@ struct ServerCommand {
             "ServerRoot \(directory)", "ServerName localhost", "Listen 127.0.0.1:\(server.port)",
             "PidFile \(directory)/pid", "ErrorLog \(directory)/error.log", "DefaultRuntimeDir \(directory)",
             "DocumentRoot \(server.root)", "DavLockDB \(directory)/lock/db", "LimitXMLRequestBody 0",
+            "LogFormat \"%m\" methods", "CustomLog \(directory)/requests methods",
             "KeepAliveTimeout 60", "ThreadsPerChild 32", "MaxKeepAliveRequests 0",
         ]
         lines += modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }

@@ -119,6 +119,12 @@ package final class TestServer: Sendable {
         if let child { _ = child.wait(limit: 10) }
     }
 
+    /// What an Apache has answered since it was started, by method.
+    package var requests: [String: Int] {
+        let log = (try? String(contentsOfFile: directory + "/requests", encoding: .utf8)) ?? ""
+        return log.split(separator: "\n").reduce(into: [:]) { $0[String($1), default: 0] += 1 }
+    }
+
     private var log: String {
         [".err", ".out"].map {
             String(
