@@ -113,6 +113,26 @@ package final class ContentStore: Sendable {
         return before?.size == after?.size && before?.modified == after?.modified ? after : nil
     }
 
+    /// fdatasync(2): of a generation that is gone nothing.
+    package func synchronizeBytes(_ id: GenerationID) throws(ContentError) {
+        let path = path(id)
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT, vanished == nil { return }
+            throw .last(path)
+        }
+        defer { close(descriptor) }
+        guard fdatasync(descriptor) == 0 else { throw .last(path) }
+    }
+
+    /// syncfs(2): all that was written to the file system that the store is on.
+    package func synchronizeAll() throws(ContentError) {
+        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .last(directory) }
+        defer { close(descriptor) }
+        guard clinux_sync_file_system(descriptor) == 0 else { throw .last(directory) }
+    }
+
     private func synchronizeName(_ id: GenerationID) throws(ContentError) {
         if durableNames.withLock({ $0.contains(id) }) { return }
         for folder in ["\(directory)/storage/\(id.shard)", "\(directory)/storage", directory] {

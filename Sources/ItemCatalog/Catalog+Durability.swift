@@ -19,6 +19,18 @@ extension Catalog.Reader {
         return found
     }
 
+    /// Downloads that are recorded, and whose bytes may not be durable yet.
+    package func undurable() throws -> [UndurableContents] {
+        let statement = try db.cachedStatement(
+            sql: "SELECT key, value FROM domain WHERE key >= 'undurable.' AND key < 'undurable/'")
+        return try Row.fetchAll(statement).compactMap { UndurableContents(key: $0[0], note: $0[1]) }
+    }
+
+    package func undurable(_ id: InodeID) throws -> UndurableContents? {
+        let key = "undurable.\(id.rawValue)"
+        return try note(key).flatMap { UndurableContents(key: key, note: $0) }
+    }
+
     /// Whether a change was not durable when the machine went off, and has not been parted from its document yet.
     package func isDoubted(_ id: InodeID) throws -> Bool { try note("doubt.\(id.rawValue)") != nil }
 
@@ -27,6 +39,22 @@ extension Catalog.Reader {
     func isNotedSynced(_ id: InodeID, size: Int64, modified: Int64) throws -> Bool {
         guard let known = try note("synced.\(id.rawValue)").flatMap({ SyncedContents(text: $0) }) else { return false }
         return known.size == size && known.modified == modified
+    }
+}
+
+/// A generation that bytes were downloaded into.
+package struct UndurableContents: Sendable, Equatable {
+    package let inode: InodeID
+    package let number: Int64
+    /// What is in the catalog: it is another one when more bytes have come since.
+    fileprivate let note: String
+
+    fileprivate init?(key: String, note: String) {
+        guard let inode = Int64(key.dropFirst(10)), let number = note.split(separator: " ").first.flatMap({ Int64($0) })
+        else { return nil }
+        self.inode = InodeID(rawValue: inode)
+        self.number = number
+        self.note = note
     }
 }
 
@@ -71,6 +99,23 @@ extension Catalog.Writer {
     package func noteSynced(_ id: InodeID, _ contents: SyncedContents) throws {
         guard try hasUnsentContents(id), try inodeIfPresent(id)?.generation == contents.generation else { return }
         try takeNote("synced.\(id.rawValue)", contents.text)
+    }
+
+    /// Bytes were downloaded into this generation, and not synced yet.
+    package func noteUndurable(_ id: InodeID, generation: Int64) throws {
+        try takeNote("undurable.\(id.rawValue)", "\(generation) \(now.nanoseconds)")
+    }
+
+    private static let forgetNote = Query("DELETE FROM domain WHERE key = ? AND value = ?")
+
+    /// They are durable as they were then; what came since is not.
+    package func forgetUndurable(_ contents: [UndurableContents]) throws {
+        for one in contents {
+            try run(Self.forgetNote) { bindings in
+                bindings.add("undurable.\(one.inode.rawValue)")
+                bindings.add(one.note)
+            }
+        }
     }
 
     private static let forget = Query("DELETE FROM domain WHERE key = ?")

@@ -15,6 +15,7 @@ package final class SyncContext: Sendable {
     package let workers: Workers
     package let labels: ContentLabels
     package let room: DiskRoom
+    let downloadSyncer: DownloadSyncer
     /// Nothing is sent; what is pending stays so.
     package let isReadOnly: Bool
     /// The provider says when something changes; nobody need look.
@@ -61,6 +62,7 @@ package final class SyncContext: Sendable {
         self.workers = workers ?? Workers(threads: 16)
         self.labels = ContentLabels(store: store, logger: logger)
         self.room = DiskRoom(store: store, limits: cache)
+        self.downloadSyncer = DownloadSyncer(catalog: catalog, store: store, logger: logger)
         self.transfers = Transfers(ticker: ticker)
         self.pause = PauseSwitch(catalog)
     }

@@ -65,6 +65,7 @@ package final class SyncEngine: Sendable {
                 Task(executorPreference: workers) { [cache] in await cache.run() },
                 Task(executorPreference: workers) { [context] in await RootCapabilities(context: context).run() },
                 Task(executorPreference: workers) { [quota] in await quota.run() },
+                Task(executorPreference: workers) { [context] in await context.downloadSyncer.run() },
                 Task(executorPreference: workers) { [pinner, listener] in
                     await pinner.run(poll: { await listener.wasLookedAt($0) })
                 },
@@ -94,6 +95,9 @@ package final class SyncEngine: Sendable {
         if let provider = context.provider as? any Invalidatable { await provider.invalidate() }
         return isIdle
     }
+
+    /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
+    package func makeDownloadsDurable() { context.downloadSyncer.syncNow() }
 
     /// The user may have signed in again.
     package func credentialMayHaveChanged() async {

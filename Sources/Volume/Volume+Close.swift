@@ -46,11 +46,15 @@ extension Volume {
             // First, for it may give the file another date. It is durable when the catalog is, below.
             if handle.isWritable { try record(node) }
             if let content = node.state.withLock({ $0.content }) {
+                let (isUnsent, downloaded) = try catalog.read {
+                    (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
+                }
                 let file = try context.store.synchronize(content.id, content)
-                if try catalog.read({ try $0.hasUnsentContents(node.inode) }),
-                    let synced = SyncedContents(content.id, file)
-                {
-                    try catalog.write { try $0.noteSynced(node.inode, synced) }
+                if isUnsent, let synced = SyncedContents(content.id, file) {
+                    try catalog.write { writer in
+                        try writer.noteSynced(node.inode, synced)
+                        if let downloaded { try writer.forgetUndurable([downloaded]) }
+                    }
                 }
             }
             if handle.isWritable {

@@ -22,7 +22,9 @@ extension Volume {
     private func distrust(_ item: ItemRecord, _ inode: InodeRecord, _ synced: [InodeID: SyncedContents]) throws {
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         let file = context.store.status(id)
-        if let durable = synced[inode.id], durable == SyncedContents(id, file) {
+        if let durable = synced[inode.id], durable == SyncedContents(id, file),
+            try catalog.read({ try $0.undurable(inode.id) == nil })
+        {
             // A writer's mark that was found may have taken the note away.
             return try catalog.write { try $0.noteSynced(inode.id, durable) }
         }
@@ -47,7 +49,9 @@ extension Volume {
             inode.writing == nil, inode.splitFrom == nil
         else { return }
         let status = context.store.status(GenerationID(inode: id.rawValue, number: inode.generation))
-        if inode.extents == nil, let status, status.size == inode.size,
+        // (The store has no other one of what it has deleted.)
+        let isDurable = try item.heldSince != nil || catalog.read { try $0.undurable(id) == nil }
+        if isDurable, inode.extents == nil, let status, status.size == inode.size,
             status.modified == inode.modified.nanoseconds
         {
             return
@@ -59,6 +63,7 @@ extension Volume {
     /// whatever happens to the machine afterwards.
     package func putAway() {
         do {
+            engine.makeDownloadsDurable()
             let synced = try catalog.read { try $0.synced() }
             for item in try catalog.read({ try $0.allPending(limit: .max) }) where item.kind.isDocument {
                 guard let id = item.inode, try catalog.read({ try $0.hasUnsentContents(id) }),

@@ -55,15 +55,20 @@ import Volume
         #expect(test.remote.snapshot().isEmpty)
     }
 
-    /// A range that the catalog names as here is read without asking the store.
-    @Test func downloadedBytesAreDurableBeforeTheCatalogNamesThem() async throws {
+    /// A range that the catalog names as here is read without asking the store, unless it says that a power loss takes it.
+    @Test func downloadedBytesAreDurableBeforeTheCatalogSaysSo() async throws {
         try test.remote.put("a", String(repeating: "0123456789", count: 2_000))
         let opened = try await test.open("a")
         recorder.forget()
         _ = try await test.read(opened.handle)
         let id = try await test.lookUp("a").attributes.record.id
         #expect(try await eventually { try test.durably { try $0.inode(id).extents } == nil })
+        // (Those who wait for the bytes do not wait for the disk.)
+        #expect(!recorder.synced.contains(where: isContent), "\(recorder.synced)")
+        #expect(try test.durably { try $0.undurable(id) } != nil)
+        test.engine.makeDownloadsDurable()
         #expect(recorder.synced.contains(where: isContent), "\(recorder.synced)")
+        #expect(try test.catalog.read { try $0.undurable(id) } == nil)
         test.volume.close(opened.handle)
     }
 }

@@ -141,6 +141,7 @@ import Volume
         #expect(try await test.contents("whole") == "whole")
         #expect(try await test.contents("touched") == "touched")
         for name in ["whole", "touched"] as [Filename] { #expect(try await eventually { try isRecorded(name) }) }
+        test.engine.makeDownloadsDurable()
         test.provider.plan.bandwidth = 200_000
         let opened = try await test.open("partial")
         _ = try await test.read(opened.handle, 0, 100)
@@ -155,6 +156,42 @@ import Volume
         #expect(try await next.contents("touched") == "touched")
         #expect(try await next.contents("partial") == text)
         #expect(try next.pendingNames() == [])
+    }
+
+    /// The catalog's word for it came to the disk before the bytes did.
+    @Test func aDownloadThatIsNotDurableYetComesAgain() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        #expect(try await eventually { try isRecorded("a") })
+        try lose(file(try await test.lookUp("a")))
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.contents("a") == "original")
+        #expect(try next.pendingNames() == [])
+    }
+
+    @Test(arguments: [3, 40]) func aDownloadIsSyncedBehindItsReader(_ count: Int) async throws {
+        for index in 0..<count { try test.remote.put("document-\(index)", "original") }
+        for index in 0..<count {
+            #expect(try await test.contents("document-\(index)") == "original")
+        }
+        func waiting() throws -> Int { try test.catalog.read { try $0.undurable() }.count }
+        func areRecorded() throws -> Bool { try (0..<count).allSatisfy { try isRecorded(Filename("document-\($0)")) } }
+        #expect(try await eventually { try areRecorded() })
+        #expect(try waiting() == count)
+        test.engine.makeDownloadsDurable()
+        #expect(try waiting() == 0)
+    }
+
+    /// More of it came while what was there was being synced.
+    @Test func whatComesMeanwhileIsNotTakenForDurable() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        #expect(try await eventually { try isRecorded("a") })
+        let before = try test.catalog.read { try $0.undurable() }
+        let inode = try #require(before.first)
+        try test.catalog.write { try $0.noteUndurable(inode.inode, generation: inode.number) }
+        try test.catalog.write { try $0.forgetUndurable(before) }
+        #expect(try test.catalog.read { try $0.undurable() }.map(\.inode) == [inode.inode])
     }
 
     @Test func aNewDocumentOfWhichNothingIsLeftGoes() async throws {

@@ -325,13 +325,12 @@ final class Download: Sendable {
 
     private func save() {
         do {
-            // The ranges are read first: an extent counts as durable only after the fdatasync.
             let extents = content.present
-            try content.synchronize()
             // Whose they are by now: a writer's, perhaps, for whom they were parted from the document.
             let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
             let inode: InodeRecord? = try context.catalog.write { writer in
                 guard try writer.recordExtents(id, generation: generation, extents: extents) else { return nil }
+                try writer.noteUndurable(id, generation: generation)
                 let inode = try writer.inodeIfPresent(id)
                 if extents == nil, let inode {
                     _ = try context.labels.update(inode, in: writer)
@@ -341,6 +340,7 @@ final class Download: Sendable {
                 return inode
             }
             if inode != nil { content.noteRecorded(extents) }
+            context.downloadSyncer.added()
             context.volume?.catalogChanged([.attributes(id)])
             context.room.grew()
         } catch {
