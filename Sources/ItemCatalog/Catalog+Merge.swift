@@ -59,7 +59,9 @@ extension Catalog.Writer {
         var changed: [ItemID] = []
         let isUntouched = try !inode.isEnumerated && isUntouched(folder, parent)
         var newFolders: Int64 = 0
-        for var item in difference.changed {
+        // By name: what is new goes to the end of every index, and not into pages all over the catalog.
+        let newcomers = isUntouched ? difference.changed.sorted { $0.filename < $1.filename } : difference.changed
+        for var item in newcomers {
             item.parentIdentifier = parentIdentifier
             if let row = try sameKind(item, defaults) {
                 if try isRemotelyInside(parent.id, row.id) {

@@ -30,10 +30,10 @@ async def carry(reader, writer, line):
     loop = asyncio.get_running_loop()
     waiting, arrived, room = collections.deque(), asyncio.Event(), asyncio.Event()
     room.set()
-    under_way = 0
+    under_way, gone = 0, False
 
     async def deliver():
-        nonlocal under_way
+        nonlocal under_way, gone
         while True:
             while not waiting:
                 arrived.clear()
@@ -44,19 +44,25 @@ async def carry(reader, writer, line):
                 await asyncio.sleep(late)
             if not data:
                 return
-            writer.write(data)
-            await writer.drain()
+            try:
+                writer.write(data)
+                await writer.drain()
+            except (ConnectionError, OSError):
+                # Whoever it was for has gone.
+                gone = True
+                room.set()
+                return
             under_way -= len(data)
             room.set()
 
     delivery = asyncio.create_task(deliver())
     try:
-        while data := await reader.read(CHUNK):
+        while not gone and (data := await reader.read(CHUNK)):
             waiting.append((line.arrival(len(data)), data))
             arrived.set()
             under_way += len(data)
             # Others have their turn on the line as well.
-            while under_way >= IN_FLIGHT or line.free - loop.time() > 0.05:
+            while not gone and (under_way >= IN_FLIGHT or line.free - loop.time() > 0.05):
                 if under_way >= IN_FLIGHT:
                     room.clear()
                     await room.wait()
