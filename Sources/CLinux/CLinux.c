@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status *out) {
@@ -61,6 +62,11 @@ ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offs
 }
 
 int clinux_sync_file_system(int fd) { return syncfs(fd); }
+
+int64_t clinux_file_system_magic(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (int64_t)status.f_type : 0;
+}
 
 int clinux_allocate(int fd, int mode, int64_t offset, int64_t length) {
     return fallocate(fd, mode, offset, length);

@@ -13,6 +13,7 @@ package final class ContentStore: Sendable {
     private let openFiles = Mutex<[GenerationID: WeakFile]>([:])
     /// Whose names in their folders are known to be durable.
     private let durableNames = Mutex<Set<GenerationID>>([])
+    private let namesComeWithFiles: Bool
 
     /// Makes the folders where they are missing.
     package init(directory: String) throws(ContentError) {
@@ -20,6 +21,7 @@ package final class ContentStore: Sendable {
         for folder in [directory, directory + "/storage", directory + "/uploads", directory + "/\(Self.removed)"] {
             guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .last(folder) }
         }
+        namesComeWithFiles = NameDurability.comesWithFiles(in: directory)
         removeSnapshots()
     }
 
@@ -134,7 +136,7 @@ package final class ContentStore: Sendable {
     }
 
     private func synchronizeName(_ id: GenerationID) throws(ContentError) {
-        if durableNames.withLock({ $0.contains(id) }) { return }
+        if namesComeWithFiles || durableNames.withLock({ $0.contains(id) }) { return }
         for folder in ["\(directory)/storage/\(id.shard)", "\(directory)/storage", directory] {
             try synchronize(folder)
         }

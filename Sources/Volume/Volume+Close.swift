@@ -45,22 +45,26 @@ extension Volume {
         do {
             // First, for it may give the file another date. It is durable when the catalog is, below.
             if handle.isWritable { try record(node) }
+            var synced: SyncedContents?
+            var downloaded: UndurableContents?
             if let content = node.state.withLock({ $0.content }) {
-                let (isUnsent, downloaded) = try catalog.read {
+                let isUnsent: Bool
+                (isUnsent, downloaded) = try catalog.read {
                     (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
                 }
                 let file = try context.store.synchronize(content.id, content)
-                if isUnsent, let synced = SyncedContents(content.id, file) {
-                    try catalog.write { writer in
+                if isUnsent { synced = SyncedContents(content.id, file) }
+            }
+            if handle.isWritable || synced != nil {
+                try catalog.write { writer in
+                    if let synced {
                         try writer.noteSynced(node.inode, synced)
                         if let downloaded { try writer.forgetUndurable([downloaded]) }
                     }
+                    if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
                 }
             }
-            if handle.isWritable {
-                try catalog.write { try $0.becomeReady(node.inode, settle: times.settleAfterSync) }
-                engine.changed()
-            }
+            if handle.isWritable { engine.changed() }
             try synchronizeCatalogNow()
         } catch {
             throw VolumeError(error)

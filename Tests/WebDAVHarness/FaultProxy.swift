@@ -40,7 +40,7 @@ package final class FaultProxy: Sendable {
 
     package init(to server: TestServer) throws {
         upstream = server.port
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         port = try FreePort.find()
         var address = FreePort.loopback(port)
         var yes: Int32 = 1
@@ -120,7 +120,7 @@ package final class FaultProxy: Sendable {
             return
         default: break
         }
-        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(server) }
         var address = FreePort.loopback(upstream)
         let isConnected = withUnsafePointer(to: &address) {

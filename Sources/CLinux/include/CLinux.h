@@ -51,6 +51,9 @@ int clinux_leave_no_core(void);
 /// syncfs(2).
 int clinux_sync_file_system(int fd);
 
+/// statfs(2): the file system's magic number, 0 when it cannot be told.
+int64_t clinux_file_system_magic(const char *path);
+
 /// fallocate(2).
 int clinux_allocate(int fd, int mode, int64_t offset, int64_t length);
 

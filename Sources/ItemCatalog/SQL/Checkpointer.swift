@@ -59,7 +59,7 @@ final class Checkpointer: @unchecked Sendable {
             configuration.label = "catalog.checkpoint"
             connection = try? DatabaseQueue(path: path, configuration: configuration)
         }
-        _ = try? connection?.writeWithoutTransaction { db in
+        _ = connection?.writeWithoutTransaction { db in
             sqlite3_wal_checkpoint_v2(db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         }
     }

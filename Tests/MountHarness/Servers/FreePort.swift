@@ -1,24 +1,41 @@
 package import Foundation
+import Synchronization
 
 /// TCP ports of this machine.
 package enum FreePort {
-    /// One that nobody listens on.
+    private static let given = Mutex<Set<UInt16>>([])
+
+    /// One that nobody listens on, and that is given once. Below those that the kernel takes for connections
+    /// (ip_local_port_range): until the server listens, one of those may be a client's.
     package static func find() throws -> UInt16 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        for _ in 0..<1_000 {
+            let port = UInt16.random(in: 10_000..<lowestOfClients)
+            if given.withLock({ $0.contains(port) }) || !isFree(port) { continue }
+            if given.withLock({ $0.insert(port).inserted }) { return port }
+        }
+        throw HarnessError("no free port")
+    }
+
+    private static let lowestOfClients: UInt16 = {
+        let text = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
+        let lowest = text?.split(whereSeparator: \.isWhitespace).first.flatMap { UInt16($0) } ?? 32_768
+        return max(lowest, 20_000)
+    }()
+
+    private static func isFree(_ port: UInt16) -> Bool {
+        // (A program that another test starts just now must not get it.)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
-        var address = loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
+        var address = loopback(port)
+        return withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, length) == 0 && getsockname(descriptor, $0, &length) == 0
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        guard isBound else { throw HarnessError("no free port") }
-        return UInt16(bigEndian: address.sin_port)
     }
 
     package static func isOpen(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         var address = loopback(port)
         return withUnsafePointer(to: &address) {
