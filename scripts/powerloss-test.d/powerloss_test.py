@@ -14,6 +14,7 @@ sys.path[:0] = [here, os.path.join(os.path.dirname(here), "crash-test.d")]
 
 from cuts import MAKE, Cuts  # noqa: E402
 from processes import Failure  # noqa: E402
+from volatile_disk import take_down_dead  # noqa: E402
 
 
 def main():
@@ -22,6 +23,7 @@ def main():
     print(f"powerloss-test: {arguments.cuts} cuts, {', '.join(filesystems)}, seed {arguments.seed}", flush=True)
     for sig in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(sig, interrupted)
+    take_down_dead()
     folder = tempfile.mkdtemp(prefix="hydrant-power-", dir=arguments.dir)
     started, figures, failed = time.monotonic(), {}, False
     for number, filesystem in enumerate(filesystems):

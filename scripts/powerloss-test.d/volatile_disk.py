@@ -6,6 +6,8 @@ after it any part, in any order, torn at any sector. cut() makes such an image, 
 goes on."""
 
 import ctypes
+import errno
+import glob
 import os
 import random
 import select
@@ -22,6 +24,34 @@ LOOKUP, FORGET, GETATTR, OPEN, READ, WRITE, STATFS, RELEASE, FSYNC, FLUSH, INIT,
     1, 2, 3, 14, 15, 16, 17, 18, 20, 25, 26, 36, 38)
 BATCH_FORGET = 42
 MAX_WRITE = 1 << 20
+
+
+def take_down_dead():
+    """What a killed run left mounted: while it is there, mkfs.btrfs fails (it looks at every mounted loop device)."""
+    with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
+        lines = [line.split(" ") for line in mounts]
+    for folder in [line[1] for line in lines if line[2] == "fuse.volatile-disk"]:
+        try:
+            os.stat(folder)
+            continue
+        except OSError as error:
+            if error.errno != errno.ENOTCONN:
+                continue
+        run = os.path.dirname(folder) + "/"
+        loops = [loop for loop in glob.glob("/sys/block/loop*") if backing_file(loop).startswith(run)]
+        for line in reversed(lines):
+            if line[1].startswith(run):
+                libc.umount2(os.fsencode(line[1]), 2)
+        for loop in loops:
+            subprocess.run(["losetup", "-d", "/dev/" + os.path.basename(loop)], check=False, stderr=subprocess.DEVNULL)
+
+
+def backing_file(loop):
+    try:
+        with open(loop + "/loop/backing_file", encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError:
+        return ""
 
 
 class VolatileDisk:
