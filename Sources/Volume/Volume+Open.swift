@@ -156,18 +156,20 @@ extension Volume {
         if isNew { try content.synchronize() }
         // A download changes the file as well: only of a whole one do time stamps tell of a writer. Into a
         // partial one programs write through us, which marks it modified.
-        // Inside the transaction, in which alone labels change, and with them the file's ctime.
-        let stamp = try catalog.write { writer in
+        // Inside the transaction, in which alone labels change, and with them the file's ctime; and the mark that the
+        // last writer left, which is taken away at any moment (`Endings`).
+        let (stamp, isModified) = try catalog.write { writer in
             endings.cancel(node.inode)
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
             let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
-            try refuseDeleted(writer.inode(node.inode), state)
-            return stamp
+            let marked = try writer.inode(node.inode)
+            try refuseDeleted(marked, state)
+            return (stamp, marked.writing == .modified)
         }
         if isNew { content.noteRecorded(nil) }
         state.stamp = stamp
-        state.isMarkedModified = record.writing == .modified
+        state.isMarkedModified = isModified
     }
 
     /// Of a document that somebody may still have mapped. What he changed since it was looked at last is recorded, and

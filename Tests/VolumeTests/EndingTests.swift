@@ -5,6 +5,7 @@ import Glibc
 import ItemCatalog
 import MountHarness
 import SyncEngine
+import Synchronization
 import Testing
 
 @testable import Volume
@@ -49,6 +50,28 @@ import Testing
         #expect(try marks().isEmpty)
         #expect(try await test.sync().isEmpty)
         #expect(test.remote.read("a") == Array("NEW TEXT".utf8))
+    }
+
+    /// Of a document of which not all is here only the mark tells that it was written to, so it must be there before the
+    /// first byte, whenever the last writer's is taken away.
+    @Test func theNextWriterOfAPartialDocumentIsMarkedAnew() async throws {
+        try test.remote.put("a", String(repeating: "old ", count: 50_000))
+        _ = try await test.lookUp("a")
+        let isOver = Atomic(false)
+        async let endings: Void = Task.detached { [volume = test.volume] in
+            while !isOver.load(ordering: .relaxed) { volume.endWritingNow() }
+        }.value
+        var unmarked = 0
+        for _ in 0..<400 {
+            let handle = try await test.open("a", O_WRONLY).handle
+            try test.write(handle, "new")
+            if try marks().map(\.writing) != [.modified] { unmarked += 1 }
+            try test.volume.flush(handle)
+            test.volume.close(handle)
+        }
+        isOver.store(true, ordering: .relaxed)
+        await endings
+        #expect(unmarked == 0)
     }
 
     /// What is closed is not being written: what the store has by then is no reason to part it from its document.
