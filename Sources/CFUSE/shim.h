@@ -27,8 +27,12 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "passthrough.h"
 
 // MARK: The kernel's structs
 
@@ -59,22 +63,57 @@ enum {
 
 // MARK: Passthrough (protocol 7.40)
 
-struct hydrant_backing_map {
-    int32_t fd;
-    uint32_t flags;
-    uint64_t padding;
-};
-
 /// The backing id of `fd`, or -errno.
 static inline int32_t hydrant_backing_open(int device, int32_t fd) {
     struct hydrant_backing_map map = {.fd = fd, .flags = 0, .padding = 0};
-    int result = ioctl(device, _IOW(229, 1, struct hydrant_backing_map), &map);
+    int result = ioctl(device, HYDRANT_IOC_BACKING_OPEN, &map);
     return result < 0 ? -errno : result;
 }
 
 static inline int32_t hydrant_backing_close(int device, int32_t backing) {
     uint32_t argument = (uint32_t)backing;
-    return ioctl(device, _IOW(229, 2, uint32_t), &argument) < 0 ? -errno : 0;
+    return ioctl(device, HYDRANT_IOC_BACKING_CLOSE, &argument) < 0 ? -errno : 0;
+}
+
+/// Whether this process may register files: 0, or -EPERM; any other error says nothing of that.
+static inline int32_t hydrant_backing_probe(int device) {
+    int fd = (int)syscall(SYS_memfd_create, "hydrant-probe", 1u /* MFD_CLOEXEC */);
+    if (fd < 0) return -errno;
+    int32_t result = hydrant_backing_open(device, fd);
+    close(fd);
+    if (result > 0) hydrant_backing_close(device, result);
+    return result < 0 ? result : 0;
+}
+
+/// Asks hydrant-passthrough at the other end of `socket`; `fd` goes with the question unless it is negative.
+/// Its answer, or -EPIPE: there is none.
+static inline int32_t hydrant_ask_helper(int socket, struct hydrant_backing_request request, int32_t fd) {
+    struct iovec vector = {.iov_base = &request, .iov_len = sizeof request};
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr alignment;
+    } control = {{0}};
+    struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
+    if (fd >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control.bytes;
+        struct cmsghdr *part = CMSG_FIRSTHDR(&message);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(part), &fd, sizeof(int));
+    }
+    ssize_t length;
+    do length = sendmsg(socket, &message, MSG_NOSIGNAL);
+    while (length < 0 && errno == EINTR);
+    int32_t answer = 0;
+    if (length == sizeof request) {
+        do length = recv(socket, &answer, sizeof answer, 0);
+        while (length < 0 && errno == EINTR);
+    } else {
+        length = -1;
+    }
+    return length == sizeof answer ? answer : -EPIPE;
 }
 
 // MARK: The threads

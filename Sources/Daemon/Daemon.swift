@@ -136,6 +136,7 @@ struct Daemon: Sendable {
                 ["default_permissions", "subtype=hydrant", "fsname=\(source)"]
                 + (parts.engine.context.isReadOnly ? ["ro"] : []) + configuration.mountOptions
             options.passthrough = configuration.passthrough
+            options.passthroughHelper = configuration.passthroughHelper
             let session = try FUSESession(mountPoint: mountPoint, options: options, fileSystem: frontend)
             try session.mount()
             link.attach(session)

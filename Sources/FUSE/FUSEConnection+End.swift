@@ -22,6 +22,7 @@ extension FUSEConnection {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
         // Nobody calls it any more.
         fileSystem = nil
+        passthrough.end()
         let fd = device.load(ordering: .sequentiallyConsistent)
         guard fd >= 0 else { return }
         let deadline = monotonicNow() + 5_000_000_000

@@ -25,11 +25,12 @@ final class FUSEConnection: @unchecked Sendable {
     let unanswered = FUSEUnanswered()
     private let awaitsInit = Atomic(true)
     private let offer = Mutex<FUSEInitOffer?>(nil)
-    private let passthrough = Atomic(false)
+    let passthrough: Passthrough
 
     /// The text is libfuse's explanation when it refuses the options.
     init(options: FUSESession.Options, fileSystem: any FUSEFileSystem) throws(Refusal) {
         wantsPassthrough = options.passthrough
+        passthrough = Passthrough(helper: options.passthroughHelper)
         wantsKillPrivileges = options.killPrivileges
         mapsDirectIO = options.mapsDirectIO
         readAhead = options.readAhead
@@ -159,31 +160,27 @@ final class FUSEConnection: @unchecked Sendable {
         if wantsPassthrough {
             let isChanged = reply.withUnsafeMutableBytes { offer.requestPassthrough(in: $0) }
             // Before the write: the first open may come before it returns.
-            passthrough.store(isChanged, ordering: .sequentiallyConsistent)
+            if isChanged { passthrough.isOffered(on: fd) }
         }
-        return write(fd, reply, reply.count)
+        let sent = write(fd, reply, reply.count)
+        let error = errno
+        if sent >= 0 { passthrough.prepare() }
+        errno = error
+        return sent
     }
 
     // MARK: Passthrough
 
-    var passthroughAvailable: Bool {
-        passthrough.load(ordering: .relaxed) && !hasEnded.load(ordering: .relaxed)
-    }
+    var passthroughAvailable: Bool { passthrough.isAvailable && !hasEnded.load(ordering: .relaxed) }
 
     /// The backing id, or -errno.
     func openBacking(_ fileDescriptor: Int32) -> Int32 {
         guard passthroughAvailable else { return -EOPNOTSUPP }
-        let result = hydrant_backing_open(device.load(ordering: .sequentiallyConsistent), fileDescriptor)
-        if result == 0 { return -EINVAL }
-        guard result == -EPERM else { return result }
-        // The stand-in says EPERM as well.
-        guard !hasEnded.load(ordering: .sequentiallyConsistent) else { return -ENOTCONN }
-        passthrough.store(false, ordering: .sequentiallyConsistent)
-        return result
+        return passthrough.open(fileDescriptor)
     }
 
     func closeBacking(_ id: Int32) {
         guard !hasEnded.load(ordering: .relaxed) else { return }
-        _ = hydrant_backing_close(device.load(ordering: .sequentiallyConsistent), id)
+        passthrough.close(id)
     }
 }

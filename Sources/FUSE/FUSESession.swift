@@ -10,8 +10,11 @@ public final class FUSESession: Sendable {
         /// dead unless root mounts with "suid" and "dev".
         public var mountOptions: [String]
         public var maxThreads: Int
-        /// Ask the kernel for passthrough; it needs CAP_SYS_ADMIN besides.
+        /// Ask the kernel for passthrough; it needs CAP_SYS_ADMIN besides, or `passthroughHelper`.
         public var passthrough: Bool
+        /// The program hydrant-passthrough, installed with CAP_SYS_ADMIN as a file capability (capabilities(7)); it is
+        /// started when this process may not register files itself.
+        public var passthroughHelper: String?
         /// Take over from the kernel to drop setuid, setgid and capabilities (HANDLE_KILLPRIV_V2, Linux 5.11;
         /// an older kernel goes on by itself). It no longer asks for security.capability before each write then,
         /// and the file system has to drop

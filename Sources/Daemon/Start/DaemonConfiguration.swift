@@ -43,6 +43,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     package var boot: String?
     /// Whether downloaded documents may be read and written past the daemon, where the kernel lets us.
     package var passthrough = true
+    /// The hydrant-passthrough that makes it possible for an ordinary user; nil: it is not installed.
+    package var passthroughHelper = PassthroughProgram.find()
 
     package init(store: String, mountPoint: String, workingDirectory: String) {
         self.store = store
@@ -80,5 +82,6 @@ package struct DaemonConfiguration: Sendable, Codable {
         // After another boot what was never synced is not trusted: so a power loss can be played.
         if let boot = environment["HYDRANT_BOOT_ID"], !boot.isEmpty { self.boot = boot }
         if environment["HYDRANT_PASSTHROUGH"] == "0" { passthrough = false }
+        if let path = environment["HYDRANT_PASSTHROUGH_HELPER"] { passthroughHelper = path.isEmpty ? nil : path }
     }
 }

@@ -1,0 +1,83 @@
+internal import CFUSE
+internal import Glibc
+internal import Synchronization
+
+/// How one connection registers files for passthrough: by itself where it may (CAP_SYS_ADMIN), else through
+/// `PassthroughHelper`, where that is installed.
+final class Passthrough: Sendable {
+    private enum Way {
+        /// The kernel has said that it can; whether we may is not known yet.
+        case unknown(device: Int32)
+        case direct(device: Int32)
+        case helper(PassthroughHelper)
+        case none
+    }
+
+    private let helperPath: String?
+    private let way = Mutex(Way.none)
+    /// The same as the other, without its lock.
+    private let available = Atomic(false)
+
+    init(helper: String?) { helperPath = helper }
+
+    var isAvailable: Bool { available.load(ordering: .relaxed) }
+
+    /// The kernel can. Before anybody opens anything.
+    func isOffered(on device: Int32) {
+        way.withLock { $0 = .unknown(device: device) }
+        available.store(true, ordering: .relaxed)
+    }
+
+    /// Finds out whether we may; the kernel has had our answer to its INIT.
+    func prepare() { _ = current() }
+
+    private func current() -> Way {
+        way.withLock { way in
+            guard case .unknown(let device) = way else { return way }
+            way = found(device)
+            if case .none = way { available.store(false, ordering: .relaxed) }
+            return way
+        }
+    }
+
+    private func found(_ device: Int32) -> Way {
+        switch hydrant_backing_probe(device) {
+        case -EPERM:
+            guard let helperPath, let helper = PassthroughHelper(program: helperPath, device: device) else {
+                return .none
+            }
+            return .helper(helper)
+        default: return .direct(device: device)
+        }
+    }
+
+    /// The backing id, or -errno.
+    func open(_ fileDescriptor: Int32) -> Int32 {
+        let result: Int32
+        switch current() {
+        case .direct(let device): result = hydrant_backing_open(device, fileDescriptor)
+        case .helper(let helper): result = helper.open(fileDescriptor)
+        case .none, .unknown: return -EOPNOTSUPP
+        }
+        if result == -EPERM || result == -EPIPE { end() }
+        return result == 0 ? -EINVAL : result
+    }
+
+    func close(_ id: Int32) {
+        switch current() {
+        case .direct(let device): _ = hydrant_backing_close(device, id)
+        case .helper(let helper): helper.close(id)
+        case .none, .unknown: break
+        }
+    }
+
+    /// From now on nothing is registered.
+    func end() {
+        let last = way.withLock { way in
+            defer { way = .none }
+            return way
+        }
+        available.store(false, ordering: .relaxed)
+        if case .helper(let helper) = last { helper.end() }
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import MountHarness
+import Testing
+
+/// hydrant-passthrough, installed as the documentation says.
+@Suite("Passthrough for an ordinary user")
+struct PassthroughHelperTests {
+    private static let scripts =
+        URL(filePath: #filePath, directoryHint: .notDirectory)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path + "/scripts"
+
+    /// In a mount namespace of its own, in which /dev/fuse is for everybody, as it is on most machines.
+    private static let script = #"""
+        set -e
+        sandbox=$(dirname "$STORE")
+        user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+        inside() { user bash -c "set -e; cd \"$MOUNT\"; exec 2>&1; $1"; }
+        passthrough() { user "$HYDRANT" status | grep -o 'passthrough [a-z]*'; }
+        daemon() { user "$HYDRANT" status | grep -o '(pid [0-9]*' | cut -c 6-; }
+        helper() { pgrep -P "$(daemon)"; }
+        cd /
+        mknod "$sandbox/fuse" c 10 229; chmod 666 "$sandbox/fuse"; mount --bind "$sandbox/fuse" /dev/fuse
+        mkdir "$sandbox/bin"
+        cp "$HYDRANT" "$sandbox/bin"; HYDRANT=$sandbox/bin/hydrant
+        export HYDRANT_PASSTHROUGH_HELPER=$sandbox/bin/hydrant-passthrough
+        "$SCRIPTS/install-passthrough" --to "$sandbox/bin" 2>"$sandbox/installed" || cat "$sandbox/installed"
+        cd "$sandbox"; mkdir state
+        head -c 3000000 /dev/urandom >"$STORE/doc"
+        chmod 755 . bin && chown -R 65534:65534 store mnt run tmp log data home state && chmod 755 mnt
+        mounted() { user "$HYDRANT" mount "dir:$STORE" "$MOUNT" --state-dir "$sandbox/state"; }
+        trap 'cd /; user "$HYDRANT" unmount "$MOUNT" >&2' EXIT
+        """#
+
+    private func run(_ script: String, _ check: @escaping @Sendable (ChildResult) -> Void) async throws {
+        try await withSandbox { mount in
+            let result = try mount.sandbox.run(
+                ["unshare", "--mount", "--propagation", "private", "bash", "-c", Self.script + "\n" + script],
+                environment: mount.environment.merging(["SCRIPTS": Self.scripts]) { $1 }, limit: 35)
+            check(result)
+        }
+    }
+
+    @Test("with its capability documents are read and written past the daemon; when it dies they are served by copying")
+    func installed() async throws {
+        try await run(
+            #"""
+            mounted; passthrough
+            inside 'cat doc >/dev/null; cmp doc "'"$STORE"'/doc"'
+            sleep 0.5 # (Who opened it before it was here has let go.)
+            # Who has it open goes on while the daemon stands still.
+            cat >held.py <<'END'
+            import os, signal, sys
+            file = os.open(sys.argv[1], os.O_RDWR)
+            os.pwrite(file, b"h", 0) # (At the first write the kernel asks for security.capability.)
+            os.kill(int(sys.argv[2]), signal.SIGSTOP)
+            try:
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+                print(len(os.pread(file, 1 << 20, 1 << 20)), os.pwrite(file, b"hello", 0))
+            finally:
+                os.kill(int(sys.argv[2]), signal.SIGCONT)
+            END
+            user timeout 10 /usr/bin/python3 held.py "$MOUNT/doc" "$(daemon)" || { kill -CONT "$(daemon)"; echo hung; }
+            inside '
+            echo written >new; echo more >>doc
+            '
+            user "$HYDRANT" sync "$MOUNT" --timeout 20
+            head -c 5 "$STORE/doc"; tail -n 1 "$STORE/doc" | tail -c 5; cat "$STORE/new"
+            kill -9 "$(helper)"
+            inside 'cat new; echo after >>new; cat new; cmp doc "'"$STORE"'/doc"'
+            passthrough
+            user "$HYDRANT" sync "$MOUNT" --timeout 20
+            cat "$STORE/new"
+            """#
+        ) { result in
+            #expect(result.succeeded, "\(result)")
+            #expect(
+                result.stdout
+                    == "passthrough yes\n1048576 5\nhellomore\nwritten\nwritten\nwritten\nafter\npassthrough no\nwritten\nafter\n",
+                "\(result)")
+        }
+    }
+
+    @Test("it ends with a daemon that was killed, whose mount says so at once")
+    func killed() async throws {
+        try await run(
+            #"""
+            mounted; passthrough
+            inside 'cat doc >/dev/null'
+            helper=$(helper)
+            kill -9 "$(daemon)"
+            for i in $(seq 100); do [ -e "/proc/$helper" ] || break; sleep 0.05; done
+            [ -e "/proc/$helper" ] && echo "it goes on"
+            user cat "$MOUNT/doc" 2>&1 | grep -o 'Transport.*'
+            mounted; passthrough
+            inside 'cmp doc "'"$STORE"'/doc"'
+            """#
+        ) { result in
+            #expect(
+                result.stdout == "passthrough yes\nTransport endpoint is not connected\npassthrough yes\n", "\(result)")
+            #expect(result.succeeded, "\(result)")
+        }
+    }
+
+    @Test("as a copy leaves it, without its capability, it is not used")
+    func notInstalled() async throws {
+        try await run(
+            #"""
+            PATH=$PATH:/usr/sbin setcap -r "$HYDRANT_PASSTHROUGH_HELPER"
+            mounted; passthrough
+            inside 'cmp doc "'"$STORE"'/doc"; echo written >new'
+            helper || echo no helper
+            """#
+        ) { result in
+            #expect(result.stdout == "passthrough no\nno helper\n", "\(result)")
+            #expect(result.succeeded, "\(result)")
+        }
+    }
+
+    @Test("its user gets nothing by it that is not his")
+    func attacked() async throws {
+        try await withSandbox(.with { $0.limit = 100 }) { mount in
+            let result = try mount.sandbox.run(
+                [Self.scripts + "/passthrough-attack", "--rounds", "3000"], limit: 90)
+            if result.status == 77 { return print("skipped: \(result.stdout)\(result.stderr)") }
+            #expect(result.succeeded, "\(result)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+"""A running hydrant-passthrough, and what may be asked of it (Sources/CFUSE/passthrough.h)."""
+
+import array
+import errno
+import socket
+import struct
+import subprocess
+
+START, OPEN, CLOSE = 1, 2, 3
+
+
+class Gone(Exception):
+    """It has ended."""
+
+
+class Helper:
+    def __init__(self, program, **how):
+        self.here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.here.settimeout(10)
+        with there:
+            self.process = subprocess.Popen(
+                [program], stdin=there, stderr=subprocess.PIPE, **how)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def raw(self, packet, descriptors=()):
+        control = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", descriptors))] if descriptors else []
+        try:
+            self.here.sendmsg([packet], control)
+            answer = self.here.recv(100)
+        except (BrokenPipeError, ConnectionResetError):
+            raise Gone from None
+        if not answer:
+            raise Gone
+        if len(answer) != 4:
+            raise AssertionError(f"an answer of {len(answer)} bytes")
+        return struct.unpack("=i", answer)[0]
+
+    def ask(self, operation, backing=0, descriptors=()):
+        """The answer's name where it is an error."""
+        result = self.raw(struct.pack("=II", operation, backing & 0xFFFFFFFF), descriptors)
+        return errno.errorcode[-result] if result < 0 else result
+
+    def open(self, descriptor):
+        return self.ask(OPEN, descriptors=[descriptor])
+
+    def end(self):
+        """Its exit status, and what it said on standard error."""
+        self.here.close()
+        try:
+            _, said = self.process.communicate(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.communicate()
+            raise AssertionError("it went on after its other end was closed") from None
+        return self.process.returncode, said.decode()
