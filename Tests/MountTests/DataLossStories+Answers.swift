@@ -3,6 +3,7 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import MountHarness
+import SyncEngine
 import Testing
 
 // What the store says is not what is so: it does not answer, answers late, or with less than there is.
@@ -17,7 +18,10 @@ extension DataLossStories {
         let script = try #require(Self.saves[save])
         let provider = FaultyStore(InMemoryProvider(pageSize: 50))
         try provider.base.put("doc.txt", "old")
-        try await withServedMount(provider) { mount throws in
+        // (A name that was given up for longer is a document that was moved away.)
+        var times = SyncTimes.quick
+        times.settle = 1
+        try await withServedMount(provider, times: times) { mount throws in
             #expect(try mount.run("cat doc.txt") == "old")
             // What would tell us of it hangs.
             let gate = Gate()
