@@ -5,6 +5,9 @@ extension FUSESession {
     /// (before the first request), and false again when it has denied us one (EPERM).
     public var passthroughAvailable: Bool { connection.passthroughAvailable }
 
+    /// Whether each registration is a round trip to another process (`Options.passthroughHelper`).
+    public var passthroughNeedsHelper: Bool { connection.passthrough.needsHelper }
+
     /// Registers a file for passthrough. The descriptor may be closed afterwards; the id must
     /// be given back with `closeBacking` (files that are open keep what they need).
     public func openBacking(fileDescriptor: Int32) throws(FUSEError) -> BackingID {

@@ -17,9 +17,11 @@ final class Passthrough: Sendable {
     private let way = Mutex(Way.none)
     /// The same as the other, without its lock.
     private let available = Atomic(false)
+    private let isDistant = Atomic(false)
 
     init(helper: String?) { helperPath = helper }
 
+    var needsHelper: Bool { isDistant.load(ordering: .relaxed) }
     var isAvailable: Bool { available.load(ordering: .relaxed) }
 
     /// The kernel can. Before anybody opens anything.
@@ -46,6 +48,7 @@ final class Passthrough: Sendable {
             guard let helperPath, let helper = PassthroughHelper(program: helperPath, device: device) else {
                 return .none
             }
+            isDistant.store(true, ordering: .relaxed)
             return .helper(helper)
         default: return .direct(device: device)
         }

@@ -46,5 +46,10 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
         return (try? session.openBacking(fileDescriptor: descriptor))?.rawValue
     }
 
+    /// Two round trips to another process are as much as two reads through us, after which the pages stay in the kernel.
+    package func paysForReaders(of size: Int64) -> Bool {
+        session?.passthroughNeedsHelper != true || size > 256 << 10
+    }
+
     package func unregister(_ backing: Int32) { session?.closeBacking(BackingID(rawValue: backing)) }
 }

@@ -92,7 +92,7 @@ extension Volume {
             _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
             state.stamp = BackingStamp.none
             state.isSetID = record.mode & 0o6000 != 0
-            return try enter(&state, content, isWhole: true, writes: true)
+            return try enter(&state, content, isPassable: true, writes: true)
         }
     }
 
@@ -129,7 +129,8 @@ extension Volume {
         }
         state.content = content
         if !content.isComplete { state.target = try downloadTarget(of: node.inode, generation: record.generation) }
-        return try enter(&state, content, isWhole: isWhole, writes: writes)
+        let isPassable = isWhole && (writes || backing.paysForReaders(of: record.size))
+        return try enter(&state, content, isPassable: isPassable, writes: writes)
     }
 
     /// The store deleted it, which the kernel has not been told yet: what a program would write was lost. ESTALE makes
@@ -189,10 +190,10 @@ extension Volume {
         }
     }
 
-    /// Cached or passthrough: as it is open already, else passthrough when everything is here. What a write may
-    /// have to take away (setuid) we must see written.
+    /// Cached or passthrough: as it is open already, else passthrough when everything is here and it pays. What a write
+    /// may have to take away (setuid) we must see written.
     private func enter(
-        _ state: inout Node.State, _ content: ContentFile, isWhole: Bool, writes: Bool
+        _ state: inout Node.State, _ content: ContentFile, isPassable: Bool, writes: Bool
     ) throws -> OpenedAs {
         let opened: OpenedAs
         switch state.mode {
@@ -203,7 +204,7 @@ extension Volume {
             state.mode = .passthrough(backing: id, handles: handles + 1)
             opened = .passthrough(backing: id)
         case .none:
-            if isWhole, !state.isPrivileged, let id = backing.register(content.descriptor) {
+            if isPassable, !state.isPrivileged, let id = backing.register(content.descriptor) {
                 state.mode = .passthrough(backing: id, handles: 1)
                 opened = .passthrough(backing: id)
             } else {

@@ -37,4 +37,10 @@ package protocol BackingRegistering: Sendable {
     /// Nil where this process may not, or the kernel cannot.
     func register(_ descriptor: Int32) -> Int32?
     func unregister(_ backing: Int32)
+    /// Whether to register costs less than to serve a program that reads a document of so many bytes, and writes none.
+    func paysForReaders(of size: Int64) -> Bool
+}
+
+extension BackingRegistering {
+    package func paysForReaders(of size: Int64) -> Bool { true }
 }
