@@ -15,6 +15,7 @@ OURS = {
     "CNcurses": [],
     "Accounts": ["CSecret", "HTTPTransport"],
     "FUSE": ["CFUSE"],
+    "PassthroughHelper": [],
     "FileProvider": [],
     "FileProviderTesting": ["FileProvider"],
     "ItemCatalog": ["CLinux", "CSQLite", "FileProvider"],

@@ -58,6 +58,18 @@ public struct DiskUse: Codable, Sendable, Equatable {
     }
 }
 
+/// What came of documents before a program asked for them, in bytes, since the mount.
+public struct ReadAheadUse: Codable, Sendable, Equatable {
+    public var downloaded: Int64
+    /// Of that, of documents that no program has opened so far.
+    public var unused: Int64
+
+    public init(downloaded: Int64, unused: Int64) {
+        self.downloaded = downloaded
+        self.unused = unused
+    }
+}
+
 /// How full the store is, in bytes, as it said last.
 public struct StoreUse: Codable, Sendable, Equatable {
     public var used: Int64
@@ -115,14 +127,17 @@ public struct DomainStatus: Codable, Sendable, Equatable {
     public var providerIdentifier: String?
     /// Older daemons do not say.
     public var isReadOnly: Bool?
+    /// Older daemons do not say.
+    public var readAhead: ReadAheadUse?
 
     public init(
         domain: String, provider: String, mountPoint: String, pid: Int32, pending: [PendingChange] = [],
         passthrough: Bool, stateDirectory: String? = nil, disk: DiskUse,
         transfers: [RunningTransfer]? = nil, settings: DomainSettings? = nil, conflicts: Int? = nil,
         store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil, connection: ConnectionStatus? = nil,
-        providerIdentifier: String? = nil, isReadOnly: Bool? = nil
+        providerIdentifier: String? = nil, isReadOnly: Bool? = nil, readAhead: ReadAheadUse? = nil
     ) {
+        self.readAhead = readAhead
         self.providerIdentifier = providerIdentifier
         self.isReadOnly = isReadOnly
         self.domain = domain

@@ -77,7 +77,12 @@ struct DomainService: ControlService {
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
             heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
             connection: connection, providerIdentifier: volume.engine.context.provider.providerIdentifier,
-            isReadOnly: volume.engine.context.isReadOnly)
+            isReadOnly: volume.engine.context.isReadOnly, readAhead: readAhead)
+    }
+
+    private var readAhead: ReadAheadUse {
+        let figures = volume.engine.readAhead.figures
+        return ReadAheadUse(downloaded: figures.downloaded, unused: max(0, figures.downloaded - figures.used))
     }
 
     private var connection: ConnectionStatus {

@@ -8,6 +8,7 @@ import Synchronization
 package final class SyncEngine: Sendable {
     package let context: SyncContext
     package let hydrator: Hydrator
+    package let readAhead: ReadAhead
     let fetcher: FolderFetcher
     private let walks: WalkAhead
     let queue: UploadQueue
@@ -26,6 +27,7 @@ package final class SyncEngine: Sendable {
         fetcher = FolderFetcher(context: context)
         walks = WalkAhead(context: context)
         hydrator = Hydrator(context: context, fetcher: fetcher)
+        readAhead = ReadAhead(context: context, hydrator: hydrator)
         queue = UploadQueue(
             context: context,
             runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher))
@@ -83,6 +85,7 @@ package final class SyncEngine: Sendable {
             return tasks
         }
         for task in running { task.cancel() }
+        readAhead.stop()
         context.volume?.endWritingNow()
         queue.wake()
         cache.wake()
@@ -134,8 +137,19 @@ package final class SyncEngine: Sendable {
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
 
+    /// The range is here when it returns: a program waits for it.
+    ///
+    /// - Parameter thread: of the program that reads, as FUSE says it.
+    package func provide(
+        _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32?
+    ) async throws(SyncError) {
+        if thread != nil { readAhead.isRead(target.inode, size: content.baseSize) }
+        try await hydrator.provide(range, of: content, for: target, thread: thread)
+    }
+
     /// Its folder will be asked for as if a program had looked into it.
     package func wasOpened(_ document: InodeID) {
+        readAhead.isOpened(document)
         if !context.followsChanges { context.opened.add(document) }
     }
 

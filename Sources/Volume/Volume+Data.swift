@@ -56,7 +56,7 @@ extension Volume {
         }
         let wanted = range.clamped(to: 0..<content.baseSize)
         return Wait { [engine, node] in
-            do { try await engine.hydrator.provide(wanted, of: content, for: target, thread: thread) } catch {
+            do { try await engine.provide(wanted, of: content, for: target, thread: thread) } catch {
                 // Replaced before a byte of it was handed out: the node stands for the new version now.
                 if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number {
                     return

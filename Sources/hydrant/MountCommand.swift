@@ -57,6 +57,12 @@ struct MountCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "How much may be on its way of documents that a program has not asked for yet, which reads a folder's one after another: 8M (default), 500K, bytes, or none.",
+            valueName: "size"))
+    var readAhead: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Ask before taking away what the store deletes, above this share of the domain within an hour (default: 10; 100: never). See hydrant resolve.",
             valueName: "percent"))
     var holdDeletions: String?
@@ -158,12 +164,14 @@ struct MountCommand: ParsableCommand {
         // The command line's word goes before that of config.toml.
         let cacheLimit = cacheLimit ?? settings?.options[.cacheLimit]
         let minFree = minFree ?? settings?.options[.minFree]
+        let readAhead = readAhead ?? settings?.options[.readAhead]
         let holdDeletions = holdDeletions ?? settings?.options[.holdDeletions]
         let limitDownload = limitDownload ?? settings?.options[.limitDownload]
         let limitUpload = limitUpload ?? settings?.options[.limitUpload]
         try configuration.setMount(options: options, readOnly: readOnly, uid: uid, gid: gid, umask: umask)
         if let cacheLimit { try configuration.setCacheLimit(cacheLimit) }
         if let minFree { try configuration.setMinimumFree(minFree) }
+        if let readAhead { try configuration.setReadAhead(readAhead) }
         if let holdDeletions { try configuration.setHold(holdDeletions) }
         if let limitDownload {
             configuration.downloadLimit = try DaemonConfiguration.rate(limitDownload, of: "--limit-download")

@@ -40,6 +40,10 @@ enum Output {
         return line + "; \(bytes(disk.free)) of the disk free, \(bytes(disk.minimumFree)) to stay so"
     }
 
+    static func line(_ readAhead: ReadAheadUse) -> String {
+        "\(bytes(readAhead.downloaded)) read ahead, of which \(bytes(readAhead.unused)) nobody has opened"
+    }
+
     static func line(_ store: StoreUse) -> String {
         guard let total = store.total else { return "\(bytes(store.used)) used in the store" }
         return "\(bytes(store.used)) of \(bytes(total)) used in the store"

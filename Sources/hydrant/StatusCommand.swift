@@ -103,6 +103,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if let limits = domain.settings.flatMap(Output.limits) { lines.append("  " + limits) }
         lines.append("  " + Output.line(domain.disk))
+        if let ahead = domain.readAhead, ahead.downloaded > 0 { lines.append("  " + Output.line(ahead)) }
         if let store = domain.store { lines.append("  " + Output.line(store)) }
         let transfers = domain.transfers ?? []
         for transfer in transfers.prefix(20) { lines.append("  " + Output.line(transfer)) }

@@ -71,7 +71,7 @@ final class TestVolume: Sendable {
 
     init(
         passthrough: Bool = false, settle: Double = 0, directory: String? = nil, provider: Provider? = nil,
-        boot: String? = nil
+        boot: String? = nil, cache: CacheLimits = .none
     ) throws {
         self.directory = directory ?? NSTemporaryDirectory() + "volume-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
@@ -86,7 +86,7 @@ final class TestVolume: Sendable {
         times.readTimeout = 5
         let context = SyncContext(
             provider: self.provider, catalog: catalog, store: store, times: times,
-            defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000),
+            defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), cache: cache,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         engine = SyncEngine(context: context)
         volume = Volume(engine: engine, kernel: kernel, backing: backing)
@@ -146,10 +146,17 @@ final class TestVolume: Sendable {
         try await answer { try volume.create(name, in: folder, mode: 0o644, uid: 1_000, gid: 1_000) }
     }
 
-    func read(_ handle: HandleID, _ offset: Int64 = 0, _ count: Int = 1 << 20) async throws -> [UInt8] {
+    /// - Parameter thread: who reads, as FUSE says it.
+    func read(
+        _ handle: HandleID, _ offset: Int64 = 0, _ count: Int = 1 << 20, thread: Int32? = nil
+    ) async throws -> [UInt8] {
         try await answer {
             var bytes = [UInt8](repeating: 0xee, count: count)
-            return switch try bytes.withUnsafeMutableBytes({ try volume.read(handle, into: $0, at: offset) }) {
+            return
+                switch try bytes.withUnsafeMutableBytes({
+                    try volume.read(handle, into: $0, at: offset, thread: thread)
+                })
+            {
             case .ready(let count): .ready(Array(bytes[..<count]))
             case .wait(let wait): .wait(wait)
             }

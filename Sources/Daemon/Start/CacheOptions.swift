@@ -24,6 +24,17 @@ extension DaemonConfiguration {
         }
     }
 
+    /// `--read-ahead`: a size, or `none`.
+    package mutating func setReadAhead(_ text: String) throws(DaemonError) {
+        if text.lowercased() == "none" {
+            cache.ahead = 0
+        } else if let bytes = Self.bytes(text) {
+            cache.ahead = bytes
+        } else {
+            throw DaemonError("--read-ahead \(text): not a size; write 8M, 500K, a number of bytes, or none")
+        }
+    }
+
     /// `10G`, `1.5 TiB`, `4096`: powers of 1024. Nil when it is no size, or one that no disk has.
     static func bytes(_ text: String) -> Int64? {
         let units: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40, "P": 50]

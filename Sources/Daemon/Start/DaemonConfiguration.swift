@@ -5,7 +5,7 @@ package import SyncEngine
 /// What a daemon is to mount, and how. The command makes it and hands it over (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
     /// Of the fields below: raised in a release in which they are others than in the one before.
-    package static let currentVersion = 3
+    package static let currentVersion = 4
     package private(set) var version = DaemonConfiguration.currentVersion
 
     /// `SCHEME:REST`, as the user gave it. May hold a password.

@@ -5,6 +5,11 @@ package struct CacheLimits: Sendable, Equatable, Codable {
     /// How much of the disk below must stay free.
     package var minimumFree: MinimumFree
 
+    /// How many bytes of documents that nobody has asked for yet may be on their way (`ReadAhead`); 0: none.
+    package var ahead: Int64 = usualAhead
+
+    package static let usualAhead: Int64 = 8 << 20
+
     package enum MinimumFree: Sendable, Equatable, Codable {
         /// 2 GiB, or 5 % of a small disk.
         case usual

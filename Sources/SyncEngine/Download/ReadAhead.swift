@@ -1,0 +1,195 @@
+import FileProvider
+import ItemCatalog
+import Synchronization
+
+/// A program that reads a folder's documents one after another (grep, a viewer, a build, a backup) has the next ones coming
+/// before it asks: over a long line it would wait a round trip for each.
+///
+/// Three small documents close to each other in a folder's order, each of which had to be downloaded, make a run. What is
+/// downloaded ahead of one begins with two documents and doubles while they are read, up to `mostDocuments`, and is
+/// bounded in bytes (`CacheLimits.ahead`); how much of it nobody read is counted.
+package final class ReadAhead: Sendable {
+    private struct Run {
+        /// Of the document that was read last, in the order of the folder's listing.
+        var last: Int64
+        var moment: ContinuousClock.Instant
+        var length = 1
+        /// Of the last one that is downloaded ahead.
+        var furthest: Int64
+        var window = 2
+        /// Begun ahead, and not read yet.
+        var outstanding = 0
+    }
+    private struct Begun {
+        var folder: InodeID
+        var place: Int64
+        var bytes: Int64
+        var moment: ContinuousClock.Instant
+    }
+    private struct State {
+        var runs: [InodeID: Run] = [:]
+        /// What nobody has opened yet.
+        var begun: [InodeID: Begun] = [:]
+        var running: [InodeID: Task<Void, Never>] = [:]
+        var underWay: Int64 = 0
+        var figures = Figures()
+        var isStopped = false
+    }
+    /// In bytes, since the mount.
+    package struct Figures: Sendable {
+        package var downloaded: Int64 = 0
+        /// Of that, of documents that were opened afterwards.
+        package var used: Int64 = 0
+    }
+
+    private let state = Mutex(State())
+    /// How many documents wait to be opened, so that other opens need not ask.
+    private let waiting = Atomic(0)
+    private let context: SyncContext
+    private let hydrator: Hydrator
+
+    private static let mostDocuments = 24
+    private static let mostAtOnce = 12
+    /// Larger ones are downloaded ahead of their own reader.
+    private static let largest: Int64 = 1 << 20
+    /// Names between two documents that still are one after another (a program may read only some of them).
+    private static let stride: Int64 = 16
+    private static let patience = Duration.seconds(3)
+    /// Who has not been opened for so long will not be.
+    private static let memory = Duration.seconds(600)
+
+    init(context: SyncContext, hydrator: Hydrator) {
+        self.context = context
+        self.hydrator = hydrator
+    }
+
+    package var figures: Figures { state.withLock { $0.figures } }
+
+    // MARK: What programs do
+
+    /// A program waits for bytes of a placeholder. Never waits.
+    func isRead(_ document: InodeID, size: Int64) {
+        guard most > 0, size <= Self.largest, let place = place(of: document) else { return }
+        let isRun = state.withLock { state -> Bool in
+            forget(&state)
+            let fresh = Run(last: place.position, moment: .now, furthest: place.position)
+            guard var run = state.runs[place.folder] else {
+                state.runs[place.folder] = fresh
+                return false
+            }
+            guard run.last != place.position else { return false }
+            if abs(place.position - run.last) <= Self.stride {
+                run.length += 1
+                (run.last, run.moment) = (max(run.last, place.position), .now)
+                run.furthest = max(run.furthest, place.position)
+            } else {
+                run = fresh
+            }
+            state.runs[place.folder] = run
+            return run.length >= 3
+        }
+        if isRun { goOn(in: place.folder) }
+    }
+
+    /// A program opens a document. Never waits.
+    func isOpened(_ document: InodeID) {
+        guard waiting.load(ordering: .relaxed) > 0 else { return }
+        let folder = state.withLock { state -> InodeID? in
+            guard let begun = state.begun.removeValue(forKey: document) else { return nil }
+            waiting.store(state.begun.count, ordering: .relaxed)
+            state.figures.used += begun.bytes
+            guard var run = state.runs[begun.folder] else { return nil }
+            run.outstanding -= 1
+            run.window = min(run.window * 2, Self.mostDocuments)
+            (run.last, run.moment) = (max(run.last, begun.place), .now)
+            state.runs[begun.folder] = run
+            return begun.folder
+        }
+        if let folder { goOn(in: folder) }
+    }
+
+    /// Nothing begins any more, and what is under way ends.
+    func stop() {
+        let running = state.withLock { state in
+            state.isStopped = true
+            return state.running.values.map { $0 }
+        }
+        for task in running { task.cancel() }
+    }
+
+    // MARK: Ahead
+
+    /// In bytes, of what is under way; none over a line that the user has limited, or while he has paused.
+    private var most: Int64 {
+        let limits = context.room.limits
+        guard limits.ahead > 0, !context.pause.isOn, !context.isKnownToBeAway,
+            context.transfers.downloadLimit.piece == nil
+        else { return 0 }
+        return min(limits.ahead, limits.most.map { $0 / 8 } ?? .max)
+    }
+
+    private func place(of document: InodeID) -> (folder: InodeID, position: Int64)? {
+        (try? context.catalog.read { try $0.position(of: document) }) ?? nil
+    }
+
+    /// Runs that nobody goes on with.
+    private func forget(_ state: inout State) {
+        let now = ContinuousClock.now
+        state.runs = state.runs.filter { $0.value.moment.duration(to: now) < Self.patience }
+        guard state.begun.count > 4 * Self.mostDocuments else { return }
+        state.begun = state.begun.filter { $0.value.moment.duration(to: now) < Self.memory }
+        waiting.store(state.begun.count, ordering: .relaxed)
+    }
+
+    private func room(_ state: State, _ run: Run?) -> Int {
+        guard let run, !state.isStopped, run.moment.duration(to: .now) < Self.patience else { return 0 }
+        return min(run.window - run.outstanding, Self.mostAtOnce - state.running.count)
+    }
+
+    private func goOn(in folder: InodeID) {
+        let most = most
+        let (room, furthest) = state.withLock { state in
+            let run = state.runs[folder]
+            return (self.room(state, run), run?.furthest ?? 0)
+        }
+        guard room > 0,
+            let next = try? context.catalog.read({
+                try $0.placeholders(in: folder, after: furthest, limit: room, largest: min(Self.largest, most))
+            })
+        else { return }
+        for document in next {
+            state.withLock { state in
+                guard var run = state.runs[folder], self.room(state, run) > 0, state.running[document.inode] == nil,
+                    state.begun[document.inode] == nil, state.underWay + document.bytes <= most
+                else { return }
+                run.outstanding += 1
+                run.furthest = max(run.furthest, document.position)
+                state.runs[folder] = run
+                state.begun[document.inode] = Begun(
+                    folder: folder, place: document.position, bytes: document.bytes, moment: .now)
+                waiting.store(state.begun.count, ordering: .relaxed)
+                state.underWay += document.bytes
+                // (It cannot end before it is noted: it needs this lock.)
+                state.running[document.inode] = Task(executorPreference: context.workers) {
+                    await self.bring(document.inode, bytes: document.bytes, in: folder)
+                }
+            }
+        }
+    }
+
+    private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
+        let received = try? await hydrator.bringWhole(document)
+        state.withLock { state in
+            state.running[document] = nil
+            state.underWay -= bytes
+            state.figures.downloaded += received ?? 0
+            // What cannot be had now is asked for by who needs it.
+            if received == nil {
+                state.runs[folder] = nil
+                state.begun[document] = nil
+                waiting.store(state.begun.count, ordering: .relaxed)
+            }
+        }
+        if received != nil { goOn(in: folder) }
+    }
+}

@@ -1,0 +1,125 @@
+import FileProvider
+import FileProviderTesting
+import Glibc
+import ItemCatalog
+import MountHarness
+import SyncEngine
+import Testing
+
+@testable import Volume
+
+/// Programs that read a folder's documents one after another.
+@Suite struct ReadAheadTests {
+    private let test: TestVolume
+    private static let count = 100
+
+    init() throws { test = try Self.volume() }
+
+    private static func volume(_ cache: CacheLimits = .none) throws -> TestVolume {
+        let test = try TestVolume(cache: cache)
+        for number in 0..<Self.count { try test.remote.put(name(number), text(number)) }
+        try test.remote.put("zz large", String(repeating: "large ", count: 200_000))
+        return test
+    }
+
+    private static func name(_ number: Int) -> String { "doc \(number + 100)" }
+    private static func text(_ number: Int) -> String { "text \(number) " + String(repeating: "x", count: 1_000) }
+
+    private func read(_ name: String, of test: TestVolume? = nil) async throws -> String {
+        let test = test ?? self.test
+        let opened = try await test.open(name)
+        defer { test.volume.close(opened.handle) }
+        return String(decoding: try await test.read(opened.handle, thread: getpid()), as: UTF8.self)
+    }
+
+    private func isHere(_ number: Int) async throws -> Bool { try await isHere(Self.name(number)) }
+
+    private func isHere(_ name: String) async throws -> Bool {
+        let inode = try await test.lookUp(name).attributes.record.id
+        return try test.catalog.read { try $0.inode(inode).extents == nil }
+    }
+
+    private func countHere() async throws -> Int {
+        var count = 0
+        for number in 0..<Self.count where try await isHere(number) { count += 1 }
+        return count
+    }
+
+    private var downloads: Int { test.provider.plan.attempts(of: .startProvidingItem) }
+
+    @Test func theNextOnesComeBeforeTheyAreAskedFor() async throws {
+        for number in 0..<3 { #expect(try await read(Self.name(number)) == Self.text(number)) }
+        #expect(try await eventually { test.engine.readAhead.figures.downloaded > 0 })
+        #expect(try await eventually { downloads == 5 })
+        #expect(try await isHere(3))
+        // At its end no more than the largest window has come for nothing.
+        for number in 3..<40 {
+            #expect(try await read(Self.name(number)) == Self.text(number))
+            let next = try await test.lookUp(Self.name(number + 1)).attributes.record.id
+            _ = try await eventually { try test.catalog.read { try $0.inode(next).extents == nil } }
+        }
+        try await Task.sleep(for: .milliseconds(200))
+        let here = try await countHere()
+        #expect(here > 40 + 2 && here <= 40 + 24)
+        let figures = test.engine.readAhead.figures
+        let size = Int64(Self.text(50).utf8.count)
+        #expect(figures.downloaded - figures.used <= 24 * (size + 1) && figures.used >= 30 * size)
+        // Each of them came once.
+        #expect(downloads == here)
+    }
+
+    @Test func whoReadsHereAndThereGetsWhatHeAsksFor() async throws {
+        for number in [0, 50, 1, 80, 20, 99, 40, 3] {
+            #expect(try await read(Self.name(number)) == Self.text(number))
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(downloads == 8)
+        #expect(test.engine.readAhead.figures.downloaded == 0)
+    }
+
+    @Test func whoOnlyOpensAndLooksGetsNothing() async throws {
+        for number in 0..<10 {
+            test.volume.close(try await test.open(Self.name(number)).handle)
+            // Our own readers are no programs.
+            _ = try await test.contents(Self.name(number))
+        }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(downloads == 10)
+    }
+
+    @Test func whatIsLargeComesWhenItIsAskedFor() async throws {
+        for number in 97..<100 { _ = try await read(Self.name(number)) }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try await !isHere("zz large"))
+    }
+
+    @Test(arguments: ["paused", "limited", "unwanted"]) func notThen(_ why: String) async throws {
+        var limits = CacheLimits.none
+        if why == "unwanted" { limits.ahead = 0 }
+        let test = try Self.volume(limits)
+        if why == "paused" { try await test.engine.setPaused(true) }
+        if why == "limited" { test.engine.context.transfers.downloadLimit.set(1 << 30) }
+        for number in 0..<10 { #expect(try await read(Self.name(number), of: test) == Self.text(number)) }
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(test.provider.plan.attempts(of: .startProvidingItem) == 10)
+    }
+
+    @Test func aStoreThatFailsIsAskedByWhoNeedsIt() async throws {
+        for number in 0..<2 { _ = try await read(Self.name(number)) }
+        // The third is the program's own; what is asked for ahead of it fails.
+        let third = try await test.open(Self.name(2))
+        let gate = Gate()
+        test.provider.plan.inject(.hang(gate), into: .startProvidingItem, times: 1)
+        async let text = test.read(third.handle, thread: getpid())
+        #expect(try await eventually { downloads >= 3 })
+        test.provider.plan.inject(
+            .error(FileProviderError(.serverUnreachable, "away")), into: .startProvidingItem, times: 1_000)
+        gate.open()
+        _ = try await text
+        test.volume.close(third.handle)
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(downloads <= 5)
+        test.provider.plan.clear()
+        #expect(try await read(Self.name(3)) == Self.text(3))
+    }
+}
