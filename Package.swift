@@ -197,6 +197,14 @@ let package = Package(
                 "Volume", .logging,
             ],
             path: "Tests/ModelTest", exclude: ["Replays"]),
+        // The hot paths, each alone: scripts/microbench.
+        .executableTarget(
+            name: "hydrant-microbench",
+            dependencies: [
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
+                "Volume", "WebDAVProvider",
+            ],
+            path: "Tests/Microbenchmarks"),
         .testTarget(
             // Runs the program, and must not be linked with it: its clocks would be those of all the other tests.
             name: "ModelTestTests", dependencies: ["MountHarness"]),
@@ -216,7 +224,7 @@ let package = Package(
             name: "MountTests",
             dependencies: [
                 "ControlAPI", "FileCoordination", "FileProvider", "MountHarness", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-picker-recent", "hydrant-provider-chapters",
+                "hydrant-coordination-load", "hydrant-microbench", "hydrant-picker-recent", "hydrant-provider-chapters",
                 "hydrant-provider-memory",
             ]),
     ],

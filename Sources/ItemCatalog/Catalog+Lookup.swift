@@ -147,42 +147,6 @@ extension Catalog.Reader {
         }
     }
 
-    private static let nextPlaceholders = Query(
-        """
-        SELECT i.id, n.id, i.size FROM (
-            SELECT inode, id FROM name WHERE folder = ?1 AND id > ?2 ORDER BY id LIMIT 64) n
-        JOIN inode i ON i.id = n.inode JOIN item t ON t.inode = i.id
-        WHERE i.kind = 0 AND i.extents IS NOT NULL AND i.here = 0 AND i.size <= ?3 AND i.writing = 0 AND t.excluded = 0
-            AND t.identifier IS NOT NULL AND t.base_content IS NOT NULL AND t.held_at IS NULL
-        ORDER BY n.id LIMIT ?4
-        """)
-
-    /// Documents of which nothing is here, with their positions in the order of the folder's listing and their sizes;
-    /// of the next 64 names behind a position only.
-    package func placeholders(
-        in folder: InodeID, after position: Int64, limit: Int, largest: Int64
-    ) throws -> [(inode: InodeID, position: Int64, bytes: Int64)] {
-        try all(Self.nextPlaceholders) { bindings in
-            bindings.add(folder.rawValue)
-            bindings.add(position)
-            bindings.add(largest)
-            bindings.add(Int64(limit))
-        } _: {
-            (InodeID(rawValue: $0.int(0)), $0.int(1), $0.int(2))
-        }
-    }
-
-    private static let position = Query("SELECT folder, MIN(id) FROM name WHERE inode = ?1 GROUP BY folder LIMIT 1")
-
-    /// Where a document stands: its folder, and its position in the order of that one's listing.
-    package func position(of inode: InodeID) throws -> (folder: InodeID, position: Int64)? {
-        try all(Self.position) {
-            $0.add(inode.rawValue)
-        } _: {
-            (InodeID(rawValue: $0.int(0)), $0.int(1))
-        }.first
-    }
-
     /// Every folder whose listing has been seen, parents before what is in them.
     package func enumeratedFolders() throws -> [InodeID] {
         try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE kind = 1 AND enumerated = 1 AND nlink > 0 ORDER BY id")

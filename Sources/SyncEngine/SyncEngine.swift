@@ -27,7 +27,6 @@ package final class SyncEngine: Sendable {
         fetcher = FolderFetcher(context: context)
         walks = WalkAhead(context: context)
         hydrator = Hydrator(context: context, fetcher: fetcher)
-        readAhead = ReadAhead(context: context, hydrator: hydrator)
         queue = UploadQueue(
             context: context,
             runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher))
@@ -35,6 +34,7 @@ package final class SyncEngine: Sendable {
         evictor = Evictor(context: context, hydrator: hydrator)
         stopper = StopScheduler(context: context, evictor: evictor)
         cache = CacheKeeper(context: context, evictor: evictor)
+        readAhead = ReadAhead(context: context, hydrator: hydrator, cache: cache)
         pinner = Pinner(context: context, fetcher: fetcher, hydrator: hydrator)
         quota = QuotaKeeper(context: context)
         thumbnails = ThumbnailShelf(directory: context.store.directory)
@@ -155,7 +155,7 @@ package final class SyncEngine: Sendable {
 
     /// A local change is pending.
     package func changed() {
-        queue.wake()
+        queue.changed()
         context.isActive()
         // It may be a move into a pinned folder.
         pinner.wake()
@@ -168,7 +168,7 @@ package final class SyncEngine: Sendable {
         hydrator.released(generation)
         cache.used(inode)
         if wrote {
-            queue.wake()
+            queue.changed()
             context.isActive()
         }
         stopper.released(inode)

@@ -13,7 +13,7 @@ struct DeletionHoldTests {
 
     /// Everything looked at and 20 documents read; then the store has the tree no more.
     private static func withHeld(_ body: @escaping @Sendable (MountedStore) throws -> Void) async throws {
-        try await withMount(seed: seed) { mount in
+        try await withMount(.with { $0.arguments = ["--read-ahead", "none"] }, seed: seed) { mount in
             try mount.run("ls -lR >/dev/null; for i in $(seq 0 19); do cat tree/doc$i; done >/dev/null")
             try mount.run("mv \"$STORE/tree\" \"$SCRATCH/tree\"")
             try waitUntil(20, "the deletion is held") {

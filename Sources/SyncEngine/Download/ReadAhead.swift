@@ -7,7 +7,8 @@ import Synchronization
 ///
 /// Three small documents close to each other in a folder's order, each of which had to be downloaded, make a run. What is
 /// downloaded ahead of one begins with two documents and doubles while they are read, up to `mostDocuments`, and is
-/// bounded in bytes (`CacheLimits.ahead`); how much of it nobody read is counted.
+/// bounded in bytes (`CacheLimits.ahead`); how much of it nobody read is counted. Where all of a run's names end alike
+/// (`.jpg`, `.h`), only such come ahead.
 package final class ReadAhead: Sendable {
     private struct Run {
         /// Of the document that was read last, in the order of the folder's listing.
@@ -16,13 +17,15 @@ package final class ReadAhead: Sendable {
         var length = 1
         /// Of the last one that is downloaded ahead.
         var furthest: Int64
+        /// What all names end in; nil: not all do.
+        var ending: [UInt8]?
         var window = 2
         /// Begun ahead, and not read yet.
         var outstanding = 0
     }
     private struct Begun {
         var folder: InodeID
-        var place: Int64
+        var number: Int64
         var bytes: Int64
         var moment: ContinuousClock.Instant
     }
@@ -47,6 +50,7 @@ package final class ReadAhead: Sendable {
     private let waiting = Atomic(0)
     private let context: SyncContext
     private let hydrator: Hydrator
+    private let cache: CacheKeeper
 
     private static let mostDocuments = 24
     private static let mostAtOnce = 12
@@ -58,9 +62,10 @@ package final class ReadAhead: Sendable {
     /// Who has not been opened for so long will not be.
     private static let memory = Duration.seconds(600)
 
-    init(context: SyncContext, hydrator: Hydrator) {
+    init(context: SyncContext, hydrator: Hydrator, cache: CacheKeeper) {
         self.context = context
         self.hydrator = hydrator
+        self.cache = cache
     }
 
     package var figures: Figures { state.withLock { $0.figures } }
@@ -69,19 +74,23 @@ package final class ReadAhead: Sendable {
 
     /// A program waits for bytes of a placeholder. Never waits.
     func isRead(_ document: InodeID, size: Int64) {
+        // (It may have been begun since it was opened.)
+        isOpened(document)
         guard most > 0, size <= Self.largest, let place = place(of: document) else { return }
+        let ending = Self.ending(of: place.name)
         let isRun = state.withLock { state -> Bool in
             forget(&state)
-            let fresh = Run(last: place.position, moment: .now, furthest: place.position)
+            let fresh = Run(last: place.number, moment: .now, furthest: place.number, ending: ending)
             guard var run = state.runs[place.folder] else {
                 state.runs[place.folder] = fresh
                 return false
             }
-            guard run.last != place.position else { return false }
-            if abs(place.position - run.last) <= Self.stride {
+            guard run.last != place.number else { return false }
+            if abs(place.number - run.last) <= Self.stride {
                 run.length += 1
-                (run.last, run.moment) = (max(run.last, place.position), .now)
-                run.furthest = max(run.furthest, place.position)
+                (run.last, run.moment) = (max(run.last, place.number), .now)
+                run.furthest = max(run.furthest, place.number)
+                if run.ending != ending { run.ending = nil }
             } else {
                 run = fresh
             }
@@ -101,7 +110,7 @@ package final class ReadAhead: Sendable {
             guard var run = state.runs[begun.folder] else { return nil }
             run.outstanding -= 1
             run.window = min(run.window * 2, Self.mostDocuments)
-            (run.last, run.moment) = (max(run.last, begun.place), .now)
+            (run.last, run.moment) = (max(run.last, begun.number), .now)
             state.runs[begun.folder] = run
             return begun.folder
         }
@@ -128,8 +137,13 @@ package final class ReadAhead: Sendable {
         return min(limits.ahead, limits.most.map { $0 / 8 } ?? .max)
     }
 
-    private func place(of document: InodeID) -> (folder: InodeID, position: Int64)? {
-        (try? context.catalog.read { try $0.position(of: document) }) ?? nil
+    /// From the last dot on; empty without one.
+    private static func ending(of name: Filename) -> [UInt8] {
+        name.bytes.lastIndex(of: UInt8(ascii: ".")).map { Array(name.bytes[$0...]) } ?? []
+    }
+
+    private func place(of document: InodeID) -> ListedDocument? {
+        (try? context.catalog.read { try $0.listed(document) }) ?? nil
     }
 
     /// Runs that nobody goes on with.
@@ -148,45 +162,52 @@ package final class ReadAhead: Sendable {
 
     private func goOn(in folder: InodeID) {
         let most = most
-        let (room, furthest) = state.withLock { state in
-            let run = state.runs[folder]
-            return (self.room(state, run), run?.furthest ?? 0)
-        }
-        guard room > 0,
+        let free = state.withLock { state in room(state, state.runs[folder]) > 0 ? state.runs[folder] : nil }
+        guard let run = free,
             let next = try? context.catalog.read({
-                try $0.placeholders(in: folder, after: furthest, limit: room, largest: min(Self.largest, most))
+                try $0.placeholders(in: folder, after: run.furthest, largest: min(Self.largest, most))
             })
         else { return }
-        for document in next {
-            state.withLock { state in
-                guard var run = state.runs[folder], self.room(state, run) > 0, state.running[document.inode] == nil,
-                    state.begun[document.inode] == nil, state.underWay + document.bytes <= most
-                else { return }
+        for document in next where run.ending == nil || run.ending == Self.ending(of: document.name) {
+            let isFull = state.withLock { state -> Bool in
+                guard var run = state.runs[folder], room(state, run) > 0, state.underWay + document.bytes <= most else {
+                    return true
+                }
+                // (Somebody else may have gone on meanwhile.)
+                guard document.number > run.furthest, state.running[document.inode] == nil,
+                    state.begun[document.inode] == nil
+                else { return false }
                 run.outstanding += 1
-                run.furthest = max(run.furthest, document.position)
+                run.furthest = document.number
                 state.runs[folder] = run
                 state.begun[document.inode] = Begun(
-                    folder: folder, place: document.position, bytes: document.bytes, moment: .now)
+                    folder: folder, number: document.number, bytes: document.bytes, moment: .now)
                 waiting.store(state.begun.count, ordering: .relaxed)
                 state.underWay += document.bytes
                 // (It cannot end before it is noted: it needs this lock.)
                 state.running[document.inode] = Task(executorPreference: context.workers) {
                     await self.bring(document.inode, bytes: document.bytes, in: folder)
                 }
+                return false
             }
+            // In order: what is left out now would not come any more.
+            if isFull { break }
         }
     }
 
     private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
         let received = try? await hydrator.bringWhole(document)
+        // It is not to be what goes first where there is little room.
+        if received != nil { cache.used(document) }
         state.withLock { state in
             state.running[document] = nil
             state.underWay -= bytes
             state.figures.downloaded += received ?? 0
             // What cannot be had now is asked for by who needs it.
-            if received == nil {
-                state.runs[folder] = nil
-                state.begun[document] = nil
+            if received == nil { state.runs[folder] = nil }
+            // Nothing came ahead: its reader was quicker.
+            if received == nil || received == 0, state.begun.removeValue(forKey: document) != nil {
+                state.runs[folder]?.outstanding -= 1
                 waiting.store(state.begun.count, ordering: .relaxed)
             }
         }

@@ -27,6 +27,11 @@ actor UploadQueue {
     /// At once: what is quick waits for the round trip only, and a large document fills the line.
     private static let mostSteps = 16
     private static let mostLarge = 4
+    /// While programs are busy, and go on to be.
+    private static let fewSteps = 2
+    private let activity = LocalActivity()
+    /// Somebody waits for all of it.
+    private var hurriedUntil: ContinuousClock.Instant?
     private static let calm = Duration.milliseconds(10)
 
     init(context: SyncContext, runner: StepRunner) {
@@ -38,9 +43,16 @@ actor UploadQueue {
     /// Something is pending, or ready sooner than it was. Never blocks; from any thread.
     nonisolated func wake() { waker.yield() }
 
+    /// The same, and a program has done it.
+    nonisolated func changed() {
+        activity.note()
+        wake()
+    }
+
     /// `hydrant sync`: nothing waits any longer than it must.
     func hurry() {
         postponed = [:]
+        hurriedUntil = .now + .seconds(10)
         if offlineSince == nil { pausedUntil = nil }
         wake()
     }
@@ -69,6 +81,12 @@ actor UploadQueue {
     private func wakeLater(after moment: Moment) {
         timer?.cancel()
         guard inFlight.count < Self.mostSteps else { return }
+        if mostNow < Self.mostSteps {
+            timer = Task { [waker] in
+                if (try? await Task.sleep(for: LocalActivity.window)) != nil { waker.yield() }
+            }
+            return
+        }
         var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - .now }
         if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - .now) }
         let upcoming = (try? context.catalog.read { try $0.nextMoment(after: moment.time) }) ?? nil
@@ -88,10 +106,11 @@ actor UploadQueue {
     private func startSteps(at moment: Moment) {
         if context.pause.isOn { return }
         if let pausedUntil, pausedUntil > moment.clock { return }
-        guard inFlight.count < Self.mostSteps else { return }
+        let most = mostNow
+        guard inFlight.count < most else { return }
         postponed = postponed.filter { $0.value > moment.clock }
         for planned in plannedSteps(at: moment.time) {
-            guard inFlight.count < Self.mostSteps else { return }
+            guard inFlight.count < most else { return }
             guard mayBegin(planned) else { continue }
             let id = planned.pending.item.id
             if isLarge(planned) {
@@ -103,6 +122,16 @@ actor UploadQueue {
                 let outcome = await self.runner.run(planned)
                 await self.finished(id, outcome)
             }
+        }
+    }
+
+    /// How many steps may be under way.
+    private var mostNow: Int {
+        if let hurriedUntil, hurriedUntil > .now { return Self.mostSteps }
+        return switch activity.pressure {
+        case .none: Self.mostSteps
+        case .burst: 0
+        case .lasting: Self.fewSteps
         }
     }
 

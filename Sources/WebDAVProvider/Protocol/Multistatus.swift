@@ -2,7 +2,7 @@ import Glibc
 import HTTPTransport
 
 /// One `response` of a 207 answer (RFC 4918, 14.24).
-struct DAVResponse {
+package struct DAVResponse {
     var href = ""
     /// Of the resource as a whole, where it is said.
     var status: Int?
@@ -17,7 +17,9 @@ struct DAVResponse {
 }
 
 /// Reads a 207 answer as it comes.
-final class MultistatusReader {
+package final class MultistatusReader {
+    package init() {}
+
     /// Of a `sync-collection` report (RFC 6578, 6.4).
     private(set) var syncToken: String?
     private var complete: [DAVResponse] = []
@@ -38,7 +40,7 @@ final class MultistatusReader {
     private static let longestValue = 64 << 10
 
     /// - Returns: the responses that are complete now.
-    func feed(_ bytes: UnsafeRawBufferPointer) throws -> [DAVResponse] {
+    package func feed(_ bytes: UnsafeRawBufferPointer) throws -> [DAVResponse] {
         try stream.feed(bytes, isLast: false)
         defer { complete = [] }
         return complete
@@ -47,7 +49,7 @@ final class MultistatusReader {
     /// The body has ended.
     ///
     /// - Throws: when the answer has not.
-    func finish() throws {
+    package func finish() throws {
         try stream.feed(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true)
         guard isDone else { throw BadXML("it is no list of resources") }
     }

@@ -1,0 +1,35 @@
+import Foundation
+
+/// The hot paths, each alone, without kernel, network or provider, beside what the local file system takes for the same
+/// where it has something like it. For looking at, and for comparing two builds on one machine; nothing passes or fails.
+@main
+enum Microbenchmarks {
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let isQuick = arguments.contains("--quick")
+        let only = arguments.firstIndex(of: "--only").flatMap {
+            arguments.indices.contains($0 + 1) ? arguments[$0 + 1] : nil
+        }
+        let folder = NSTemporaryDirectory() + "hydrant-microbench-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+
+        let stage = try await Stage(folder: folder, documents: isQuick ? 500 : 10_000)
+        var results: [Timing.Result] = []
+        let all =
+            try volumeBenchmarks(stage) + catalogBenchmarks(stage) + contentBenchmarks(stage) + parsingBenchmarks()
+        for benchmark in all where only == nil || benchmark.name.contains(only!) {
+            results.append(try Timing(isQuick: isQuick).run(benchmark))
+        }
+        await stage.stop()
+
+        if arguments.contains("--json") {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            print(String(decoding: try encoder.encode(results), as: UTF8.self))
+        } else {
+            print("                                                       ours, µs   native, µs   ratio")
+            for result in results { print(result.line) }
+        }
+    }
+}

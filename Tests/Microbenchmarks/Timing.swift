@@ -1,0 +1,54 @@
+import Foundation
+
+/// One thing that is done very often.
+struct Benchmark {
+    var name: String
+    /// How many are done by one call of a body.
+    var count: Int
+    var ours: (_ round: Int) throws -> Void
+    /// The same on the local file system; nil where it has nothing like it.
+    var native: ((_ round: Int) throws -> Void)?
+}
+
+struct Timing {
+    struct Result: Encodable {
+        var name: String
+        /// Microseconds for one, medians.
+        var ours: Double
+        var native: Double?
+
+        var line: String {
+            func column(_ value: Double?, _ width: Int) -> String {
+                let text = value.map { String(format: $0 < 10 ? "%.2f" : "%.1f", $0) } ?? "–"
+                return String(repeating: " ", count: max(0, width - text.count)) + text
+            }
+            return name.padding(toLength: 51, withPad: " ", startingAt: 0) + column(ours, 12) + column(native, 13)
+                + column(native.map { ours / $0 }, 8)
+        }
+    }
+
+    var isQuick: Bool
+
+    /// In turn, so that whatever else the machine does falls on both.
+    func run(_ benchmark: Benchmark) throws -> Result {
+        let rounds = isQuick ? 3 : 25
+        var ours: [Double] = []
+        var native: [Double] = []
+        // (The first round is for caches.)
+        for round in 0...rounds {
+            let first = try microseconds { try benchmark.ours(round) }
+            let second = try benchmark.native.map { body in try microseconds { try body(round) } }
+            if round == 0 { continue }
+            ours.append(first / Double(benchmark.count))
+            if let second { native.append(second / Double(benchmark.count)) }
+        }
+        return Result(name: benchmark.name, ours: median(ours), native: native.isEmpty ? nil : median(native))
+    }
+
+    private func microseconds(_ body: () throws -> Void) rethrows -> Double {
+        let duration = try ContinuousClock().measure(body)
+        return Double(duration.components.seconds) * 1e6 + Double(duration.components.attoseconds) / 1e12
+    }
+
+    private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+}
