@@ -124,8 +124,11 @@ struct FolderTurnTests {
                 await provider.invalidate()
             }
             // (A line is written when the answer has been sent.)
-            try waitUntil(5, "the server has noted all") { server.requests["UNLOCK"] == 5 }
-            #expect(server.requests["LOCK"] == 5)
+            // One for each, or more where the machine was so slow that a lock was given back meanwhile.
+            try waitUntil(5, "the server has noted all") {
+                let requests = server.requests
+                return requests["LOCK", default: 0] >= 5 && requests["LOCK"] == requests["UNLOCK"]
+            }
         }
     }
 
