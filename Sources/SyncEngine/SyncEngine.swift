@@ -190,6 +190,7 @@ package final class SyncEngine: Sendable {
                 if Task.isCancelled { throw SyncError.cancelled }
                 if let deadline, .now >= deadline { return try pending() }
                 if context.pause.isOn { return try pending() }
+                await queue.isAwaited()
                 // A change that came meanwhile is part of it too.
                 if try context.catalog.read({ try $0.nextMoment(after: .now) }) != nil {
                     try context.catalog.write { try $0.settleNow(retrying: false) }

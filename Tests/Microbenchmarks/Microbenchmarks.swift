@@ -17,7 +17,8 @@ enum Microbenchmarks {
         let stage = try await Stage(folder: folder, documents: isQuick ? 500 : 10_000)
         var results: [Timing.Result] = []
         let all =
-            try volumeBenchmarks(stage) + catalogBenchmarks(stage) + contentBenchmarks(stage) + parsingBenchmarks()
+            try nameBenchmarks(stage) + documentBenchmarks(stage) + catalogBenchmarks(stage) + contentBenchmarks(stage)
+            + parsingBenchmarks()
         for benchmark in all where only == nil || benchmark.name.contains(only!) {
             results.append(try Timing(isQuick: isQuick).run(benchmark))
         }

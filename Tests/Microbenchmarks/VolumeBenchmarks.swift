@@ -3,20 +3,13 @@ import Glibc
 import ItemCatalog
 import Volume
 
-/// What a request of the kernel costs us, beside the system call on the local file system.
-func volumeBenchmarks(_ stage: Stage) throws -> [Benchmark] {
+// What a request of the kernel costs us, beside the system call on the local file system.
+
+/// Of names and attributes.
+func nameBenchmarks(_ stage: Stage) -> [Benchmark] {
     let (volume, folder) = (stage.volume, stage.folder)
     let count = stage.names.count
     let paths = stage.names.map { stage.native + "/" + $0.string }
-    func check(_ result: Int32) { precondition(result >= 0, "the local file system: errno \(errno)") }
-
-    // Here, so that opening it asks nobody.
-    let here = try stage.now(volume.create("here", in: folder, mode: 0o644, uid: 0, gid: 0))
-    _ = try [UInt8](repeating: 7, count: 16_384).withUnsafeBytes { try volume.write(here.1.handle, $0, at: 0) }
-    try volume.flush(here.1.handle)
-    volume.close(here.1.handle)
-    volume.endWritingNow()
-
     return [
         Benchmark(name: "lookup, and forget", count: count) { _ in
             for name in stage.names {
@@ -24,7 +17,7 @@ func volumeBenchmarks(_ stage: Stage) throws -> [Benchmark] {
                 volume.forget(found.node, count: 1)
             }
         } native: { _ in
-            for path in paths { check(access(path, F_OK)) }
+            for path in paths { must(access(path, F_OK)) }
         },
         Benchmark(name: "lookup of a name that is not there", count: 1_000) { _ in
             for _ in 0..<1_000 {
@@ -38,7 +31,7 @@ func volumeBenchmarks(_ stage: Stage) throws -> [Benchmark] {
             for node in stage.nodes { _ = try volume.attributes(of: node) }
         } native: { _ in
             var status = stat()
-            for path in paths { check(lstat(path, &status)) }
+            for path in paths { must(lstat(path, &status)) }
         },
         Benchmark(name: "readdirplus, an entry", count: count) { _ in
             var cookie: Int64 = 0
@@ -57,80 +50,86 @@ func volumeBenchmarks(_ stage: Stage) throws -> [Benchmark] {
             while let entry = readdir(listing) {
                 withUnsafePointer(to: &entry.pointee.d_name) {
                     $0.withMemoryRebound(to: CChar.self, capacity: 256) {
-                        _ = fstatat(dirfd(listing), $0, &status, AT_SYMLINK_NOFOLLOW)
+                        must(fstatat(dirfd(listing), $0, &status, AT_SYMLINK_NOFOLLOW))
                     }
                 }
             }
             closedir(listing)
         },
+    ]
+}
+
+/// Of documents that are here.
+func documentBenchmarks(_ stage: Stage) throws -> [Benchmark] {
+    let (volume, folder, files) = (stage.volume, stage.folder, Documents(stage: stage))
+    let here = try files.make("here")
+    files.makeNative("here")
+    return [
         Benchmark(name: "open for reading, read 16 KiB, close", count: 1_000) { _ in
-            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 8)
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Documents.size, alignment: 8)
             defer { buffer.deallocate() }
             for _ in 0..<1_000 {
-                let opened = try volume.open(here.0.node, flags: O_RDONLY)
+                let opened = try volume.open(here, flags: O_RDONLY)
                 let count = stage.now(try volume.read(opened.handle, into: buffer, at: 0))
-                precondition(count == 16_384)
+                precondition(count == Documents.size)
                 volume.close(opened.handle)
             }
         } native: { _ in
-            try nativeFile(stage, "here", 1_000, O_RDONLY) { precondition(read($0, $1.baseAddress, 16_384) == 16_384) }
+            let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Documents.size, alignment: 8)
+            defer { buffer.deallocate() }
+            for _ in 0..<1_000 {
+                let file = open(stage.native + "/here", O_RDONLY | O_CLOEXEC)
+                precondition(read(file, buffer.baseAddress, Documents.size) == Documents.size)
+                close(file)
+            }
         },
         Benchmark(name: "create, write 16 KiB, flush, close", count: 200) { round in
-            let bytes = [UInt8](repeating: 7, count: 16_384)
-            for number in 0..<200 {
-                let name = Filename("new \(round) \(number)")
-                let (_, opened) = stage.now(try volume.create(name, in: folder, mode: 0o644, uid: 0, gid: 0))
-                try bytes.withUnsafeBytes { try volume.write(opened.handle, $0, at: 0) }
-                try volume.flush(opened.handle)
-                volume.close(opened.handle)
-            }
+            for number in 0..<200 { _ = try files.make("new \(round) \(number)") }
         } native: { round in
-            for number in 0..<200 {
-                try nativeFile(stage, "new \(round) \(number)", 1, O_RDWR | O_CREAT) {
-                    precondition(write($0, $1.baseAddress, 16_384) == 16_384)
-                }
-            }
+            for number in 0..<200 { files.makeNative("new \(round) \(number)") }
         },
         Benchmark(name: "save: create, write, fsync, close, rename over", count: 20) { round in
-            let bytes = [UInt8](repeating: 7, count: 16_384)
             for number in 0..<20 {
-                let name = Filename("saved \(round) \(number)")
-                let (_, opened) = stage.now(try volume.create(name, in: folder, mode: 0o644, uid: 0, gid: 0))
-                try bytes.withUnsafeBytes { try volume.write(opened.handle, $0, at: 0) }
-                try volume.synchronize(opened.handle)
-                try volume.flush(opened.handle)
-                volume.close(opened.handle)
-                stage.now(try volume.rename(name, in: folder, to: "saved", in: folder, noReplace: false))
+                let name = "saved \(round) \(number)"
+                _ = try files.make(name, isSynced: true)
+                stage.now(try volume.rename(Filename(name), in: folder, to: "saved", in: folder, noReplace: false))
             }
         } native: { round in
             for number in 0..<20 {
                 let name = "saved \(round) \(number)"
-                try nativeFile(stage, name, 1, O_RDWR | O_CREAT) {
-                    precondition(write($0, $1.baseAddress, 16_384) == 16_384)
-                    check(fsync($0))
-                }
-                check(rename(stage.native + "/" + name, stage.native + "/saved"))
+                files.makeNative(name, isSynced: true)
+                must(rename(stage.native + "/" + name, stage.native + "/saved"))
             }
         },
     ]
 }
 
-private func nativeFile(
-    _ stage: Stage, _ name: String, _ times: Int, _ flags: Int32,
-    _ body: (Int32, UnsafeMutableRawBufferPointer) -> Void
-) throws {
-    let path = stage.native + "/" + name
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 8)
-    defer { buffer.deallocate() }
-    if flags & O_CREAT == 0, access(path, F_OK) != 0 {
-        let file = open(path, O_RDWR | O_CREAT, 0o644)
-        precondition(write(file, buffer.baseAddress, 16_384) == 16_384)
-        close(file)
+/// New documents, as a program makes them.
+private struct Documents {
+    static let size = 16_384
+    let stage: Stage
+    private let bytes = [UInt8](repeating: 7, count: size)
+
+    init(stage: Stage) { self.stage = stage }
+
+    func make(_ name: String, isSynced: Bool = false) throws -> NodeID {
+        let volume = stage.volume
+        let (found, opened) = stage.now(
+            try volume.create(Filename(name), in: stage.folder, mode: 0o644, uid: 0, gid: 0))
+        try bytes.withUnsafeBytes { try volume.write(opened.handle, $0, at: 0) }
+        if isSynced { try volume.synchronize(opened.handle) }
+        try volume.flush(opened.handle)
+        volume.close(opened.handle)
+        return found.node
     }
-    for _ in 0..<times {
-        let file = open(path, flags | O_CLOEXEC, 0o644)
-        precondition(file >= 0, "\(path): errno \(errno)")
-        body(file, buffer)
+
+    func makeNative(_ name: String, isSynced: Bool = false) {
+        let file = open(stage.native + "/" + name, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
+        must(file)
+        precondition(write(file, bytes, bytes.count) == bytes.count)
+        if isSynced { must(fsync(file)) }
         close(file)
     }
 }
+
+private func must(_ result: Int32) { precondition(result >= 0, "the local file system: errno \(errno)") }

@@ -28,6 +28,21 @@ import Volume
         #expect(test.backing.registrations == 0)
     }
 
+    @Test func whereItIsDearOnlyWritersAndReadersOfLargeOnesArePassedThrough() async throws {
+        let test = try TestVolume(passthrough: true)
+        try test.remote.put("small", "text")
+        try test.remote.put("large", String(repeating: "text", count: 1_000))
+        test.backing.pays(from: 1_000)
+        for name in ["small", "large"] { _ = try await test.contents(name) }
+        let reader = try await test.open("small")
+        #expect(reader.mode == .cached)
+        test.volume.close(reader.handle)
+        let writer = try await test.open("small", O_RDWR)
+        #expect(backing(writer) != nil)
+        try test.close(writer.handle)
+        #expect(backing(try await test.open("large")) != nil)
+    }
+
     @Test func aDownloadedDocumentIsPassedThroughWithOneBackingID() async throws {
         let test = try TestVolume(passthrough: true)
         try test.remote.put("a", "text")

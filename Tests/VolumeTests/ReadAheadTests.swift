@@ -66,6 +66,10 @@ import Testing
         #expect(figures.downloaded - figures.used <= 24 * (size + 1) && figures.used >= 25 * size)
         // Each of them came once.
         #expect(downloads == here)
+        // When all are read nothing of it was for nothing.
+        for number in 40..<Self.count { #expect(try await read(Self.name(number)) == Self.text(number)) }
+        #expect(try await eventually { test.engine.readAhead.figures.downloaded == test.engine.readAhead.figures.used })
+        #expect(downloads == Self.count)
     }
 
     @Test func whoReadsHereAndThereGetsWhatHeAsksFor() async throws {

@@ -34,6 +34,7 @@ final class RecordingBacking: BackingRegistering {
         var next: Int32 = 100
         var descriptors: [Int32: Int32] = [:]
         var registrations = 0
+        var leastForReaders: Int64 = 0
     }
     private let state: Mutex<State>
     init(isAllowed: Bool) { state = Mutex(State(isAllowed: isAllowed)) }
@@ -53,6 +54,10 @@ final class RecordingBacking: BackingRegistering {
     }
 
     func unregister(_ backing: Int32) { state.withLock { _ = $0.descriptors.removeValue(forKey: backing) } }
+
+    /// Registering is dear from now on.
+    func pays(from size: Int64) { state.withLock { $0.leastForReaders = size } }
+    func paysForReaders(of size: Int64) -> Bool { state.withLock { size >= $0.leastForReaders } }
 }
 
 /// A volume over a store in memory, without a kernel.

@@ -2,6 +2,7 @@
 
 import argparse
 import ctypes
+import fcntl
 import os
 import random
 import resource
@@ -185,7 +186,6 @@ def files(helper, folder):
     here.close()
     there.close()
     # Appending taken from the descriptor afterwards, which the kernel lets nobody do to a file that needs it.
-    import fcntl
     descriptor = os.open("own", os.O_RDWR | os.O_APPEND)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, 0)
     expect("no longer appending", helper.open(descriptor), range(1, 1 << 31))

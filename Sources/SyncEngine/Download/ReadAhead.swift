@@ -22,12 +22,17 @@ package final class ReadAhead: Sendable {
         var window = 2
         /// Begun ahead, and not read yet.
         var outstanding = 0
+        /// Of all runs.
+        let id: UInt64
     }
     private struct Begun {
         var folder: InodeID
+        /// The run's; the folder may have another one by now.
+        var run: UInt64
         var number: Int64
-        var bytes: Int64
         var moment: ContinuousClock.Instant
+        /// Nil: it is still coming.
+        var received: Int64?
     }
     private struct State {
         var runs: [InodeID: Run] = [:]
@@ -36,6 +41,7 @@ package final class ReadAhead: Sendable {
         var running: [InodeID: Task<Void, Never>] = [:]
         var underWay: Int64 = 0
         var figures = Figures()
+        var runCount: UInt64 = 0
         var isStopped = false
     }
     /// In bytes, since the mount.
@@ -59,8 +65,9 @@ package final class ReadAhead: Sendable {
     /// Names between two documents that still are one after another (a program may read only some of them).
     private static let stride: Int64 = 16
     private static let patience = Duration.seconds(3)
-    /// Who has not been opened for so long will not be.
-    private static let memory = Duration.seconds(600)
+    /// More that nobody has opened are forgotten, if they are older than this.
+    private static let mostRemembered = 1_000
+    private static let memory = Duration.seconds(60)
 
     init(context: SyncContext, hydrator: Hydrator, cache: CacheKeeper) {
         self.context = context
@@ -80,7 +87,9 @@ package final class ReadAhead: Sendable {
         let ending = Self.ending(of: place.name)
         let isRun = state.withLock { state -> Bool in
             forget(&state)
-            let fresh = Run(last: place.number, moment: .now, furthest: place.number, ending: ending)
+            state.runCount += 1
+            let fresh = Run(
+                last: place.number, moment: .now, furthest: place.number, ending: ending, id: state.runCount)
             guard var run = state.runs[place.folder] else {
                 state.runs[place.folder] = fresh
                 return false
@@ -106,8 +115,8 @@ package final class ReadAhead: Sendable {
         let folder = state.withLock { state -> InodeID? in
             guard let begun = state.begun.removeValue(forKey: document) else { return nil }
             waiting.store(state.begun.count, ordering: .relaxed)
-            state.figures.used += begun.bytes
-            guard var run = state.runs[begun.folder] else { return nil }
+            state.figures.used += begun.received ?? 0
+            guard var run = state.runs[begun.folder], run.id == begun.run else { return nil }
             run.outstanding -= 1
             run.window = min(run.window * 2, Self.mostDocuments)
             (run.last, run.moment) = (max(run.last, begun.number), .now)
@@ -150,7 +159,7 @@ package final class ReadAhead: Sendable {
     private func forget(_ state: inout State) {
         let now = ContinuousClock.now
         state.runs = state.runs.filter { $0.value.moment.duration(to: now) < Self.patience }
-        guard state.begun.count > 4 * Self.mostDocuments else { return }
+        guard state.begun.count > Self.mostRemembered else { return }
         state.begun = state.begun.filter { $0.value.moment.duration(to: now) < Self.memory }
         waiting.store(state.begun.count, ordering: .relaxed)
     }
@@ -181,7 +190,7 @@ package final class ReadAhead: Sendable {
                 run.furthest = document.number
                 state.runs[folder] = run
                 state.begun[document.inode] = Begun(
-                    folder: folder, number: document.number, bytes: document.bytes, moment: .now)
+                    folder: folder, run: run.id, number: document.number, moment: .now)
                 waiting.store(state.begun.count, ordering: .relaxed)
                 state.underWay += document.bytes
                 // (It cannot end before it is noted: it needs this lock.)
@@ -205,11 +214,12 @@ package final class ReadAhead: Sendable {
             state.figures.downloaded += received ?? 0
             // What cannot be had now is asked for by who needs it.
             if received == nil { state.runs[folder] = nil }
+            guard let begun = state.begun[document] else { return state.figures.used += received ?? 0 }
+            if let received, received > 0 { return state.begun[document]!.received = received }
             // Nothing came ahead: its reader was quicker.
-            if received == nil || received == 0, state.begun.removeValue(forKey: document) != nil {
-                state.runs[folder]?.outstanding -= 1
-                waiting.store(state.begun.count, ordering: .relaxed)
-            }
+            state.begun[document] = nil
+            waiting.store(state.begun.count, ordering: .relaxed)
+            if state.runs[folder]?.id == begun.run { state.runs[folder]!.outstanding -= 1 }
         }
         if received != nil { goOn(in: folder) }
     }

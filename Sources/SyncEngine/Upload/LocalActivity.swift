@@ -14,7 +14,10 @@ final class LocalActivity: Sendable {
     private struct Sample {
         var moment = ContinuousClock.now
         var count = 0
-        var busySince: ContinuousClock.Instant?
+        var isBusy = false
+        /// With pauses, of less than `pause`.
+        var busySince = ContinuousClock.now
+        var lastBusy: ContinuousClock.Instant?
     }
     private let count = Atomic(0)
     private let sample = Mutex(Sample())
@@ -23,6 +26,7 @@ final class LocalActivity: Sendable {
     /// So many changes within it: not what a person does.
     private static let many = 20
     private static let longest = Duration.seconds(10)
+    private static let pause = Duration.seconds(1)
 
     /// A program has changed something.
     func note() { count.wrappingAdd(1, ordering: .relaxed) }
@@ -33,12 +37,17 @@ final class LocalActivity: Sendable {
             let now = ContinuousClock.now
             let passed = sample.moment.duration(to: now)
             if passed >= Self.window {
-                let isBusy = Double(count - sample.count) >= Double(Self.many) * (passed / Self.window)
-                sample.busySince = isBusy ? sample.busySince ?? sample.moment : nil
+                sample.isBusy = Double(count - sample.count) >= Double(Self.many) * (passed / Self.window)
+                if sample.isBusy {
+                    if sample.lastBusy.map({ $0.duration(to: now) > Self.pause }) ?? true {
+                        sample.busySince = sample.moment
+                    }
+                    sample.lastBusy = now
+                }
                 (sample.moment, sample.count) = (now, count)
             }
-            guard let since = sample.busySince else { return .none }
-            return since.duration(to: now) < Self.longest ? .burst : .lasting
+            guard sample.isBusy else { return .none }
+            return sample.busySince.duration(to: now) < Self.longest ? .burst : .lasting
         }
     }
 }

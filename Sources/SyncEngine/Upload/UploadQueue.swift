@@ -52,10 +52,13 @@ actor UploadQueue {
     /// `hydrant sync`: nothing waits any longer than it must.
     func hurry() {
         postponed = [:]
-        hurriedUntil = .now + .seconds(10)
+        isAwaited()
         if offlineSince == nil { pausedUntil = nil }
         wake()
     }
+
+    /// Whatever programs do, for a while.
+    func isAwaited() { hurriedUntil = .now + .seconds(10) }
 
     /// `hydrant pause`: uploads that are under way are broken off; what is quick is let finish.
     func pause() {
@@ -67,10 +70,11 @@ actor UploadQueue {
         wake()
         for await _ in wakes {
             if Task.isCancelled { break }
-            // One moment for both: what becomes ready while the steps begin is waited for.
+            // One moment and one limit for both: what becomes ready, or may begin, while the steps begin is waited for.
             let moment = Moment()
-            startSteps(at: moment)
-            wakeLater(after: moment)
+            let most = mostNow
+            startSteps(at: moment, most)
+            wakeLater(after: moment, most)
             // A program that changes one document after another would have us look each time, before any may be sent.
             if inFlight.isEmpty { try? await Task.sleep(for: Self.calm) }
         }
@@ -78,10 +82,10 @@ actor UploadQueue {
     }
 
     /// Settle times and retries come to an end without anybody saying so.
-    private func wakeLater(after moment: Moment) {
+    private func wakeLater(after moment: Moment, _ most: Int) {
         timer?.cancel()
         guard inFlight.count < Self.mostSteps else { return }
-        if mostNow < Self.mostSteps {
+        if most < Self.mostSteps {
             timer = Task { [waker] in
                 if (try? await Task.sleep(for: LocalActivity.window)) != nil { waker.yield() }
             }
@@ -103,10 +107,9 @@ actor UploadQueue {
         let time = FileTime.now
     }
 
-    private func startSteps(at moment: Moment) {
+    private func startSteps(at moment: Moment, _ most: Int) {
         if context.pause.isOn { return }
         if let pausedUntil, pausedUntil > moment.clock { return }
-        let most = mostNow
         guard inFlight.count < most else { return }
         postponed = postponed.filter { $0.value > moment.clock }
         for planned in plannedSteps(at: moment.time) {
