@@ -79,7 +79,7 @@ let package = Package(
         .target(
             name: "SyncEngine",
             dependencies: [
-                "FileProvider", "ItemCatalog", "ContentStore", .crypto, .logging, .nioPosix,
+                "CLinux", "FileProvider", "ItemCatalog", "ContentStore", .crypto, .logging, .nioPosix,
             ]),
         .target(
             name: "Volume",

@@ -20,7 +20,7 @@ OURS = {
     "FileProviderTesting": ["FileProvider"],
     "ItemCatalog": ["CLinux", "CSQLite", "FileProvider"],
     "ContentStore": ["CLinux"],
-    "SyncEngine": ["FileProvider", "ItemCatalog", "ContentStore"],
+    "SyncEngine": ["CLinux", "FileProvider", "ItemCatalog", "ContentStore"],
     "Volume": ["FileProvider", "ItemCatalog", "ContentStore", "SyncEngine"],
     "MountFrontend": ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"],
     "DirectoryProvider": ["CLinux", "FileProvider"],

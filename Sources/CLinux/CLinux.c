@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stddef.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -98,3 +99,13 @@ int clinux_leave_no_core(void) {
     struct rlimit limit = {1, 1};
     return setrlimit(RLIMIT_CORE, &limit);
 }
+
+void clinux_return_memory(void) {
+    mallopt(M_MMAP_THRESHOLD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, 8 << 20);
+    // By default eight for each processor, and each keeps what its threads freed.
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    mallopt(M_ARENA_MAX, processors < 2 ? 2 : processors > 8 ? 8 : (int)processors);
+}
+
+void clinux_trim_memory(void) { malloc_trim(0); }

@@ -35,6 +35,12 @@ extension Trashing {
     public var hasTrash: Bool { true }
 }
 
+/// A provider that knows how many documents may be on their way to its store at once. Others get 16.
+package protocol ParallelUploading: FileProviderExtension {
+    /// It may change; asked again before each is sent. More than 16 are only small ones.
+    var uploadsAtOnce: Int { get }
+}
+
 /// A small picture of a document.
 public struct Thumbnail: Hashable, Sendable {
     /// PNG or JPEG.

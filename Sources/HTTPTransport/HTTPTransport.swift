@@ -45,7 +45,7 @@ package final class HTTPTransport: Sendable {
             timeout: .init(
                 connect: .milliseconds(Int64(settings.connectTimeout * 1_000)), read: idle, write: idle),
             connectionPool: .init(
-                idleTimeout: .seconds(50), concurrentHTTP1ConnectionsPerHostSoftLimit: settings.connections),
+                idleTimeout: .seconds(50), concurrentHTTP1ConnectionsPerHostSoftLimit: settings.mostTransfers + 2),
             decompression: .enabled(limit: .none))
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
@@ -62,6 +62,12 @@ package final class HTTPTransport: Sendable {
 
     /// For a server that is slow with many at once.
     package func limitTransfers(to count: Int) { lanes.limit(to: count) }
+
+    /// For a server that is far away, and minds no more than others how many come at once.
+    package func allowMostTransfers() { lanes.widen(to: settings.mostTransfers) }
+
+    /// At once.
+    package var transfers: Int { lanes.width }
 
     /// There may be another credential: whoever waits for one may ask.
     package func credentialMayHaveChanged() { signIn.mayHaveChanged() }

@@ -52,6 +52,23 @@ package final class Lanes: Sendable {
         }
     }
 
+    func widen(to count: Int) {
+        let next = state.withLock { state in
+            let added = max(0, count - state.count)
+            state.count += added
+            state.free += added
+            let coming = min(max(0, state.free), state.waiting.count)
+            defer { state.waiting.removeFirst(coming) }
+            state.free -= coming
+            return state.waiting.prefix(coming).map(\.continuation)
+        }
+        for continuation in next { continuation.resume(returning: true) }
+    }
+
+    var width: Int { state.withLock { $0.count } }
+    /// How many wait.
+    var queue: Int { state.withLock { $0.waiting.count } }
+
     package func leave() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard state.waiting.isEmpty || state.free < 0 else { return state.waiting.removeFirst().continuation }

@@ -8,16 +8,17 @@ extension Catalog.Writer {
     /// - Parameters:
     ///   - contentRevision: the local revision that was sent; a later one stays pending.
     ///   - sent: where it was to be. If the store calls it otherwise, so does this machine from now on.
+    ///   - asked: the catalog's last item when the store was asked for it (``Catalog/Reader/lastItem()``).
     /// - Returns: false when the answer cannot be about it: its identifier is another item's, its folder unknown.
     @discardableResult
     package func confirmCreation(
         _ id: ItemID, as created: Item, contentRevision: Int64, metadataRevision: Int64, sent: TreePlace? = nil,
-        defaults: PlaceholderDefaults? = nil
+        asked: ItemID? = nil, defaults: PlaceholderDefaults? = nil
     ) throws -> Bool {
         guard var row = try item(id) else { return true }
-        guard let parent = try item(identifiedBy: created.parentIdentifier),
-            try makeWay(for: created.identifier, of: id)
-        else { return false }
+        guard let parent = try item(identifiedBy: created.parentIdentifier) else { return false }
+        if let asked, let defaults { try withdraw(created, of: id, shownSince: asked, defaults) }
+        guard try makeWay(for: created.identifier, of: id) else { return false }
         let before = row.remoteFacts.capabilities
         row.identifier = created.identifier
         try confirm(&row, created, in: parent.id, contentRevision, metadataRevision)
@@ -38,6 +39,23 @@ extension Catalog.Writer {
         guard seen.inode == nil else { return false }
         try deleteItem(seen.id)
         return true
+    }
+
+    /// A store that gives what it makes another name than was asked for may have listed it before its reply came: then it
+    /// is shown here twice. The one that nobody has done anything with goes.
+    private func withdraw(
+        _ created: Item, of id: ItemID, shownSince asked: ItemID, _ defaults: PlaceholderDefaults
+    ) throws {
+        guard var seen = try item(identifiedBy: created.identifier), seen.id != id, seen.id.rawValue > asked.rawValue,
+            !seen.isModified,
+            seen.local == seen.remote, seen.remoteVersion?.content == created.version.content,
+            let shown = seen.inode, let inode = try inodeIfPresent(shown), inode.writing == nil,
+            try inode.linkCount == (inode.isFolder ? 2 : 1) && !hasChildren(shown)
+        else { return }
+        seen.remote = nil
+        seen.remoteVersion = nil
+        try update(seen)
+        try reconcile([seen.id], defaults: defaults)
     }
 
     private func requireOwn(_ identifier: ItemIdentifier, of item: ItemRecord) throws {

@@ -93,6 +93,13 @@ extension Catalog.Reader {
         return rows.map { (InodeID(rawValue: $0[0]), Filename(bytes: $0.bytes(1) ?? [])) }
     }
 
+    private static let last = Query("SELECT seq FROM sqlite_sequence WHERE name = 'item'")
+
+    /// The item that was noted last: those after it are newer than this moment.
+    package func lastItem() throws -> ItemID {
+        try first(Self.last, { _ in }) { ItemID(rawValue: $0.int(0)) } ?? .root
+    }
+
     private static let anyName = Query("SELECT 1 FROM name WHERE folder = ? LIMIT 1")
 
     package func hasChildren(_ folder: InodeID) throws -> Bool {

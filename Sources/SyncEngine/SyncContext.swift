@@ -27,6 +27,7 @@ package final class SyncContext: Sendable {
     package let pause: PauseSwitch
     let ownChanges = OwnChanges()
     let creations = RecentCreations()
+    let listingMemory: ListingMemory
     package let refused = RefusedEntries()
     let copies = CopySources()
     let sentByOthers = SentByOthers()
@@ -60,6 +61,7 @@ package final class SyncContext: Sendable {
         followsChanges = provider is any ChangeSignaling
         self.logger = logger
         self.workers = workers ?? Workers(threads: 16)
+        self.listingMemory = ListingMemory(workers: self.workers)
         self.labels = ContentLabels(store: store, logger: logger)
         self.room = DiskRoom(store: store, limits: cache)
         self.downloadSyncer = DownloadSyncer(catalog: catalog, store: store, logger: logger)

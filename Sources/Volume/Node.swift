@@ -59,10 +59,10 @@ final class Node: Sendable {
         }
     }
 
-    init(id: NodeID, inode: InodeID, generation: Int64) {
+    init(id: NodeID, inode: InodeID, generation: Int64, isKnownToKernel: Bool = false) {
         self.id = id
         self.number = Atomic(inode.rawValue)
-        self.state = Mutex(State(generation: generation))
+        self.state = Mutex(State(generation: generation, isKnownToKernel: isKnownToKernel))
     }
 
     /// Only ``NodeTable/split(_:to:)``.

@@ -26,8 +26,12 @@ package struct NodeAttributes: Sendable {
 extension Volume {
     /// stat(2).
     package func attributes(of id: NodeID) throws(VolumeError) -> NodeAttributes {
-        let node = try node(id)
         do {
+            if table.made(id) == nil, let inode = table.inode(of: id) {
+                let attributes = attributes(ofUnused: try catalog.read { try $0.inode(inode) })
+                if table.made(id) == nil { return attributes }
+            }
+            let node = try node(id)
             if let frozen = node.state.withLock({ $0.frozen }) {
                 return NodeAttributes(record: frozen, isStable: false)
             }
@@ -35,6 +39,23 @@ extension Volume {
         } catch {
             throw VolumeError(error)
         }
+    }
+
+    /// A row as it is seen now, of what no program has opened since the kernel knows it.
+    func attributes(ofUnused record: InodeRecord) -> NodeAttributes {
+        guard record.kind == .document else { return NodeAttributes(record: record, isStable: true) }
+        var record = record
+        let id = GenerationID(inode: record.id.rawValue, number: record.generation)
+        // A download under way is ahead of the catalog.
+        if record.extents != nil, let content = context.store.opened(id) {
+            record.extents = content.present
+            record.baseSize = content.baseSize
+        }
+        var attributes = NodeAttributes(record: record, isStable: true)
+        if record.extents == nil, record.size >= Self.leastLooked {
+            attributes.allocated = context.store.status(id)?.blocks
+        }
+        return attributes
     }
 
     /// A row as it is seen now: a writer at work may be ahead of the catalog.
@@ -78,11 +99,13 @@ extension Volume {
             }
             var attributes = NodeAttributes(record: record, isStable: state.stamp == nil && !isBehind)
             if attributes.isStable { state.isKnownToKernel = true }
-            // Only here is it worth a system call.
-            if record.extents == nil, record.size >= 1 << 20 {
+            if record.extents == nil, record.size >= Self.leastLooked {
                 attributes.allocated = (state.content.flatMap { try? $0.status() } ?? context.store.status(id))?.blocks
             }
             return attributes
         }
     }
+
+    /// In bytes: from this size on it is worth a system call to know what a file takes on the disk.
+    private static let leastLooked: Int64 = 1 << 20
 }

@@ -3,6 +3,9 @@ import Synchronization
 
 /// The nodes that the kernel references, and which inodes programs have open. Bounded by what the
 /// kernel holds. A leaf lock: nothing else is taken while it is held.
+///
+/// Most of them were looked at and nothing more, a folder's listing at a time: of those there are three numbers
+/// (`Seen`), and a ``Node`` is made when something is done with one.
 final class NodeTable: Sendable {
     private struct Entry {
         var node: Node
@@ -13,12 +16,20 @@ final class NodeTable: Sendable {
         /// Its last name is gone: with the last reference the inode goes too.
         var isOrphan = false
     }
+    /// A million of these are to fit into memory.
+    private struct Seen {
+        var generation: UInt32
+        var lookups: UInt32
+    }
     private struct State {
         var entries: [NodeID: Entry] = [:]
         var current: [InodeID: NodeID] = [:]
+        /// Of what is neither in `entries` (by its natural number) nor in `current`.
+        var seen: [InodeID: Seen] = [:]
         /// How many open files programs have of an inode.
         var uses: [InodeID: Int] = [:]
-        var next: UInt64 = 2
+        /// Of nodes whose inode's number another one has. No inode comes so far.
+        var next: UInt64 = 1 << 62
     }
     private let state: Mutex<State>
 
@@ -30,28 +41,71 @@ final class NodeTable: Sendable {
         state = Mutex(initial)
     }
 
-    subscript(id: NodeID) -> Node? { state.withLock { $0.entries[id]?.node } }
-
-    func current(_ inode: InodeID) -> Node? {
-        state.withLock { state in state.current[inode].flatMap { state.entries[$0]?.node } }
+    /// The node, which is made if there was no need of one so far.
+    subscript(id: NodeID) -> Node? {
+        state.withLock { $0.entries[id]?.node ?? Self.make(&$0, InodeID(id)) }
     }
 
-    /// The node for an inode in this generation, one reference more. Says which node it replaces.
-    func reference(_ inode: InodeID, generation: Int64) -> (node: Node, replaced: Node?) {
+    func current(_ inode: InodeID) -> Node? {
         state.withLock { state in
+            state.current[inode].flatMap { state.entries[$0]?.node } ?? Self.make(&state, inode)
+        }
+    }
+
+    /// What the kernel calls an inode.
+    func id(of inode: InodeID) -> NodeID? {
+        state.withLock { $0.current[inode] ?? ($0.seen[inode] == nil ? nil : NodeID(inode)) }
+    }
+
+    func inode(of id: NodeID) -> InodeID? {
+        state.withLock { $0.entries[id]?.node.inode ?? ($0.seen[InodeID(id)] == nil ? nil : InodeID(id)) }
+    }
+
+    /// Nil: there was no need of one so far.
+    func made(_ id: NodeID) -> Node? { state.withLock { $0.entries[id]?.node } }
+
+    private static func make(_ state: inout State, _ inode: InodeID) -> Node? {
+        guard let seen = state.seen.removeValue(forKey: inode) else { return nil }
+        let node = Node(
+            id: NodeID(inode), inode: inode, generation: Int64(seen.generation), isKnownToKernel: true)
+        state.entries[node.id] = Entry(
+            node: node, generation: Int64(seen.generation), lookups: UInt64(seen.lookups))
+        state.current[inode] = node.id
+        return node
+    }
+
+    /// One reference more on what stands for an inode in this generation; its node, if there was need of one. Says which
+    /// node it replaces.
+    func reference(_ inode: InodeID, generation: Int64) -> (id: NodeID, node: Node?, replaced: Node?) {
+        state.withLock { state in
+            let natural = NodeID(inode)
+            if let seen = state.seen[inode] {
+                if seen.generation == generation, seen.lookups < .max {
+                    state.seen[inode]!.lookups += 1
+                    return (natural, nil, nil)
+                }
+                _ = Self.make(&state, inode)
+            }
             var replaced: Node?
             if let id = state.current[inode], let entry = state.entries[id] {
                 if entry.generation == generation {
                     state.entries[id]!.lookups += 1
-                    return (entry.node, nil)
+                    return (id, entry.node, nil)
                 }
                 replaced = entry.node
             }
-            let node = Node(id: NodeID(rawValue: state.next), inode: inode, generation: generation)
-            state.next += 1
+            let isFree = state.entries[natural] == nil
+            if isFree, let generation = UInt32(exactly: generation) {
+                state.current[inode] = nil
+                state.seen[inode] = Seen(generation: generation, lookups: 1)
+                return (natural, nil, replaced)
+            }
+            let node = Node(
+                id: isFree ? natural : NodeID(rawValue: state.next), inode: inode, generation: generation)
+            if !isFree { state.next += 1 }
             state.entries[node.id] = Entry(node: node, generation: generation, lookups: 1)
             state.current[inode] = node.id
-            return (node, replaced)
+            return (node.id, node, replaced)
         }
     }
 
@@ -59,6 +113,11 @@ final class NodeTable: Sendable {
     /// that has no name.
     func forget(_ id: NodeID, count: UInt64) -> InodeID? {
         state.withLock { state in
+            if let seen = state.seen[InodeID(id)], state.entries[id] == nil {
+                let left = seen.lookups - UInt32(min(count, UInt64(seen.lookups)))
+                state.seen[InodeID(id)] = left == 0 ? nil : Seen(generation: seen.generation, lookups: left)
+                return nil
+            }
             guard id != .root, var entry = state.entries[id] else { return nil }
             entry.lookups -= min(count, entry.lookups)
             state.entries[id] = entry
@@ -81,6 +140,7 @@ final class NodeTable: Sendable {
     /// The inode lost its last name. Returns it when nobody refers to it, so that it can go at once.
     func orphan(_ inode: InodeID) -> InodeID? {
         state.withLock { state in
+            _ = Self.make(&state, inode)
             guard let id = state.current[inode] else { return state.uses[inode] == nil ? inode : nil }
             state.entries[id]?.isOrphan = true
             return drop(&state, id)
@@ -132,4 +192,13 @@ final class NodeTable: Sendable {
             node.becomes(inode)
         }
     }
+}
+
+extension NodeID {
+    /// The number of what stands for an inode, as long as nothing else has it.
+    init(_ inode: InodeID) { self.init(rawValue: UInt64(bitPattern: inode.rawValue)) }
+}
+
+extension InodeID {
+    init(_ natural: NodeID) { self.init(rawValue: Int64(bitPattern: natural.rawValue)) }
 }

@@ -23,18 +23,18 @@ extension Volume: VolumeObserving {
         for change in changes {
             switch change {
             case .entry(let folder, let name, let isNew):
-                guard let node = table.current(folder) else { continue }
+                guard let id = table.id(of: folder) else { continue }
                 if isNew {
-                    kernel.expireEntry(in: node.id, name: name)
+                    kernel.expireEntry(in: id, name: name)
                 } else {
-                    kernel.invalidateEntry(in: node.id, name: name)
+                    kernel.invalidateEntry(in: id, name: name)
                 }
             case .attributes(let inode):
-                if let node = table.current(inode) { kernel.invalidateAttributes(of: node.id) }
+                if let id = table.id(of: inode) { kernel.invalidateAttributes(of: id) }
             case .contents(let inode):
                 contentsReplaced(inode)
             case .removed(let inode):
-                if let node = table.current(inode) { kernel.invalidateAttributes(of: node.id) }
+                if let id = table.id(of: inode) { kernel.invalidateAttributes(of: id) }
                 if let gone = table.orphan(inode) { reclaim(gone) }
             case .split(let inode, let new): split(inode, new)
             case .conflict(let inode): tellConflict(inode)
@@ -45,12 +45,12 @@ extension Volume: VolumeObserving {
     /// What was committed before the call shows in this folder, to whoever looks by a name there; false after so
     /// many seconds in which a program held on to the folder.
     package func isSeen(in folder: InodeID, within seconds: Double) async -> Bool {
-        guard let node = table.current(folder) else { return true }
+        guard let id = table.id(of: folder) else { return true }
         // That nothing has a name, the kernel is told only of folders that have been listed; and a look-up in another may
         // wait for the very provider that waits here.
         guard (try? catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated }) ?? false else { return true }
         return await Task(executorPreference: context.workers) { [kernel] in
-            kernel.settle(node.id, seconds: seconds)
+            kernel.settle(id, seconds: seconds)
         }.value
     }
 
@@ -114,8 +114,8 @@ extension Volume: VolumeObserving {
         } else {
             freeze(node, as: record)
             for place in (try? catalog.read { try $0.places(of: inode) }) ?? [] {
-                if let folder = table.current(place.folder) {
-                    kernel.invalidateEntry(in: folder.id, name: place.name)
+                if let folder = table.id(of: place.folder) {
+                    kernel.invalidateEntry(in: folder, name: place.name)
                 }
             }
         }

@@ -6,11 +6,11 @@ import Synchronization
 /// Extended attributes, xattr(7).
 extension Volume {
     package func extendedAttribute(_ name: [UInt8], of id: NodeID) throws(VolumeError) -> [UInt8] {
-        let node = try node(id)
-        if let own = OwnAttribute(name) { return try value(of: own, node) }
+        if let own = OwnAttribute(name) { return try value(of: own, try node(id)) }
+        let inode = try inode(id)
         try check(attribute: name)
         let value: [UInt8]?
-        do { value = try attribute(name, of: node.inode) } catch { throw VolumeError(error) }
+        do { value = try attribute(name, of: inode) } catch { throw VolumeError(error) }
         guard let value else { throw VolumeError(ENODATA, "no such attribute") }
         return value
     }
@@ -39,9 +39,9 @@ extension Volume {
 
     /// Those in `trusted.` are for the superuser's eyes only.
     package func extendedAttributeNames(of id: NodeID, isSuperuser: Bool) throws(VolumeError) -> [UInt8] {
-        let node = try node(id)
+        let inode = try inode(id)
         do {
-            return try catalog.read { try $0.extendedAttributeNames(of: node.inode) }
+            return try catalog.read { try $0.extendedAttributeNames(of: inode) }
                 .filter { OwnAttribute($0) == nil }.filter { isSuperuser || !$0.starts(with: Array("trusted.".utf8)) }
                 .flatMap { $0 + [0] }
         } catch {

@@ -32,12 +32,14 @@ extension Volume {
     ///
     /// - Parameter moment: when the record was read, where the provider may have changed it since.
     package func reference(_ record: InodeRecord, asOf moment: UInt64? = nil) -> Lookup {
-        let (node, replaced) = table.reference(record.id, generation: record.generation)
+        let (id, node, replaced) = table.reference(record.id, generation: record.generation)
         if let replaced { freeze(replaced, as: record) }
-        var attributes = attributes(record, node)
+        var attributes = node.map { self.attributes(record, $0) } ?? attributes(ofUnused: record)
+        // A program opens it just now.
+        if node == nil, let node = table.made(id) { attributes = self.attributes(record, node) }
         // Asked when the node is in the table: of a later change the kernel is told.
         if let moment, moment != self.moment { attributes.isStable = false }
-        return Lookup(node: node.id, attributes: attributes)
+        return Lookup(node: id, attributes: attributes)
     }
 
     /// The kernel gives up references.

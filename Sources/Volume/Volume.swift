@@ -62,6 +62,11 @@ package final class Volume: Sendable {
         return node
     }
 
+    func inode(_ id: NodeID) throws(VolumeError) -> InodeID {
+        guard let inode = table.inode(of: id) else { throw VolumeError(ESTALE, "the kernel named an unknown node") }
+        return inode
+    }
+
     func check(_ name: Filename) throws(VolumeError) {
         if name.bytes.count > 255 { throw VolumeError(ENAMETOOLONG, "\(name): the name is longer than 255 bytes") }
     }

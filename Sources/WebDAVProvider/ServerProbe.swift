@@ -39,6 +39,9 @@ final class ServerProbe: Sendable {
         return try await task.value.get()
     }
 
+    /// From here on a document waits for the line, and not for the server.
+    private static let far = Duration.milliseconds(15)
+
     private func look() async throws(FileProviderError) -> ServerTraits {
         let wanted: [DAVProperty] = [.resourceType, .fileID, .resourceID]
         guard let response = try await client.look(root, wanted) else {
@@ -47,6 +50,7 @@ final class ServerProbe: Sendable {
         }
         guard response.isFolder else { throw FileProviderError(.serverUnreachable, "\(root): is no folder") }
         var traits = ServerTraits()
+        let asked = ContinuousClock.now
         let abilities = try await client.transport.exchange(HTTPRequest("OPTIONS", root, isRepeatable: true)) { reply in
             _ = try? await reply.prefix(64 << 10)
             return (dav: reply.list("DAV"), server: reply.field("Server") ?? "")
@@ -72,6 +76,8 @@ final class ServerProbe: Sendable {
             }
         } else if abilities.dav.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
             traits.family = .apache
+            // It has a thread for each; near by they would only take turns at its processors.
+            if asked.duration(to: .now) >= Self.far { client.transport.allowMostTransfers() }
         }
         if response.properties[.resourceID]?.isEmpty == false { traits.keepsIdentifiers = true }
         logger.info(

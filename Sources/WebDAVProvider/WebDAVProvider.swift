@@ -222,3 +222,7 @@ final class FolderMoves: Sendable {
         for task in running.withLock({ Array($0.values) }) { await task.value }
     }
 }
+
+extension WebDAVProvider: ParallelUploading {
+    package var uploadsAtOnce: Int { client.transport.transfers }
+}

@@ -53,6 +53,34 @@ import Testing
         #expect(try await most(lanes, among: 30) == 3)
     }
 
+    @Test func whoWaitsComesInWhereThereIsMoreRoom() async throws {
+        let lanes = Lanes(2)
+        try await lanes.enter()
+        try await lanes.enter()
+        let waiting = Inside()
+        try await withThrowingTaskGroup { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    try await lanes.enter()
+                    _ = waiting.enter()
+                }
+            }
+            while lanes.queue < 4 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(waiting.most == 0)
+            lanes.widen(to: 5)
+            #expect(lanes.width == 5)
+            while waiting.most < 3 { try await Task.sleep(for: .milliseconds(1)) }
+            #expect(lanes.queue == 1)
+            lanes.leave()
+            try await group.waitForAll()
+        }
+        for _ in 0..<5 { lanes.leave() }
+        // It is not made narrower by that.
+        lanes.widen(to: 3)
+        #expect(lanes.width == 5)
+        #expect(try await most(lanes, among: 30) == 5)
+    }
+
     @Test func whoeverIsInAtTheLimitMayStay() async throws {
         let lanes = Lanes(4)
         for _ in 0..<4 { try await lanes.enter() }

@@ -52,6 +52,50 @@ import Testing
         #expect(try catalog.pendingNames() == [])
     }
 
+    /// The store calls what it makes otherwise, and has listed it by that name before its reply came.
+    @Test func whatWasShownBeforeTheReplyIsOne() throws {
+        let inode = try catalog.create("a")
+        let sent = try catalog.item("a")
+        let asked = try catalog.catalog.read { try $0.lastItem() }
+        try catalog.list([remote("X", "theirs")])
+        let confirmed = try catalog.catalog.write {
+            try $0.confirmCreation(
+                sent.id, as: remote("X", "theirs"), contentRevision: sent.contentRevision, metadataRevision: 0,
+                sent: sent.local, asked: asked, defaults: catalog.defaults)
+        }
+        #expect(confirmed)
+        #expect(try catalog.names() == ["theirs"])
+        #expect(try catalog.inode("theirs").id == inode.id)
+        #expect(try catalog.pendingNames() == [])
+        try catalog.list([remote("X", "theirs")])
+        #expect(try catalog.names() == ["theirs"])
+    }
+
+    /// Somebody did something with it; or it was there before the store was asked; or it has changed: not ours.
+    @Test(arguments: ["written", "moved", "before", "changed"])
+    func whatWasShownBeforeTheReplyIsKept(_ how: String) throws {
+        if how == "before" { try catalog.list([remote("X", "theirs")]) }
+        let inode = try catalog.create("a")
+        let sent = try catalog.item("a")
+        let asked = try catalog.catalog.read { try $0.lastItem() }
+        try catalog.list([remote("X", "theirs", content: how == "changed" ? "v9" : "v1")])
+        let shown = try catalog.inode("theirs")
+        switch how {
+        case "written": try catalog.edit(shown.id)
+        case "moved": try catalog.rename("theirs", "mine")
+        default: break
+        }
+        let confirmed = try catalog.catalog.write {
+            try $0.confirmCreation(
+                sent.id, as: remote("X", "theirs"), contentRevision: sent.contentRevision, metadataRevision: 0,
+                sent: sent.local, asked: asked, defaults: catalog.defaults)
+        }
+        #expect(!confirmed)
+        #expect(try catalog.names() == ["a", how == "moved" ? "mine" : "theirs"])
+        #expect(try catalog.inode("a").id == inode.id)
+        #expect(try catalog.inode(how == "moved" ? "mine" : "theirs").id == shown.id)
+    }
+
     @Test func aRenameDuringTheUploadStaysPending() throws {
         try catalog.create("a")
         let sent = try catalog.item("a")

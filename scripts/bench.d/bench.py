@@ -142,6 +142,7 @@ class Result:
             "met": {name: self.is_met(name) for name in ours},
             "toNative": {name: self.ratio(name, "native") for name in ours},
             "toRclone": {name: self.ratio(name, "rclone") for name in ours},
+            "rounds": max((len(taken) for taken in self.samples.values()), default=0),
             "traffic": self.traffic, "failed": self.broken,
         }
 
@@ -205,7 +206,8 @@ def main():
                 table.add(result)
             if options.json:
                 # After each: a long run that is cut off has left what it found.
-                report.merge(options.json, described, [r.object() for r in results])
+                order = [figure.name for workload in found for figure in workload.figures]
+                report.merge(options.json, described, [r.object() for r in results], order)
     finally:
         for system in bench.systems:
             try:

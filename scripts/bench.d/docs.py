@@ -26,10 +26,12 @@ def table(results):
             cells.append(f"**{cell}**" if found["met"].get(name) is False else cell)
         goal = "" if found["goal"] is None else f"{shown(found['goal'], found['unit'])} ({found['goalText']})"
         unit = f", {found['unit']}" if found["unit"] else ""
-        lines.append(f"| {found['title']}{unit} | " + " | ".join(cells) + f" | {goal} |")
+        once = " ¹" if found["rounds"] == 1 else ""
+        lines.append(f"| {found['title']}{unit}{once} | " + " | ".join(cells) + f" | {goal} |")
     system = (
         f"Linux {results['kernel']}, {results['cpus']} CPUs, {results['filesystem']}; {results['server']}; "
-        f"{results['rclone'] or 'no rclone'}; medians of {results['rounds']}; {results['date']}. Bold: the goal is missed.")
+        f"{results['rclone'] or 'no rclone'}; medians of three, ¹ measured once; {results['date']}. "
+        "Bold: the goal is missed.")
     return "\n".join([system, "", *lines])
 
 

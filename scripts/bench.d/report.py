@@ -41,13 +41,17 @@ class Lines:
                     f"    {name}: {methods}; {traffic['received']:,} bytes in, {traffic['sent']:,} out", flush=True)
 
 
-def merge(path, described, objects):
-    """Into what an earlier run of other workloads has left there: the newest of each."""
+def merge(path, described, objects, order):
+    """Into what an earlier run of other workloads has left there: the newest of each.
+
+    `order`: the names of all figures, as the table has them."""
     earlier = json.loads(path.read_text()) if path.exists() else {"results": []}
     new = {found["name"] for found in objects}
     for found in objects:
         found["date"], found["revision"] = described["date"], described["revision"]
     kept = [found for found in earlier["results"] if found["name"] not in new]
+    place = {name: number for number, name in enumerate(order)}
+    results = sorted(kept + objects, key=lambda found: place.get(found["name"], len(place)))
     draft = pathlib.Path(f"{path}.new")
-    draft.write_text(json.dumps({**described, "results": kept + objects}, indent=1, ensure_ascii=False) + "\n")
+    draft.write_text(json.dumps({**described, "results": results}, indent=1, ensure_ascii=False) + "\n")
     draft.rename(path)

@@ -105,9 +105,9 @@ final class BookmarkDesk: Sendable {
     }
 
     private func identifier(of names: [Filename]) async throws -> ItemIdentifier {
-        do {
+        do throws(FileProviderError) {
             return try await provider.persistentIdentifierForItem(at: domain.url(relativePath: names), in: domain)
-        } catch let error as FileProviderError {
+        } catch {
             throw ControlFailure(code: "provider", message: "\(shown(names)): cannot be named: \(error.message)")
         }
     }

@@ -1,3 +1,4 @@
+import CLinux
 import FileProvider
 import Foundation
 import Logging
@@ -18,6 +19,7 @@ package struct DaemonProcess: Sendable {
     package func run() async -> Int32 {
         // The command may have gone when we have something to tell it.
         signal(SIGPIPE, SIG_IGN)
+        clinux_return_memory()
         let report = ReadyReport()
         report.say(.hello)
         do throws(DaemonError) {

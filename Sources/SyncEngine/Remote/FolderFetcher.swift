@@ -67,10 +67,16 @@ struct FolderListing: Sendable {
 
     /// - Returns: whether it said anything new.
     func fetch(_ folder: InodeID) async throws -> Bool {
+        let (isNews, count) = try await take(folder)
+        context.listingMemory.took(count)
+        return isNews
+    }
+
+    private func take(_ folder: InodeID) async throws -> (isNews: Bool, items: Int) {
         guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
             // Nobody can list it: whoever waits for that would wait for ever.
             try context.change { try $0.becomesListed(folder) }
-            return false
+            return (false, 0)
         }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
@@ -83,7 +89,7 @@ struct FolderListing: Sendable {
         for identifier in doubtful { context.doubt(.item(identifier)) }
         if let unchanged {
             tell(unchanged.refused, of: folder)
-            return false
+            return (false, items.count)
         }
         let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
@@ -93,7 +99,7 @@ struct FolderListing: Sendable {
         }
         tell(result.refused, of: folder)
         await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
-        return true
+        return (true, items.count)
     }
 
     /// `hydrant status` of the folder says it as well.

@@ -149,13 +149,14 @@ struct StepRunner: Sendable {
         } else {
             guard try context.catalog.write({ try $0.recordAttempt(item.id, at: local) }) else { return .postponed }
         }
+        let last = try context.catalog.read { try $0.lastItem() }
         do {
             var created = try await make(item, template, prepared)
             try check(created, to: item, size: prepared?.source.size)
             // If it is elsewhere all the same, a listing will tell.
             created.parentIdentifier = parent
             context.creations.note(created.identifier)
-            try confirmCreation(item, created, prepared)
+            try confirmCreation(item, created, prepared, asked: last)
         } catch let error as FileProviderError {
             guard error.code == .filenameCollision, let existing = error.trustedItem else {
                 return try await settle(.create, item, error, parent: parent)
@@ -181,15 +182,17 @@ struct StepRunner: Sendable {
         return .done
     }
 
-    /// - Parameter isFound: it was there already: of a folder's or link's own attributes nobody knows which it has.
+    /// - Parameters:
+    ///   - isFound: it was there already: of a folder's or link's own attributes nobody knows which it has.
+    ///   - asked: the catalog's last item when the store was asked for it.
     private func confirmCreation(
-        _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false
+        _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, asked: ItemID? = nil
     ) throws {
         let isConfirmed = try context.change {
             let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
                 metadataRevision: prepared?.metadataRevision ?? (isFound ? -1 : item.metadataRevision),
-                sent: item.local, defaults: context.defaults)
+                sent: item.local, asked: asked, defaults: context.defaults)
             if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: context.defaults) }
             return isConfirmed
         }

@@ -25,7 +25,7 @@ actor UploadQueue {
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
     /// At once: what is quick waits for the round trip only, and a large document fills the line.
-    private static let mostSteps = 16
+    private static let usualSteps = 16
     private static let mostLarge = 4
     /// While programs are busy, and go on to be.
     private static let fewSteps = 2
@@ -84,8 +84,8 @@ actor UploadQueue {
     /// Settle times and retries come to an end without anybody saying so.
     private func wakeLater(after moment: Moment, _ most: Int) {
         timer?.cancel()
-        guard inFlight.count < Self.mostSteps else { return }
-        if most < Self.mostSteps {
+        guard inFlight.count < mostSteps else { return }
+        if most < mostSteps {
             timer = Task { [waker] in
                 if (try? await Task.sleep(for: LocalActivity.window)) != nil { waker.yield() }
             }
@@ -116,6 +116,10 @@ actor UploadQueue {
             guard inFlight.count < most else { return }
             guard mayBegin(planned) else { continue }
             let id = planned.pending.item.id
+            // A provider says how many documents it takes at once, and nothing of other changes.
+            if !planned.step.movesContents {
+                guard inFlight.values.count(where: { !$0.step.movesContents }) < Self.usualSteps else { continue }
+            }
             if isLarge(planned) {
                 guard large.count < Self.mostLarge else { continue }
                 large.insert(id)
@@ -130,12 +134,16 @@ actor UploadQueue {
 
     /// How many steps may be under way.
     private var mostNow: Int {
-        if let hurriedUntil, hurriedUntil > .now { return Self.mostSteps }
+        if let hurriedUntil, hurriedUntil > .now { return mostSteps }
         return switch activity.pressure {
-        case .none: Self.mostSteps
+        case .none: mostSteps
         case .burst: 0
         case .lasting: Self.fewSteps
         }
+    }
+
+    private var mostSteps: Int {
+        max(Self.usualSteps, (context.provider as? any ParallelUploading)?.uploadsAtOnce ?? 0)
     }
 
     private func mayBegin(_ planned: Planner.Planned) -> Bool {
@@ -236,7 +244,7 @@ actor UploadQueue {
         case .failed:
             break
         }
-        if inFlight.count <= Self.mostSteps / 2 { wake() } else { wakeSoon() }
+        if inFlight.count <= mostSteps / 2 { wake() } else { wakeSoon() }
     }
 
     /// Not for each of many that end one after another: to look for the next takes longer than to send a small one.

@@ -30,7 +30,8 @@ final class Places: Sendable {
     /// By name, what is known to be in a folder.
     func holders(in folder: ItemIdentifier, of names: some Sequence<Filename>) -> [Filename: ItemIdentifier] {
         state.withLock { state in
-            names.reduce(into: [:]) { $0[$1] = state.holders[Place(parent: folder, name: $1)] }
+            if state.holders.isEmpty { return [:] }
+            return names.reduce(into: [:]) { $0[$1] = state.holders[Place(parent: folder, name: $1)] }
         }
     }
 

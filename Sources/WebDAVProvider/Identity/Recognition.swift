@@ -19,21 +19,26 @@ struct Recognition {
     func identify(_ entries: [Listing.Entry]) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
         let known = try await provider.catalog?.knownItems(in: folder) ?? []
         var identifiers = try await identified(entries, known)
-        exchange(&identifiers, entries, known)
-        var new = entries.filter { identifiers[$0.name] == nil }
+        // (A long listing of a folder that nobody has looked into has nothing of this.)
+        if !known.isEmpty { exchange(&identifiers, entries, known) }
+        var new = identifiers.isEmpty ? entries : entries.filter { identifiers[$0.name] == nil }
         if !new.isEmpty {
             let present = Set(identifiers.values)
             let missing = known.filter { isMissing($0, present) }
-            for (name, identifier) in renamed(new, missing) { identifiers[name] = identifier }
-            for (name, identifier) in try await renamedFolders(new.filter { identifiers[$0.name] == nil }, missing) {
-                identifiers[name] = identifier
+            if !missing.isEmpty {
+                for (name, identifier) in renamed(new, missing) { identifiers[name] = identifier }
+                let others = new.filter { identifiers[$0.name] == nil }
+                for (name, identifier) in try await renamedFolders(others, missing) { identifiers[name] = identifier }
+                new.removeAll { identifiers[$0.name] != nil }
             }
-            new.removeAll { identifiers[$0.name] != nil }
-            for (name, identifier) in try await movedHere(new, present: Set(identifiers.values)) {
-                identifiers[name] = identifier
+            let moved = try await movedHere(new, present: Set(identifiers.values))
+            if !moved.isEmpty {
+                identifiers.merge(moved) { $1 }
+                new.removeAll { identifiers[$0.name] != nil }
             }
-            new.removeAll { identifiers[$0.name] != nil }
-            identifiers.merge(try await fresh(new)) { $1 }
+            let fresh = try await fresh(new)
+            if identifiers.isEmpty { return fresh }
+            identifiers.merge(fresh) { $1 }
         }
         return identifiers
     }
@@ -52,6 +57,7 @@ struct Recognition {
         _ entries: [Listing.Entry], _ known: [KnownItem]
     ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
         let held = places.holders(in: folder, of: entries.map(\.name))
+        if held.isEmpty, known.isEmpty { return [:] }
         let byName = Dictionary(known.map { ($0.filename, $0) }) { first, _ in first }
         var identifiers: [Filename: ItemIdentifier] = [:]
         for entry in entries {
@@ -176,7 +182,7 @@ struct Recognition {
     private func movedHere(
         _ new: [Listing.Entry], present: Set<ItemIdentifier>
     ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
-        let sought = new.filter { likeness($0) != nil }
+        let sought = Array(new.lazy.filter { likeness($0) != nil }.prefix(Self.mostSought + 1))
         guard !sought.isEmpty, sought.count <= Self.mostSought, let catalog = provider.catalog else { return [:] }
         let versions = Set(sought.map { $0.resource.validator.version })
         let items = try await catalog.knownDocuments(having: versions).filter {

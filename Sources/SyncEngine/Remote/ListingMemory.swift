@@ -1,0 +1,39 @@
+import CLinux
+import Synchronization
+
+/// What long listings took of the memory goes back to the system: the C library keeps what was freed for itself, and a
+/// daemon that has listed 100,000 documents once would hold for ever what that took.
+///
+/// Source: malloc_trim(3).
+final class ListingMemory: Sendable {
+    private struct State {
+        /// Listed since the last time.
+        var items = 0
+        var isPlanned = false
+    }
+    private let state = Mutex(State())
+    private let workers: Workers
+
+    /// Below this there is nothing to gain.
+    private static let many = 5_000
+    /// A walk lists one folder after another.
+    private static let pause = Duration.milliseconds(500)
+
+    init(workers: Workers) { self.workers = workers }
+
+    /// A listing has been taken, and let go of.
+    func took(_ items: Int) {
+        let plans = state.withLock { state in
+            state.items += items
+            guard state.items >= Self.many, !state.isPlanned else { return false }
+            state.isPlanned = true
+            return true
+        }
+        guard plans else { return }
+        Task(executorPreference: workers) {
+            try? await Task.sleep(for: Self.pause)
+            self.state.withLock { $0 = State() }
+            clinux_trim_memory()
+        }
+    }
+}
