@@ -2,27 +2,27 @@ import Foundation
 import Synchronization
 
 /// Who is at work in a catalog: it is not closed under anybody, which GRDB does not forgive.
+///
+/// A number and no lock: every look comes by here, on many threads, and one that is put to sleep with a lock in its hand
+/// stops them all.
 final class CatalogUsers: Sendable {
-    private struct State {
-        var count = 0
-        var isShut = false
-    }
-    private let state = Mutex(State())
+    /// How many; and `shut` more once nobody may come in.
+    private let count = Atomic(0)
+    private static let shut = 1 << 40
 
     /// ``leave()`` is to follow.
     func enter(_ path: String) throws(CatalogError) {
-        let isOpen = state.withLock { state in
-            if !state.isShut { state.count += 1 }
-            return !state.isShut
-        }
-        guard isOpen else { throw CatalogError(.system, "\(path): is closed") }
+        guard count.add(1, ordering: .acquiring).newValue >= Self.shut else { return }
+        leave()
+        throw CatalogError(.system, "\(path): is closed")
     }
 
-    func leave() { state.withLock { $0.count -= 1 } }
+    func leave() { count.subtract(1, ordering: .releasing) }
 
     /// Nobody comes in any more; returns when all have left.
     func shut() {
-        state.withLock { $0.isShut = true }
-        while state.withLock({ $0.count > 0 }) { usleep(1_000) }
+        // (Whoever closes it again changes nothing.)
+        if count.load(ordering: .relaxed) < Self.shut { count.add(Self.shut, ordering: .acquiringAndReleasing) }
+        while count.load(ordering: .acquiring) % Self.shut > 0 { usleep(1_000) }
     }
 }

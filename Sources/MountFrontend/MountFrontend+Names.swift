@@ -17,7 +17,7 @@ extension MountFrontend {
     }
 
     package func forget(node: UInt64, count: UInt64) {
-        volume.forget(NodeID(rawValue: node), count: count)
+        volume.kernelForgets(NodeID(rawValue: node), count: count)
     }
 
     package func mkdir(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32) {

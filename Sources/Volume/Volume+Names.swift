@@ -42,7 +42,13 @@ extension Volume {
         return Lookup(node: id, attributes: attributes)
     }
 
-    /// The kernel gives up references.
+    /// The kernel gives up references, of its own accord.
+    package func kernelForgets(_ id: NodeID, count: UInt64) {
+        forget(id, count: count)
+        for folder in keptListings.forgot(id) { kernel.invalidateContents(of: folder) }
+    }
+
+    /// The kernel gives up references, or does not get them.
     package func forget(_ id: NodeID, count: UInt64) {
         if let inode = table.forget(id, count: count) { reclaim(inode) }
     }
@@ -200,6 +206,7 @@ extension Volume {
     /// Entries after `cookie` (0: from the beginning), at most `limit`; no references are taken.
     package func entries(of id: NodeID, after cookie: Int64, limit: Int) throws(VolumeError) -> [FolderEntry] {
         let folder = try node(id)
+        if cookie == 0 { keptListings.listed(id) }
         do {
             return try catalog.read { try $0.children(of: folder.inode, after: cookie, limit: limit) }
         } catch {

@@ -14,6 +14,7 @@ package final class Volume: Sendable {
     package let engine: SyncEngine
     let context: SyncContext
     let table = NodeTable()
+    let keptListings = KeptListings()
     let handles = HandleTable()
     /// Inodes that may have attributes outside `user.`; nil: not asked for yet. `ls -l` asks for one of each file, and
     /// every open for writing does, so that most have none must cost nothing.

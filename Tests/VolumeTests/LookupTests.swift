@@ -39,6 +39,31 @@ import Volume
         #expect(try test.volume.parent(of: first.node) == (try await test.lookUp("f")).attributes.record.id)
     }
 
+    /// With the documents gone from its memory, and the names still in it, each would be a request.
+    @Test func whenTheKernelForgetsManyDocumentsItForgetsTheListingsToo() async throws {
+        try test.remote.mkdir("f")
+        for number in 0..<300 { try test.remote.put("f/\(number)", "text") }
+        let folder = try await test.lookUp("f").node
+        for round in 1...2 {
+            var nodes: [NodeID] = []
+            try await test.answer { try test.volume.listed(folder) }
+            for entry in try test.volume.entries(of: folder, after: 0, limit: 1_000) {
+                nodes.append(test.volume.reference(entry.inode).node)
+            }
+            #expect(nodes.count == 300)
+            test.kernel.forgetEvents()
+            for node in nodes.dropLast(60) { test.volume.kernelForgets(node, count: 1) }
+            // (In the second round there are 44 of the first one besides.)
+            #expect(test.kernel.events == (round == 1 ? [] : [.contents(folder)]))
+            for node in nodes.suffix(60) { test.volume.kernelForgets(node, count: 1) }
+            #expect(test.kernel.events == [.contents(folder)])
+        }
+        // Nobody has listed it since.
+        test.kernel.forgetEvents()
+        for _ in 0..<600 { test.volume.kernelForgets(try await test.lookUp("f/1").node, count: 1) }
+        #expect(test.kernel.events.isEmpty)
+    }
+
     @Test func aForgottenNodeIsUnknown() async throws {
         try test.remote.put("a", "text")
         let node = try await test.lookUp("a").node

@@ -17,6 +17,8 @@ package final class ReadAhead: Sendable {
         var length = 1
         /// Of the last one that is downloaded ahead.
         var furthest: Int64
+        /// Those after it, as far as they have been looked for.
+        var upcoming: ArraySlice<ListedDocument> = []
         /// What all names end in; nil: not all do.
         var ending: [UInt8]?
         var window = 2
@@ -99,7 +101,7 @@ package final class ReadAhead: Sendable {
                 run.length += 1
                 (run.last, run.moment) = (max(run.last, place.number), .now)
                 run.furthest = max(run.furthest, place.number)
-                if run.ending != ending { run.ending = nil }
+                if run.ending != nil, run.ending != ending { (run.ending, run.upcoming) = (nil, []) }
             } else {
                 run = fresh
             }
@@ -171,37 +173,41 @@ package final class ReadAhead: Sendable {
 
     private func goOn(in folder: InodeID) {
         let most = most
-        let free = state.withLock { state in room(state, state.runs[folder]) > 0 ? state.runs[folder] : nil }
-        guard let run = free,
-            let next = try? context.catalog.read({
-                try $0.placeholders(in: folder, after: run.furthest, largest: min(Self.largest, most))
-            })
-        else { return }
-        for document in next where run.ending == nil || run.ending == Self.ending(of: document.name) {
-            let isFull = state.withLock { state -> Bool in
-                guard var run = state.runs[folder], room(state, run) > 0, state.underWay + document.bytes <= most else {
-                    return true
-                }
-                // (Somebody else may have gone on meanwhile.)
-                guard document.number > run.furthest, state.running[document.inode] == nil,
-                    state.begun[document.inode] == nil
-                else { return false }
-                run.outstanding += 1
-                run.furthest = document.number
-                state.runs[folder] = run
-                state.begun[document.inode] = Begun(
-                    folder: folder, run: run.id, number: document.number, moment: .now)
-                waiting.store(state.begun.count, ordering: .relaxed)
-                state.underWay += document.bytes
-                // (It cannot end before it is noted: it needs this lock.)
-                state.running[document.inode] = Task(executorPreference: context.workers) {
-                    await self.bring(document.inode, bytes: document.bytes, in: folder)
-                }
-                return false
+        while let run = state.withLock({ begin(in: folder, &$0, most) }) {
+            let found =
+                (try? context.catalog.read {
+                    try $0.placeholders(in: folder, after: run.furthest, largest: min(Self.largest, most))
+                }) ?? []
+            let alike = found.filter { run.ending == nil || run.ending == Self.ending(of: $0.name) }
+            if alike.isEmpty { return }
+            state.withLock { state in
+                if state.runs[folder]?.id == run.id { state.runs[folder]!.upcoming = alike[...] }
             }
-            // In order: what is left out now would not come any more.
-            if isFull { break }
         }
+    }
+
+    /// Begins with what is known to come next, in order: what is left out now would not come any more.
+    ///
+    /// - Returns: the run, if there is room for more than is known.
+    private func begin(in folder: InodeID, _ state: inout State, _ most: Int64) -> Run? {
+        while let run = state.runs[folder], room(state, run) > 0 {
+            guard let document = run.upcoming.first else { return run }
+            if state.underWay + document.bytes > most { return nil }
+            state.runs[folder]!.upcoming.removeFirst()
+            // (A reader may have passed it since.)
+            guard document.number > run.furthest else { continue }
+            state.runs[folder]!.furthest = document.number
+            guard state.running[document.inode] == nil, state.begun[document.inode] == nil else { continue }
+            state.runs[folder]!.outstanding += 1
+            state.begun[document.inode] = Begun(folder: folder, run: run.id, number: document.number, moment: .now)
+            waiting.store(state.begun.count, ordering: .relaxed)
+            state.underWay += document.bytes
+            // (It cannot end before it is noted: it needs this lock.)
+            state.running[document.inode] = Task(executorPreference: context.workers) {
+                await self.bring(document.inode, bytes: document.bytes, in: folder)
+            }
+        }
+        return nil
     }
 
     private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
