@@ -17,6 +17,10 @@ extension Volume {
     func watchMapping(of inode: InodeID, generation: Int64) {
         let id = GenerationID(inode: inode.rawValue, number: generation)
         let watch = mappingWatches.withLock { $0.begin(inode) }
+        // A writer who has come since the close that brought us here found no watch to end.
+        if let node = table.current(inode), node.state.withLock({ $0.stamp != nil }) {
+            return mappingWatches.withLock { $0.end(watch, of: inode) }
+        }
         Task(executorPreference: context.workers) { [weak self] in
             var quietSince = ContinuousClock.now
             while (try? await Task.sleep(for: .seconds(min(1, self?.times.settle ?? 1)))) != nil {
@@ -46,11 +50,12 @@ extension Volume {
         let inode = InodeID(rawValue: id.inode)
         // Asked first: what is written until it is granted shows in the time stamp.
         let isMapped = context.store.isWritable(id)
-        guard let now = BackingStamp(context.store.status(id)) else { return .over }
         var changes: [CatalogChange] = []
         let sight: Sight = try catalog.write { writer in
-            // Asked inside: a writer ends the watch before he writes his own mark, which is not to be taken away.
+            // Asked inside: a writer ends the watch before he writes his own mark, which is not to be taken away. And
+            // the stamp: one from before this would take the place of what he has recorded since.
             guard mappingWatches.withLock({ $0.isCurrent(watch, of: inode) }) else { return .over }
+            guard let now = BackingStamp(context.store.status(id)) else { return .over }
             guard let record = try writer.inodeIfPresent(inode), record.generation == id.number,
                 let mark = record.writing
             else { return .over }

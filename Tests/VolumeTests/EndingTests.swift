@@ -52,6 +52,22 @@ import Testing
         #expect(test.remote.read("a") == Array("NEW TEXT".utf8))
     }
 
+    /// A close that is late in looking for a mapping that the writer has left finds the next writer, not a mapping. (Ours:
+    /// it took his mark away, and wrote down the size from before what he appended, to which the next open cut the file.)
+    @Test func aNewWriterIsNoMapping() async throws {
+        let test = try TestVolume(passthrough: true)
+        let (made, writer) = try await test.create("a")
+        let inode = try #require(test.volume.table.inode(of: made.node))
+        try test.write(writer.handle, "text")
+        try test.volume.flush(writer.handle)
+        test.volume.watchMapping(of: inode, generation: 1)
+        try await Task.sleep(for: .milliseconds(50))
+        #expect(try test.durably { try $0.inodesBeingWritten() }.map(\.id) == [inode])
+        try test.write(writer.handle, "text and more")
+        try test.close(writer.handle)
+        #expect(try await test.contents("a") == "text and more")
+    }
+
     /// Of a document of which not all is here only the mark tells that it was written to, so it must be there before the
     /// first byte, whenever the last writer's is taken away.
     @Test func theNextWriterOfAPartialDocumentIsMarkedAnew() async throws {
