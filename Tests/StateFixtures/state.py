@@ -11,7 +11,8 @@ Tests/ItemCatalogTests/Fixtures, which are theirs):
     python3 Tests/StateFixtures/state.py cut state-3.json Tests/ItemCatalogTests/Fixtures/catalog-2.sql state-2.json
 
 Restoring one makes STORE and STATE; inode numbers and birth times, by which the directory provider knows its items, are
-those of the new files:
+those of the new files, and the daemon was killed in this boot of the machine (after another one, what was not safe on the
+disk would be kept aside):
 
     python3 Tests/StateFixtures/state.py restore state-N.json STORE STATE
 """
@@ -42,6 +43,11 @@ def identity(path):
     seconds, nanoseconds = struct.unpack_from("=qI", buffer, 80)
     # As the provider writes it: without zeros before the nanoseconds.
     return f"{inode}:{seconds}.{nanoseconds}"
+
+
+def boot():
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip()
 
 
 def everything(root):
@@ -107,7 +113,7 @@ def look(store, state):
     def named(text):
         for number, path in places.items():
             text = text.replace(number, "{{" + path + "}}")
-        return text.replace(store, "{{STORE}}")
+        return text.replace(store, "{{STORE}}").replace(boot(), "{{BOOT}}")
 
     database = sqlite3.connect(state + "/catalog.sqlite")
     schema = [sql for (sql,) in database.execute(
@@ -199,7 +205,7 @@ def restore(source, store, state):
             return value
         for path, number in identities.items():
             value = value.replace("{{" + path + "}}", number)
-        return value.replace("{{STORE}}", store)
+        return value.replace("{{STORE}}", store).replace("{{BOOT}}", boot())
 
     database = sqlite3.connect(state + "/catalog.sqlite")
     database.execute("PRAGMA journal_mode = WAL")
