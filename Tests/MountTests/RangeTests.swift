@@ -36,6 +36,9 @@ struct RangeTests {
         "the reader has its first bytes while the rest still comes, and then all of them",
         arguments: [MountOptions(), .cached])
     func firstBytes(_ options: MountOptions) async throws {
+        var options = options
+        // Slow enough for "still" to be looked at.
+        options.arguments = ["--limit-download", "4M"]
         try await withMount(options, seed: Self.seed) { mount in
             let reader = try mount.start(
                 """
@@ -54,6 +57,7 @@ struct RangeTests {
             let status = try mount.status("large")
             #expect(status.state == .partial)
             #expect(status.bytesDownloaded > 0 && status.bytesDownloaded < Self.size)
+            _ = try mount.hydrant(["limit", mount.mountPoint, "--download", "none"])
             // Nobody asks for more, but the document is open: the rest follows.
             try waitUntil(20, "the rest follows") { try mount.status("large").state == .downloaded }
             try mount.run("touch \"$SCRATCH/go\"")

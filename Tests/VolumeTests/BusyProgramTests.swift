@@ -3,6 +3,7 @@ import FileProviderTesting
 import Foundation
 import MountHarness
 import SyncEngine
+import Synchronization
 import Testing
 
 @testable import Volume
@@ -17,13 +18,9 @@ import Testing
 
     /// Programs change one document after another until the body ends.
     private func whileBusy(_ body: () async throws -> Void) async throws {
-        let programs = Task.detached { [engine = test.engine] in
-            while !Task.isCancelled {
-                for _ in 0..<100 { engine.changed() }
-                try? await Task.sleep(for: .milliseconds(1))
-            }
-        }
-        defer { programs.cancel() }
+        // (A thread of its own: tests beside this one may keep the few of all tasks.)
+        let programs = Programs(test.engine)
+        defer { programs.end() }
         try await Task.sleep(for: .milliseconds(300))
         try await body()
     }
@@ -55,4 +52,19 @@ import Testing
             #expect(try await eventually { created == number + 1 })
         }
     }
+}
+
+private final class Programs: Sendable {
+    private let isOver = Atomic(false)
+
+    init(_ engine: SyncEngine) {
+        Thread.detachNewThread {
+            while !self.isOver.load(ordering: .relaxed) {
+                for _ in 0..<100 { engine.changed() }
+                usleep(1_000)
+            }
+        }
+    }
+
+    func end() { isOver.store(true, ordering: .relaxed) }
 }

@@ -67,9 +67,21 @@ final class FolderTurns: Sendable {
     /// Gives all locks back before the connections are closed: they would keep others out for a minute. If the server does
     /// not answer, so be it.
     func endAll(_ client: DAVClient) async {
-        let locks = state.withLock { $0.turns.values.map(\.lock) }
+        let turns = state.withLock { state in
+            let turns = state.turns
+            // None of them is ended by its last user as well.
+            for folder in turns.keys { state.turns[folder]?.users = -1 }
+            return turns
+        }
         let unlocking = Task {
-            for lock in locks { if case .success(let lock?) = await lock.value { await lock.unlock(client) } }
+            for turn in turns.values where turn.users >= 0 {
+                if case .success(let lock?) = await turn.lock.value { await lock.unlock(client) }
+            }
+            for (folder, turn) in turns where turn.users < 0 {
+                while !Task.isCancelled, state.withLock({ $0.turns[folder]?.number == turn.number }) {
+                    try? await Task.sleep(for: .milliseconds(10))
+                }
+            }
         }
         let limit = Task {
             try await Task.sleep(for: Self.longest)
