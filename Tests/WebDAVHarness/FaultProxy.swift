@@ -20,6 +20,8 @@ package final class FaultProxy: Sendable {
         case hang(Double)
         /// The server's answer, so many bytes a second.
         case drip(Int)
+        /// The server's answer, so many seconds later.
+        case late(Double)
         /// The server's answer, in the first piece of which a text is another.
         case rewrite(String, String)
     }
@@ -118,6 +120,7 @@ package final class FaultProxy: Sendable {
         case .hang(let seconds):
             usleep(UInt32(seconds * 1e6))
             return
+        case .late(let seconds): usleep(UInt32(seconds * 1e6))
         default: break
         }
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

@@ -40,6 +40,8 @@ package final class ReadAhead: Sendable {
         var runs: [InodeID: Run] = [:]
         /// What nobody has opened yet.
         var begun: [InodeID: Begun] = [:]
+        /// With more than this it is looked at which are old.
+        var mostBegun = ReadAhead.mostRemembered
         var running: [InodeID: Task<Void, Never>] = [:]
         var underWay: Int64 = 0
         var figures = Figures()
@@ -161,8 +163,10 @@ package final class ReadAhead: Sendable {
     private func forget(_ state: inout State) {
         let now = ContinuousClock.now
         state.runs = state.runs.filter { $0.value.moment.duration(to: now) < Self.patience }
-        guard state.begun.count > Self.mostRemembered else { return }
+        guard state.begun.count > state.mostBegun else { return }
         state.begun = state.begun.filter { $0.value.moment.duration(to: now) < Self.memory }
+        // Not again for each one.
+        state.mostBegun = max(Self.mostRemembered, state.begun.count * 2)
         waiting.store(state.begun.count, ordering: .relaxed)
     }
 

@@ -6,16 +6,25 @@ import Synchronization
 ///
 /// In memory only: after a restart everything is old, and goes to the trash.
 final class RecentCreations: Sendable {
-    private let made = Mutex<[ItemIdentifier: ContinuousClock.Instant]>([:])
+    private struct State {
+        var made: [ItemIdentifier: ContinuousClock.Instant] = [:]
+        var cleaned = ContinuousClock.now
+    }
+    private let state = Mutex(State())
 
     func note(_ identifier: ItemIdentifier) {
-        made.withLock { made in
-            if made.count >= 4_096 { made = made.filter { $0.value > .now - .seconds(60) } }
-            if made.count < 65_536 { made[identifier] = .now }
+        state.withLock { state in
+            let now = ContinuousClock.now
+            // Not for each one, while many are made.
+            if state.made.count >= 4_096, state.cleaned.duration(to: now) > .seconds(1) {
+                state.made = state.made.filter { $0.value > now - .seconds(60) }
+                state.cleaned = now
+            }
+            if state.made.count < 65_536 { state.made[identifier] = now }
         }
     }
 
     func isRecent(_ identifier: ItemIdentifier, seconds: Double) -> Bool {
-        made.withLock { $0[identifier] }.map { $0 > .now - .seconds(seconds) } ?? false
+        state.withLock { $0.made[identifier] }.map { $0 > .now - .seconds(seconds) } ?? false
     }
 }

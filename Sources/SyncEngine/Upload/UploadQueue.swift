@@ -57,8 +57,8 @@ actor UploadQueue {
         wake()
     }
 
-    /// Whatever programs do, for a while.
-    func isAwaited() { hurriedUntil = .now + .seconds(10) }
+    /// Whatever programs do, for a moment: who waits says so again and again.
+    func isAwaited() { hurriedUntil = .now + .seconds(1) }
 
     /// `hydrant pause`: uploads that are under way are broken off; what is quick is let finish.
     func pause() {

@@ -7,19 +7,29 @@ final class RecentVersions: Sendable {
         var location: HTTPLocation
         var validator: Validator
     }
-    private let moments = Mutex<[Key: ContinuousClock.Instant]>([:])
+    private struct State {
+        var moments: [Key: ContinuousClock.Instant] = [:]
+        var cleaned = ContinuousClock.now
+    }
+    private let state = Mutex(State())
     private static let memory = Duration.seconds(3)
 
     func note(_ validator: Validator, at location: HTTPLocation) {
-        moments.withLock { moments in
-            if moments.count >= 1_000 { moments = moments.filter { $0.value.duration(to: .now) < Self.memory } }
-            moments[Key(location: location, validator: validator)] = .now
+        state.withLock { state in
+            let now = ContinuousClock.now
+            // Not for each one, while many are sent.
+            if state.moments.count >= 1_000, state.cleaned.duration(to: now) > .seconds(1) {
+                state.moments = state.moments.filter { $0.value.duration(to: now) < Self.memory }
+                state.cleaned = now
+            }
+            state.moments[Key(location: location, validator: validator)] = now
         }
     }
 
     func has(_ validator: Validator, at location: HTTPLocation) -> Bool {
-        moments.withLock { moments in
-            moments[Key(location: location, validator: validator)].map { $0.duration(to: .now) < Self.memory } ?? false
+        state.withLock { state in
+            state.moments[Key(location: location, validator: validator)].map { $0.duration(to: .now) < Self.memory }
+                ?? false
         }
     }
 }
