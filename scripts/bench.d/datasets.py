@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import subprocess
 
 import machine
@@ -70,9 +69,6 @@ class Datasets:
             make(folder)
             give(folder)
         return name
-
-    def drop(self, name):
-        shutil.rmtree(self.bench.server.root / name, ignore_errors=True)
 
     def local(self, name, make):
         """A folder that programs read from, natively."""

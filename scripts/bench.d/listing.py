@@ -102,9 +102,6 @@ class Cold(Workload):
             self.bench.server.url("many/")])
         return [time.monotonic() - start, None]
 
-    def finish(self):
-        self.datasets.drop("many")
-
 
 class Tree(Workload):
     """100 folders, in turn, over the long line."""
@@ -173,9 +170,6 @@ class Growth(Workload):
         ready = time.monotonic() - start
         system.close()
         return [listed, again, memory, ready, catalog]
-
-    def finish(self):
-        self.datasets.drop(f"growth-{self.count}")
 
 
 def workloads(bench):

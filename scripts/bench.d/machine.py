@@ -7,6 +7,10 @@ import subprocess
 import time
 
 
+# Git's settings for all that runs.
+GIT_CONFIGURATION = pathlib.Path("/dev/null")
+
+
 class BenchError(Exception):
     """What ends one measurement: the others go on."""
 
@@ -15,7 +19,10 @@ def run(words, folder="/", user=None, limit=1800, environment=None):
     """A program's output; as another user (a number) if one is named."""
     words = list(map(str, words))
     if user:
-        words = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", *words]
+        # His mount is closed to us: he goes there himself.
+        words = [
+            "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "env", f"--chdir={folder}", *words]
+        folder = "/"
     done = subprocess.run(
         words, cwd=folder, env={**environment_of(), **(environment or {})}, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True, timeout=limit)
@@ -25,7 +32,7 @@ def run(words, folder="/", user=None, limit=1800, environment=None):
 
 
 def environment_of():
-    return dict(os.environ, LC_ALL="C", GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1")
+    return dict(os.environ, LC_ALL="C", GIT_CONFIG_GLOBAL=str(GIT_CONFIGURATION), GIT_CONFIG_NOSYSTEM="1")
 
 
 def wait_until(limit, what, condition, pause=0.01):
@@ -73,6 +80,14 @@ def remove_large(folder):
     for path in pathlib.Path(folder).rglob("*"):
         if path.is_file() and not path.is_symlink() and path.stat().st_size >= 1 << 20:
             path.unlink()
+
+
+def spread(folder):
+    """Each folder in this one begins elsewhere on the disk (ext4; chattr(1), T), so that what was removed in one of them does
+    not concern another. The folder itself."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["chattr", "+T", folder], check=False, stderr=subprocess.DEVNULL)
+    return folder
 
 
 def is_mounted(path):

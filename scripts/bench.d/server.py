@@ -29,7 +29,7 @@ class Server:
         self.processes = []
 
     def start(self):
-        self.root.mkdir(parents=True)
+        machine.spread(self.root)
         (self.folder / "lock").mkdir()
         as_root = machine.os.geteuid() == 0
         (self.folder / "httpd.conf").write_text("\n".join([

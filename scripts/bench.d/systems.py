@@ -23,6 +23,9 @@ class System:
     def __init__(self, name, title, bench):
         self.name, self.title, self.bench = name, title, bench
         self.folder = bench.sandbox / "systems" / name
+        if bench.sandbox.exists():
+            machine.spread(bench.sandbox / "systems")
+            machine.spread(self.folder)
         self.point = None
         self.pid = None
 
@@ -192,10 +195,15 @@ class Rclone(System):
         machine.remove_large(self.folder)
 
     def settle(self):
+        # What was closed just now is queued a moment later.
+        quiet = 0
+
         def is_done():
+            nonlocal quiet
             words = [self.program, "rc", "--url", f"http://127.0.0.1:{self.control}", "vfs/stats"]
             cache = json.loads(machine.run(words))["diskCache"]
-            return cache["uploadsInProgress"] == 0 and cache["uploadsQueued"] == 0
+            quiet = quiet + 1 if cache["uploadsInProgress"] == 0 and cache["uploadsQueued"] == 0 else 0
+            return quiet > 2
         machine.wait_until(600, "rclone uploads", is_done, 0.05)
 
     def local_files(self):
