@@ -172,7 +172,7 @@ let package = Package(
             name: "VolumeTests",
             dependencies: [
                 "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
-                "Volume", .logging,
+                "Volume", .grdb, .logging,
             ]),
         .testTarget(
             name: "DomainTests",

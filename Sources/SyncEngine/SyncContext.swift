@@ -115,7 +115,7 @@ package final class SyncContext: Sendable {
     ///
     /// In a transaction, for which a new writer waits before its first byte: it marks the document first. One that has
     /// marked it before has the file open, and opens share one file.
-    func openCurrent(_ id: InodeID) throws -> (inode: InodeRecord, content: ContentFile) {
+    package func openCurrent(_ id: InodeID) throws -> (inode: InodeRecord, content: ContentFile) {
         let opened: Result<(InodeRecord, ContentFile), ContentError> = try catalog.write { writer in
             let inode = try writer.inode(id)
             do throws(ContentError) { return .success((inode, try open(inode))) } catch { return .failure(error) }

@@ -88,7 +88,8 @@ final class NodeTable: Sendable {
             }
             var replaced: Node?
             if let id = state.current[inode], let entry = state.entries[id] {
-                if entry.generation == generation {
+                // (Who looked before the store's next version came is late.)
+                if entry.generation >= generation {
                     state.entries[id]!.lookups += 1
                     return (id, entry.node, nil)
                 }

@@ -102,8 +102,9 @@ extension Volume: VolumeObserving {
         }
         let rebased = node.state.withLock { state in
             // Nothing of the old generation was handed out: programs that have it open get the new one.
-            guard let content = state.content, content.bytesPresent == 0, content.baseSize > 0, state.writers == 0,
-                case .cached = state.mode, let fresh = try? openContent(record)
+            guard state.generation < record.generation, let content = state.content, content.bytesPresent == 0,
+                content.baseSize > 0, state.writers == 0, case .cached = state.mode,
+                let fresh = try? openContent(record)
             else { return false }
             state.generation = record.generation
             state.content = fresh
@@ -123,11 +124,11 @@ extension Volume: VolumeObserving {
         dropOldGenerations(inode)
     }
 
-    /// The node's generation is the past: it looks to who holds it as it did.
+    /// The node's generation is the past: it looks to who holds it as it did. Unless it is not: of somebody who came since
+    /// the store's version was committed, who has that and may be writing it.
     func freeze(_ node: Node, as record: InodeRecord) {
-        table.detach(node)
-        node.state.withLock { state in
-            guard state.frozen == nil else { return }
+        let isPast = node.state.withLock { state in
+            guard state.frozen == nil, state.generation < record.generation else { return state.frozen != nil }
             var old = record
             old.generation = state.generation
             if let status = try? state.content?.status() {
@@ -136,7 +137,9 @@ extension Volume: VolumeObserving {
                 old.baseSize = state.content?.baseSize ?? status.size
             }
             state.frozen = old
+            return true
         }
+        if isPast { table.detach(node) }
     }
 
     /// The file of the generation before the current one; whoever has it open goes on with it.

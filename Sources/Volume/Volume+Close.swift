@@ -133,10 +133,10 @@ extension Volume {
             }
         } catch {
             context.logger.error(
-                "a change could not be recorded; it is found again at the next mount",
+                "a change could not be recorded; it is tried again, also when it is next written and at the next mount",
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
             var changes: [CatalogChange] = []
-            end = node.state.withLock { leave(node, &$0, &changes, handle, recorded: false) }
+            end = node.state.withLock { leave(node, &$0, &changes, handle, recorded: nil) }
             catalogChanged(changes)
         }
         end.rescue?.cancel()
@@ -163,11 +163,14 @@ extension Volume {
         var isStale = false
     }
 
+    /// - Parameter recorded: whether there was anything to record; nil: it could not be, and the mark must stay that tells
+    ///   of it.
     private func leave(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange], _ handle: HandleTable.Handle,
-        recorded: Bool
+        recorded: Bool?
     ) -> End {
         var end = End()
+        let isWhole = state.content?.isComplete == true
         state.handles -= 1
         if handle.isWritable { state.writers -= 1 }
         var wasPassthrough = false
@@ -186,7 +189,11 @@ extension Volume {
             state.rescue = nil
         }
         guard let stamp = state.stamp, state.writers == 0, state.frozen == nil else { return end }
-        if let released = end.released {
+        if recorded == nil {
+            (state.stamp, state.unrecorded) = (nil, nil)
+            // (Who watches for changes through a mapping finds these.)
+            end.isMapped = end.released != nil && isWhole
+        } else if let released = end.released {
             // A mapping that outlives the last close holds the file below, not ours (passthrough).
             end.isMapped = wasPassthrough && context.store.isWritable(released)
             if end.isMapped {
@@ -198,7 +205,7 @@ extension Volume {
         } else if !wasPassthrough {
             _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
             state.stamp = nil
-        } else if handle.isWritable || recorded {
+        } else if handle.isWritable || recorded == true {
             // Others have it open: whether the writer left a mapping is seen when they are gone. It may be sent.
             state.stamp = endWriting(node.inode, mapped: stamp, isReady: true, &changes) ?? stamp
         } else {

@@ -56,6 +56,6 @@ extension Volume {
         guard context.store.status(GenerationID(inode: record.id.rawValue, number: record.generation)) != nil else {
             return false
         }
-        return DatabaseFiles.isDatabase(try openContent(record))
+        return DatabaseFiles.isDatabase(try context.openCurrent(record.id).content)
     }
 }

@@ -51,7 +51,7 @@ extension Volume {
         // Asked first: what is written until it is granted shows in the time stamp.
         let isMapped = context.store.isWritable(id)
         var changes: [CatalogChange] = []
-        let sight: Sight = try catalog.write { writer in
+        func look(_ writer: Catalog.Writer) throws -> Sight {
             // Asked inside: a writer ends the watch before he writes his own mark, which is not to be taken away. And
             // the stamp: one from before this would take the place of what he has recorded since.
             guard mappingWatches.withLock({ $0.isCurrent(watch, of: inode) }) else { return .over }
@@ -73,6 +73,13 @@ extension Volume {
             changes = writer.changes
             return isMapped ? (isChanged ? .changed : .unchanged) : .over
         }
+        // Under the node's lock: truncate(2) changes the catalog first and the file afterwards.
+        let sight =
+            if let node = table.current(inode) {
+                try node.state.withLock { _ in try catalog.write(look) }
+            } else {
+                try catalog.write(look)
+            }
         if case .over = sight {
             mappingWatches.withLock { $0.end(watch, of: inode) }
             context.relabel(inode)

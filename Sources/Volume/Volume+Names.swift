@@ -34,6 +34,12 @@ extension Volume {
     package func reference(_ record: InodeRecord, asOf moment: UInt64? = nil) -> Lookup {
         let (id, node, replaced) = table.reference(record.id, generation: record.generation)
         if let replaced { freeze(replaced, as: record) }
+        var record = record
+        if let node, node.state.withLock({ $0.generation > record.generation }),
+            let now = try? catalog.read({ try $0.inode(record.id) })
+        {
+            record = now
+        }
         var attributes = node.map { self.attributes(record, $0) } ?? attributes(ofUnused: record)
         // A program opens it just now.
         if node == nil, let node = table.made(id) { attributes = self.attributes(record, node) }

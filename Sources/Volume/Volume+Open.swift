@@ -146,7 +146,7 @@ extension Volume {
         _ node: Node, _ state: inout Node.State, _ record: InodeRecord, _ content: ContentFile, isWhole: Bool
     ) throws {
         mappingWatches.withLock { $0.end(node.inode) }
-        if record.writing != nil, isWhole, let stamp = try takeOver(node.inode, record.generation, content) {
+        if record.writing != nil, let stamp = try takeOver(node.inode, record.generation, content) {
             state.stamp = stamp
             state.isMarkedModified = false
             return
@@ -175,12 +175,22 @@ extension Volume {
 
     /// Of a document that somebody may still have mapped. What he changed since it was looked at last is recorded, and
     /// what was recorded is the measure from now on: whatever he changes next shows against it. Nil: nobody has.
+    ///
+    /// Of one whose last writer's close could not be recorded, what he wrote is.
     private func takeOver(_ inode: InodeID, _ generation: Int64, _ content: ContentFile) throws -> BackingStamp? {
         try catalog.write { writer in
             endings.cancel(inode)
-            guard case .maybeModified(let seen)? = try writer.inode(inode).writing, seen != .none,
+            let record = try writer.inode(inode)
+            guard record.generation == generation, let mark = record.writing,
                 let now = BackingStamp(try content.status())
             else { return nil }
+            guard case .maybeModified(let seen) = mark, seen != .none else {
+                if mark == .modified, now.size != record.size {
+                    try writer.recordWritten(
+                        inode, generation: generation, size: now.size, modified: now.modified, mark: mark, settle: nil)
+                }
+                return nil
+            }
             if now != seen {
                 try writer.recordWritten(
                     inode, generation: generation, size: now.size, modified: now.modified, mark: .maybeModified(now),

@@ -1,6 +1,7 @@
 import ContentStore
 import FileProvider
 import FileProviderTesting
+import GRDB
 import Glibc
 import ItemCatalog
 import MountHarness
@@ -16,7 +17,9 @@ import Testing
 
     init() throws { test = try TestVolume(settle: 60) }
 
-    private func marks() throws -> [InodeRecord] { try test.durably { try $0.inodesBeingWritten() } }
+    private func marks(_ test: TestVolume? = nil) throws -> [InodeRecord] {
+        try (test ?? self.test).durably { try $0.inodesBeingWritten() }
+    }
 
     @Test func byItself() async throws {
         for name in ["a", "b", "c"] as [Filename] {
@@ -62,10 +65,36 @@ import Testing
         try test.volume.flush(writer.handle)
         test.volume.watchMapping(of: inode, generation: 1)
         try await Task.sleep(for: .milliseconds(50))
-        #expect(try test.durably { try $0.inodesBeingWritten() }.map(\.id) == [inode])
+        #expect(try marks(test).map(\.id) == [inode])
         try test.write(writer.handle, "text and more")
         try test.close(writer.handle)
         #expect(try await test.contents("a") == "text and more")
+    }
+
+    /// What a writer did could not be recorded when he closed the document: it is, once it can be, and nothing is cut off.
+    @Test(arguments: [false, true]) func whatCouldNotBeRecorded(_ isWrittenNext: Bool) async throws {
+        let test = try TestVolume(passthrough: true, settle: isWrittenNext ? 60 : 0.02)
+        _ = try await test.save("a", "text")
+        let writer = try await test.open("a", O_WRONLY).handle
+        try test.write(writer, "text and more")
+        let other = try DatabaseQueue(path: test.directory + "/catalog")
+        try await other.write {
+            try $0.execute(
+                sql: "CREATE TRIGGER broken BEFORE UPDATE OF size ON inode BEGIN SELECT RAISE(ABORT, 'broken'); END")
+        }
+        #expect(throws: VolumeError.self) { try test.volume.flush(writer) }
+        test.volume.close(writer)
+        test.volume.endWritingNow()
+        try await other.write { try $0.execute(sql: "DROP TRIGGER broken") }
+        try other.close()
+        if isWrittenNext {
+            try test.close(try await test.open("a", O_WRONLY).handle)
+        } else {
+            #expect(try await eventually { try marks(test).isEmpty })
+        }
+        #expect(try await test.contents("a") == "text and more")
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("text and more".utf8))
     }
 
     /// Of a document of which not all is here only the mark tells that it was written to, so it must be there before the

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import FileProviderTesting
 import Foundation
+import Glibc
 import ItemCatalog
 import Testing
 import Volume
@@ -238,5 +239,27 @@ import Volume
         try await test.refresh()
         #expect(try await test.contents("a") == "recreated")
         #expect(try test.pendingNames() == [])
+    }
+
+    /// The store's new version is in the catalog, and a program has it open before the volume is told: it is not the
+    /// version before.
+    @Test(arguments: [false, true]) func whoHasTheNewVersionAlreadyKeepsIt(_ passthrough: Bool) async throws {
+        let test = try TestVolume(passthrough: passthrough, settle: 60)
+        try test.remote.put("a", "old bytes")
+        _ = try await test.contents("a")
+        let changed = try test.remote.put("a", "theirs")
+        let changes = try test.catalog.write { writer in
+            try writer.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
+            return writer.changes
+        }
+        #expect(changes.contains { if case .contents = $0 { true } else { false } })
+        let handle = try await test.open("a", O_WRONLY | O_TRUNC).handle
+        try test.write(handle, "mine")
+        test.volume.catalogChanged(changes)
+        try test.write(handle, "mine, all of it")
+        try test.close(handle)
+        #expect(try await test.contents("a") == "mine, all of it")
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("mine, all of it".utf8))
     }
 }
