@@ -1,4 +1,4 @@
-"""Measures Hydrant over a WebDAV server beside the native file system and beside rclone: each workload on each system
+"""Measures Hydrant over a WebDAV server beside the native file system, bindfs and rclone: each workload on each system
 in turn, in one run. Called by scripts/bench, which has built everything."""
 
 import argparse
@@ -138,7 +138,7 @@ class Result:
         return value / other if self.figure.more_is_better else other / value
 
     def object(self):
-        ours = [name for name in self.medians if name not in ("native", "rclone")]
+        ours = [name for name in self.medians if name not in ("native", "bindfs", "rclone")]
         return {
             "name": self.figure.name, "title": self.figure.title, "unit": self.figure.unit,
             "medians": self.medians, "samples": self.samples, "server": self.reference, "goal": self.limit,

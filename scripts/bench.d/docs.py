@@ -12,7 +12,7 @@ import sys
 from report import shown
 
 COLUMNS = [
-    ("native", "native"), ("rclone", "rclone"), ("hydrant", "Hydrant"), ("hydrant-copying", "without passthrough"),
+    ("native", "native"), ("bindfs", "bindfs"), ("rclone", "rclone"), ("hydrant", "Hydrant"), ("hydrant-copying", "without passthrough"),
     ("user", "ordinary user"), ("user-copying", "and without passthrough"),
 ]
 

@@ -43,6 +43,7 @@ class Downloaded(Workload):
 
 class OpenRate(Workload):
     name = "rate"
+    systems = (*ALL, "bindfs")
     figures = [Figure("rate", "open + read 16 KiB + close, downloaded", "k/s", Goal(value=15))]
 
     def prepare(self):

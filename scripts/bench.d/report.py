@@ -5,6 +5,10 @@ import pathlib
 import sys
 
 
+# They have no goals.
+OTHERS = ("native", "bindfs", "rclone")
+
+
 def shown(value, unit):
     if value is None:
         return "–"
@@ -31,7 +35,7 @@ class Lines:
         cells = ""
         for name in self.names:
             cell = shown(result.medians.get(name), figure.unit)
-            cells += f"{cell + ('*' if result.is_met(name) is False and name != 'rclone' and name != 'native' else ''):>16}"
+            cells += f"{cell + ('*' if result.is_met(name) is False and name not in OTHERS else ''):>16}"
         goal = "" if not figure.goal else f"{shown(result.limit, figure.unit)} ({figure.goal.words()})"
         print(f"{title:58.58}{cells}{shown(result.reference, figure.unit):>10}  {goal}", flush=True)
         for name, traffic in result.traffic.items():

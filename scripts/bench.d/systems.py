@@ -1,4 +1,4 @@
-"""What is measured: the native file system, Hydrant in its ways of running, rclone."""
+"""What is measured: the native file system, bindfs, Hydrant in its ways of running, rclone."""
 
 import json
 import os
@@ -83,6 +83,36 @@ class Native(System):
         if self.point:
             machine.remove_large(self.point)
         self.point = None
+
+
+class Bindfs(Native):
+    """A file system in user space, in C, that hands each request on to the local file and keeps nothing: what the
+    kernel's requests alone cost."""
+
+    def __init__(self, name, title, bench, program):
+        super().__init__(name, title, bench)
+        self.program = program
+        self.mirror = self.folder / "mount"
+        self.process = None
+
+    def open(self, dataset, network="lan"):
+        self.source = super().open(dataset, network)
+        self.make_folder(self.mirror)
+        self.process = subprocess.Popen([self.program, "-f", self.source, self.mirror], cwd="/")
+        machine.wait_until(
+            30, "bindfs mounts", lambda: machine.is_mounted(self.mirror) or self.process.poll() is not None)
+        if self.process.poll() is not None:
+            raise BenchError(f"bindfs has ended with {self.process.returncode}")
+        self.point = self.mirror
+        return self.point
+
+    def close(self):
+        if self.process:
+            machine.unmount(self.mirror)
+            machine.stop(self.process)
+            self.point = self.source
+        self.process = None
+        super().close()
 
 
 class Hydrant(System):
@@ -228,6 +258,8 @@ def ordinary_user():
 def all_of(bench):
     """Those that can be measured here, by name; what cannot is said."""
     systems = [Native("native", "native", bench)]
+    if shutil.which("bindfs"):
+        systems.append(Bindfs("bindfs", "bindfs", bench, shutil.which("bindfs")))
     name = "Hydrant" if os.geteuid() == 0 else "Hydrant (user)"
     systems.append(Hydrant("hydrant", name, bench))
     systems.append(Hydrant("hydrant-copying", f"{name}, no passthrough", bench, passthrough=False))

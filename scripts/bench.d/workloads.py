@@ -52,6 +52,8 @@ class Figure:
 ALL = ("native", "hydrant", "hydrant-copying", "user", "user-copying", "rclone")
 # Where passthrough plays no part.
 SYNC = ("native", "hydrant", "user", "rclone")
+# And where what the kernel's requests alone cost is a measure.
+WRITING = ("native", "bindfs", "hydrant", "user", "rclone")
 REMOTE = ("hydrant", "user", "rclone")
 OURS = ("hydrant", "user")
 

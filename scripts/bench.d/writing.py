@@ -6,13 +6,13 @@ import time
 
 import datasets
 import machine
-from workloads import ALL, REMOTE, SYNC, Figure, Goal, Workload
+from workloads import ALL, REMOTE, WRITING, Figure, Goal, Workload
 
 
 class Writing(Workload):
     """Each system writes into a folder of its own on the server, below it a new one each time."""
 
-    systems = SYNC
+    systems = WRITING
 
     def begin(self, system):
         name = self.folder_of(system)
