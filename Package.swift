@@ -172,7 +172,7 @@ let package = Package(
             name: "VolumeTests",
             dependencies: [
                 "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
-                "Volume", .grdb, .logging,
+                "Volume", .logging,
             ]),
         .testTarget(
             name: "DomainTests",

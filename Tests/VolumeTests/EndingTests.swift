@@ -1,7 +1,7 @@
 import ContentStore
 import FileProvider
 import FileProviderTesting
-import GRDB
+import Foundation
 import Glibc
 import ItemCatalog
 import MountHarness
@@ -71,22 +71,30 @@ import Testing
         #expect(try await test.contents("a") == "text and more")
     }
 
+    /// Another program does it: as who looks after a catalog by hand.
+    private static func run(_ sql: String, _ test: TestVolume) async throws {
+        let sqlite = Process()
+        sqlite.executableURL = URL(filePath: "/usr/bin/sqlite3", directoryHint: .notDirectory)
+        sqlite.arguments = [test.directory + "/catalog", sql]
+        let status = try await withCheckedThrowingContinuation { done in
+            sqlite.terminationHandler = { done.resume(returning: $0.terminationStatus) }
+            do { try sqlite.run() } catch { done.resume(throwing: error) }
+        }
+        #expect(status == 0)
+    }
+
     /// What a writer did could not be recorded when he closed the document: it is, once it can be, and nothing is cut off.
     @Test(arguments: [false, true]) func whatCouldNotBeRecorded(_ isWrittenNext: Bool) async throws {
         let test = try TestVolume(passthrough: true, settle: isWrittenNext ? 60 : 0.02)
         _ = try await test.save("a", "text")
         let writer = try await test.open("a", O_WRONLY).handle
         try test.write(writer, "text and more")
-        let other = try DatabaseQueue(path: test.directory + "/catalog")
-        try await other.write {
-            try $0.execute(
-                sql: "CREATE TRIGGER broken BEFORE UPDATE OF size ON inode BEGIN SELECT RAISE(ABORT, 'broken'); END")
-        }
+        try await Self.run(
+            "CREATE TRIGGER broken BEFORE UPDATE OF size ON inode BEGIN SELECT RAISE(ABORT, 'broken'); END", test)
         #expect(throws: VolumeError.self) { try test.volume.flush(writer) }
         test.volume.close(writer)
         test.volume.endWritingNow()
-        try await other.write { try $0.execute(sql: "DROP TRIGGER broken") }
-        try other.close()
+        try await Self.run("DROP TRIGGER broken", test)
         if isWrittenNext {
             try test.close(try await test.open("a", O_WRONLY).handle)
         } else {
