@@ -76,7 +76,7 @@ extension Catalog.Reader {
     }
 
     /// Whether `inner` is `outer` or below it, in the remote tree.
-    func isRemotelyInside(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
+    package func isRemotelyInside(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
         var current: ItemID? = inner
         var steps = 0
         while let id = current, id != .root, steps < 4_096 {

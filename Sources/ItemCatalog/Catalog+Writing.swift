@@ -112,13 +112,15 @@ extension Catalog.Writer {
         }
         if inode.splitFrom != nil { inode = try nameSplit(inode) }
         try forgetSynced(id)
+        let wasPartial = inode.extents != nil
         inode.size = size
         inode.baseSize = baseSize
         inode.extents = extents
         inode.modified = now
         inode.changed = now
         // Where only a mapping is left of the writer, any later state of the file counts as changed by it.
-        inode.writing = mark ?? inode.writing.map { _ in .modified }
+        // (Of a partial document nobody has one, and what its file has behind this size may be holes.)
+        inode.writing = mark ?? inode.writing.map { _ in wasPartial ? .maybeModified(.none) : .modified }
         if killsPrivileges { try killPrivileges(&inode) } else { try dropCapabilities(of: id) }
         try update(inode)
         try bumpContent(of: id, readyAt: mark == nil ? now.adding(seconds: settle) : .farFuture)

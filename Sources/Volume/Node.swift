@@ -32,6 +32,8 @@ final class Node: Sendable {
         var wasWritten = false
         /// Of the backing file when its changes were last recorded, while a writer is at work.
         var stamp: BackingStamp?
+        /// Somebody had it mapped when its writer came (and held the local file by that, not ours).
+        var mayBeMapped = false
         /// The durable mark says `.modified`.
         var isMarkedModified = false
         /// The kernel may have attributes to keep, from before a writer came.

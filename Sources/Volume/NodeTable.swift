@@ -24,6 +24,9 @@ final class NodeTable: Sendable {
     private struct State {
         var entries: [NodeID: Entry] = [:]
         var current: [InodeID: NodeID] = [:]
+        /// Of earlier generations, the oldest first: another stands for the inode by now, and what becomes of them the
+        /// volume has not been told yet.
+        var past: [InodeID: [NodeID]] = [:]
         /// Of what is neither in `entries` (by its natural number) nor in `current`.
         var seen: [InodeID: Seen] = [:]
         /// How many open files programs have of an inode.
@@ -94,6 +97,7 @@ final class NodeTable: Sendable {
                     return (id, entry.node, nil)
                 }
                 replaced = entry.node
+                state.past[inode, default: []].append(id)
             }
             let isFree = state.entries[natural] == nil
             if isFree, let generation = UInt32(exactly: generation) {
@@ -131,11 +135,20 @@ final class NodeTable: Sendable {
         state.withLock { $0.entries[node.id]?.generation = generation }
     }
 
-    /// The node is the past: new look-ups get another one.
-    func detach(_ node: Node) {
-        state.withLock { state in
-            if state.current[node.inode] == node.id { state.current[node.inode] = nil }
-        }
+    /// The node is the past, and it is known what becomes of it: new look-ups get another one.
+    func detach(_ node: Node) { state.withLock { Self.detach(&$0, node) } }
+
+    private static func detach(_ state: inout State, _ node: Node) {
+        if state.current[node.inode] == node.id { state.current[node.inode] = nil }
+        guard let others = state.past[node.inode]?.filter({ $0 != node.id }) else { return }
+        state.past[node.inode] = others.isEmpty ? nil : others
+    }
+
+    /// What stands for an inode, or did before the store's next version came, of which the volume has not been told; the
+    /// oldest first.
+    func generations(of inode: InodeID) -> [Node] {
+        let past = state.withLock { state in (state.past[inode] ?? []).compactMap { state.entries[$0]?.node } }
+        return past + (current(inode).map { [$0] } ?? [])
     }
 
     /// The inode lost its last name. Returns it when nobody refers to it, so that it can go at once.
@@ -151,7 +164,7 @@ final class NodeTable: Sendable {
     private func drop(_ state: inout State, _ id: NodeID) -> InodeID? {
         guard let entry = state.entries[id], entry.lookups == 0, state.uses[entry.node.inode] == nil else { return nil }
         state.entries[id] = nil
-        if state.current[entry.node.inode] == id { state.current[entry.node.inode] = nil }
+        Self.detach(&state, entry.node)
         return entry.isOrphan ? entry.node.inode : nil
     }
 
@@ -184,7 +197,7 @@ final class NodeTable: Sendable {
     func split(_ node: Node, to inode: InodeID) {
         state.withLock { state in
             guard let entry = state.entries[node.id] else { return }
-            if state.current[node.inode] == node.id { state.current[node.inode] = nil }
+            Self.detach(&state, node)
             reduce(&state, node.inode, by: entry.opens)
             state.uses[inode] = entry.opens > 0 ? entry.opens : nil
             state.current[inode] = node.id

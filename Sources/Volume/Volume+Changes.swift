@@ -58,7 +58,10 @@ extension Volume: VolumeObserving {
     private func split(_ inode: InodeID, _ new: InodeID) {
         // It has the document's attributes.
         privateAttributes.withLock { if $0?.contains(inode) == true { $0?.insert(new) } }
-        let isWritten = table.current(inode).map { node in
+        // Who came by the name since has the store's version, in a node of his own.
+        let nodes = table.generations(of: inode)
+        let writer = nodes.first { $0.state.withLock { $0.stamp != nil } } ?? nodes.first
+        let isWritten = writer.map { node in
             node.state.withLock { state in
                 guard state.handles > 0 else { return false }
                 if let content = state.content {
@@ -97,11 +100,25 @@ extension Volume: VolumeObserving {
     }
 
     private func contentsReplaced(_ inode: InodeID) {
-        guard let node = table.current(inode), let record = try? catalog.read({ try $0.inodeIfPresent(inode) }) else {
-            return dropOldGenerations(inode)
+        defer { dropOldGenerations(inode) }
+        guard let record = try? catalog.read({ try $0.inodeIfPresent(inode) }) else { return }
+        for node in table.generations(of: inode) {
+            if !isRebased(node, on: record) {
+                freeze(node, as: record)
+                for place in (try? catalog.read { try $0.places(of: inode) }) ?? [] {
+                    if let folder = table.id(of: place.folder) {
+                        kernel.invalidateEntry(in: folder, name: place.name)
+                    }
+                }
+            }
+            kernel.invalidateContents(of: node.id)
         }
-        let rebased = node.state.withLock { state in
-            // Nothing of the old generation was handed out: programs that have it open get the new one.
+    }
+
+    /// Nothing of the old generation was handed out: programs that have it open get the new one.
+    private func isRebased(_ node: Node, on record: InodeRecord) -> Bool {
+        guard table.current(record.id) === node else { return false }
+        let isRebased = node.state.withLock { state in
             guard state.generation < record.generation, let content = state.content, content.bytesPresent == 0,
                 content.baseSize > 0, state.writers == 0, case .cached = state.mode,
                 let fresh = try? openContent(record)
@@ -110,25 +127,17 @@ extension Volume: VolumeObserving {
             state.content = fresh
             return true
         }
-        if rebased {
-            table.rebase(node, to: record.generation)
-        } else {
-            freeze(node, as: record)
-            for place in (try? catalog.read { try $0.places(of: inode) }) ?? [] {
-                if let folder = table.id(of: place.folder) {
-                    kernel.invalidateEntry(in: folder, name: place.name)
-                }
-            }
-        }
-        kernel.invalidateContents(of: node.id)
-        dropOldGenerations(inode)
+        if isRebased { table.rebase(node, to: record.generation) }
+        return isRebased
     }
 
     /// The node's generation is the past: it looks to who holds it as it did. Unless it is not: of somebody who came since
-    /// the store's version was committed, who has that and may be writing it.
+    /// the store's version was committed, who has that and may be writing it; or of a writer, whose bytes are split from
+    /// the document, as the volume is about to be told.
     func freeze(_ node: Node, as record: InodeRecord) {
         let isPast = node.state.withLock { state in
             guard state.frozen == nil, state.generation < record.generation else { return state.frozen != nil }
+            if state.stamp != nil { return false }
             var old = record
             old.generation = state.generation
             if let status = try? state.content?.status() {

@@ -173,12 +173,14 @@ extension Volume {
         let isWhole = state.content?.isComplete == true
         state.handles -= 1
         if handle.isWritable { state.writers -= 1 }
-        var wasPassthrough = false
+        // A mapping that outlives the last close holds the file below, not ours (passthrough): that of these openers, or
+        // of some before them.
+        var mayBeMapped = state.mayBeMapped
         switch state.mode {
         case .none: break
         case .cached(let count): state.mode = count == 1 ? .none : .cached(handles: count - 1)
         case .passthrough(let backingID, let count):
-            wasPassthrough = true
+            mayBeMapped = true
             if count == 1 { backing.unregister(backingID) }
             state.mode = count == 1 ? .none : .passthrough(backing: backingID, handles: count - 1)
         }
@@ -187,6 +189,7 @@ extension Volume {
             end.rescue = state.rescue
             state.content = nil
             state.rescue = nil
+            state.mayBeMapped = false
         }
         guard let stamp = state.stamp, state.writers == 0, state.frozen == nil else { return end }
         if recorded == nil {
@@ -194,15 +197,14 @@ extension Volume {
             // (Who watches for changes through a mapping finds these.)
             end.isMapped = end.released != nil && isWhole
         } else if let released = end.released {
-            // A mapping that outlives the last close holds the file below, not ours (passthrough).
-            end.isMapped = wasPassthrough && context.store.isWritable(released)
+            end.isMapped = mayBeMapped && context.store.isWritable(released)
             if end.isMapped {
                 _ = endWriting(node.inode, mapped: stamp, isReady: false, &changes)
             } else {
                 endWritingLater(node.inode)
             }
             state.stamp = nil
-        } else if !wasPassthrough {
+        } else if !mayBeMapped {
             _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
             state.stamp = nil
         } else if handle.isWritable || recorded == true {

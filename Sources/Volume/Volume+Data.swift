@@ -185,8 +185,11 @@ extension Volume {
     func cut(
         _ node: Node, _ state: inout Node.State, _ content: ContentFile, to size: Int64, killsPrivileges: Bool
     ) throws -> [CatalogChange] {
+        // Of a modified one what the file has behind the catalog's size counts after a crash; of a partial one that may be
+        // holes. The next write through us marks it.
+        let isWhole = content.isComplete
         let after = content.presence(truncatedTo: size)
-        let mark: WritingMark? = state.stamp != nil ? .modified : nil
+        let mark: WritingMark? = state.stamp == nil ? nil : isWhole ? .modified : .maybeModified(.none)
         let grows = try size > content.status().size
         if grows { try content.truncate(to: size) }
         let (record, changes) = try catalog.write { writer in
@@ -198,7 +201,7 @@ extension Volume {
         content.noteRecorded(after.present)
         if !grows { try content.truncate(to: size) }
         if mark != nil {
-            state.isMarkedModified = true
+            state.isMarkedModified = isWhole
             state.unrecorded = Node.State.Unrecorded(size: size, modified: record.modified)
         }
         return changes

@@ -34,11 +34,16 @@ extension Volume {
         table.opened(node)
         do {
             let mode = try changing(node) { state, changes in
-                let mode = try begin(node, &state, reads: reads, writes: writes)
-                if truncates, let content = state.content {
-                    changes += try cut(node, &state, content, to: 0, killsPrivileges: killsPrivileges)
+                do {
+                    let entry = try begin(node, &state, reads: reads, writes: writes)
+                    if truncates {
+                        changes += try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
+                    }
+                    return enter(&state, entry.content, isPassable: entry.isPassable, writes: writes)
+                } catch {
+                    notOpened(node, &state)
+                    throw error
                 }
-                return mode
             }
             engine.wasOpened(node.inode)
             let handle = handles.add(HandleTable.Handle(node: node, isWritable: writes))
@@ -92,13 +97,14 @@ extension Volume {
             _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
             state.stamp = BackingStamp.none
             state.isSetID = record.mode & 0o6000 != 0
-            return try enter(&state, content, isPassable: true, writes: true)
+            return enter(&state, content, isPassable: true, writes: true)
         }
     }
 
+    /// Everything but that it counts as open.
     private func begin(
         _ node: Node, _ state: inout Node.State, reads: Bool, writes: Bool
-    ) throws -> OpenedAs {
+    ) throws -> (content: ContentFile, isPassable: Bool) {
         let record = try catalog.read { try $0.inode(node.inode) }
         switch record.kind {
         case .document: break
@@ -129,8 +135,19 @@ extension Volume {
         }
         state.content = content
         if !content.isComplete { state.target = try downloadTarget(of: node.inode, generation: record.generation) }
-        let isPassable = isWhole && (writes || backing.paysForReaders(of: record.size))
-        return try enter(&state, content, isPassable: isPassable, writes: writes)
+        return (content, isWhole && (writes || backing.paysForReaders(of: record.size)))
+    }
+
+    /// A writer who could not begin: the mark that he would have ended is taken away like that of one whom nobody saw end.
+    private func notOpened(_ node: Node, _ state: inout Node.State) {
+        guard state.handles == 0 else { return }
+        state.content = nil
+        guard state.stamp != nil else { return }
+        (state.stamp, state.unrecorded, state.isMarkedModified) = (nil, nil, false)
+        let (inode, generation) = (node.inode, state.generation)
+        Task(executorPreference: context.workers) { [weak self] in
+            self?.watchMapping(of: inode, generation: generation)
+        }
     }
 
     /// The store deleted it, which the kernel has not been told yet: what a program would write was lost. ESTALE makes
@@ -148,6 +165,7 @@ extension Volume {
         mappingWatches.withLock { $0.end(node.inode) }
         if record.writing != nil, let stamp = try takeOver(node.inode, record.generation, content) {
             state.stamp = stamp
+            state.mayBeMapped = true
             state.isMarkedModified = false
             return
         }
@@ -204,7 +222,7 @@ extension Volume {
     /// may have to take away (setuid) we must see written.
     private func enter(
         _ state: inout Node.State, _ content: ContentFile, isPassable: Bool, writes: Bool
-    ) throws -> OpenedAs {
+    ) -> OpenedAs {
         let opened: OpenedAs
         switch state.mode {
         case .cached(let handles):
@@ -243,13 +261,21 @@ extension Volume {
 
     /// Somebody removed a file from the content store. The provider's bytes can come again; ours cannot.
     private func lostContent(_ record: InodeRecord, _ id: GenerationID) throws -> Never {
-        let item = try catalog.read { try $0.item(of: record.id) }
-        guard let item, !item.isModified, !item.isExcluded, record.writing == nil else {
+        // Nobody is told: the kernel looks the name up again because of the ESTALE.
+        let comesAgain = try catalog.write { writer in
+            let now = try writer.inode(record.id)
+            // (Another generation has another file.)
+            guard now.generation == record.generation else { return true }
+            guard let item = try writer.item(of: now.id), !item.isModified, !item.isExcluded, now.writing == nil else {
+                return false
+            }
+            _ = try writer.evict(now.id)
+            return true
+        }
+        guard comesAgain else {
             throw VolumeError(EIO, "the local bytes (storage/\(id)) are missing and were not in the store yet")
         }
         context.logger.warning("local bytes are missing, they are downloaded again", metadata: ["file": "\(id)"])
-        // Nobody is told: the kernel looks the name up again because of the ESTALE.
-        try catalog.write { _ = try $0.evict(record.id) }
         throw VolumeError(ESTALE, "the local bytes are missing; opened again, they are downloaded")
     }
 }

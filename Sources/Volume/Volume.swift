@@ -138,13 +138,16 @@ package final class Volume: Sendable {
     /// An inode without name and without user: its row and its bytes go.
     func reclaim(_ inode: InodeID) {
         do {
-            guard let record = try catalog.read({ try $0.inodeIfPresent(inode) }), record.linkCount == 0 else { return }
-            let wasSynced = try catalog.read { try $0.isNotedSynced(inode) }
-            try catalog.write { writer in
+            let gone: (record: InodeRecord, wasSynced: Bool)? = try catalog.write { writer in
+                guard let record = try writer.inodeIfPresent(inode), record.linkCount == 0, !isMapped(record) else {
+                    return nil
+                }
+                let wasSynced = try writer.isNotedSynced(inode)
                 try writer.deleteInode(inode)
                 if wasSynced { try writer.forgetSynced(inode) }
+                return (record, wasSynced)
             }
-            guard record.kind == .document else { return }
+            guard let (record, wasSynced) = gone, record.kind == .document else { return }
             let id = GenerationID(inode: inode.rawValue, number: record.generation)
             if !wasSynced { return context.store.remove(id) }
             let bytes = context.store.status(id).map { $0.blocks * 512 } ?? 0
@@ -153,6 +156,15 @@ package final class Volume: Sendable {
         } catch {
             context.logger.error("cannot reclaim an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
+    }
+}
+
+extension Volume {
+    /// Bytes split off their document, which get a name when the mapping that is left of their writer changes them:
+    /// whoever watches that mapping has them reclaimed.
+    private func isMapped(_ inode: InodeRecord) -> Bool {
+        guard inode.splitFrom != nil, inode.writing != nil else { return false }
+        return context.store.isWritable(GenerationID(inode: inode.id.rawValue, number: inode.generation))
     }
 }
 

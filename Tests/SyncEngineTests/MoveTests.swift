@@ -57,6 +57,51 @@ import Testing
         #expect(test.remote.calls(of: .moveItem).count == 1)
     }
 
+    /// In between a provider would look for what is in a folder where it is not any more.
+    @Test(arguments: [Hook.moveItem, .deleteItem, .itemChanged, .createItem])
+    func aFolderMovesWhenNothingInItIsUnderWay(first: Hook) async throws {
+        for path in ["f/g/a", "f/g/b", "f/g/x", "z"] { try test.remote.put(path, path) }
+        try await test.engine.enumerate(.root)
+        let folder = try test.inode("f").id
+        try await test.engine.enumerate(folder)
+        let inner = try test.inode("f/g").id
+        try await test.engine.enumerate(inner)
+        let changed = try test.inode("f/g/b").id
+        test.engine.start()
+        let hooks = [first] + [Hook.moveItem, .deleteItem, .itemChanged, .createItem].filter { $0 != first }
+        let gate = Gate()
+        test.plan.inject(.hang(gate), into: first)
+        for hook in hooks {
+            switch hook {
+            case .moveItem: try test.rename("f", "h")
+            case .deleteItem: try test.unlink("a", in: inner)
+            case .itemChanged: try test.write(changed, "changed")
+            default: try test.save("c", "C", in: inner)
+            }
+            test.engine.changed()
+            if hook == first { #expect(try await eventually { test.plan.remainingFaults(for: first) == 0 }) }
+        }
+        // What is elsewhere does not wait.
+        try test.unlink("z")
+        #expect(try await eventually { test.remote.item(at: "z") == nil })
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(test.remote.item(at: "f") != nil)
+        if first == .moveItem {
+            #expect(test.remote.read("f/g/a") != nil && test.remote.read("f/g/b") == Array("f/g/b".utf8))
+            #expect(test.remote.item(at: "f/g/c") == nil)
+        }
+        gate.open()
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
+        // And the folder's turn came before that of what came after it.
+        let calls = test.remote.calls.map(\.hook).filter { [.moveItem, .itemChanged, .createItem].contains($0) }
+        #expect(calls.first { first == .moveItem || $0 != first } == .moveItem)
+        #expect(
+            test.remote.snapshot() == [
+                "h": .folder, "h/g": .folder, "h/g/b": document("changed"), "h/g/c": document("C"),
+                "h/g/x": document("f/g/x"),
+            ])
+    }
+
     @Test
     func aFolderAndWhatIsInItChangePlaces() async throws {
         try test.remote.put("x/y/a", "A")

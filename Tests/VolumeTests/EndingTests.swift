@@ -105,6 +105,56 @@ import Testing
         #expect(test.remote.read("a") == Array("text and more".utf8))
     }
 
+    /// A writer through us, beside a reader, ends nothing of a mapping that somebody has had since before.
+    @Test(arguments: [false, true]) func anEarlierMappingIsNotForgotten(_ readerGoesFirst: Bool) async throws {
+        let test = try TestVolume(passthrough: true, settle: 0.02)
+        _ = try await test.save("a", "text")
+        let mapper = try await test.open("a", O_RDWR).handle
+        let mapping = try test.backing.held()
+        test.volume.close(mapper)
+        test.backing.pays(from: .max)
+        let reader = try await test.open("a")
+        #expect(reader.mode == .cached)
+        let writer = try await test.open("a", O_RDWR).handle
+        try test.write(writer, "TE")
+        if readerGoesFirst { test.volume.close(reader.handle) }
+        try test.close(writer)
+        if !readerGoesFirst { test.volume.close(reader.handle) }
+        // Longer than it takes to end a mark.
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try marks(test).count == 1)
+        #expect(pwrite(mapping, "and more", 8, 4) == 8)
+        Glibc.close(mapping)
+        #expect(try await eventually { try marks(test).isEmpty })
+        #expect(try await test.contents("a") == "TExtand more")
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("TExtand more".utf8))
+    }
+
+    /// An open that was to cut the document, and could not.
+    @Test(arguments: [false, true]) func anOpenThatFailsLeavesNothing(_ isRead: Bool) async throws {
+        let test = try TestVolume(passthrough: true, settle: 0.02)
+        let inode = try await test.save("a", "text").attributes.record.id
+        #expect(try await test.sync().isEmpty)
+        let reader = isRead ? try await test.open("a").handle : nil
+        try await Self.run(
+            "CREATE TRIGGER broken BEFORE UPDATE OF size ON inode BEGIN SELECT RAISE(ABORT, 'broken'); END", test)
+        await #expect(throws: VolumeError.self) { try await test.open("a", O_WRONLY | O_TRUNC) }
+        try await Self.run("DROP TRIGGER broken", test)
+        #expect(!test.volume.isBeingWritten(inode))
+        if let reader { try test.close(reader) }
+        #expect(try await eventually { try marks(test).isEmpty })
+        #expect(!test.volume.isOpen(inode) && test.backing.registered.isEmpty)
+        #expect(try test.pendingNames() == [])
+        #expect(try await test.contents("a") == "text")
+        // And the next one can.
+        let writer = try await test.open("a", O_WRONLY | O_TRUNC).handle
+        try test.write(writer, "new")
+        try test.close(writer)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("new".utf8))
+    }
+
     /// Of a document of which not all is here only the mark tells that it was written to, so it must be there before the
     /// first byte, whenever the last writer's is taken away.
     @Test func theNextWriterOfAPartialDocumentIsMarkedAnew() async throws {

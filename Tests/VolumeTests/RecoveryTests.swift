@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import FileProviderTesting
 import Foundation
+import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
@@ -48,6 +49,49 @@ import Volume
         #expect(try next.pendingNames() == [])
         #expect(try next.catalog.read { try $0.inodesBeingWritten() }.isEmpty)
         #expect(try await next.lookUp("a").attributes.record.modified == date)
+    }
+
+    enum Cut: CaseIterable { case whenOpened, whileWritten, afterwards }
+
+    /// The daemon is killed when the catalog has a truncation and the local file has not: what of a partial document never
+    /// came is no contents. (Ours: it was as long as before, of zeros, and they were sent.)
+    @Test(arguments: Cut.allCases, [Int64(0), 6_000])
+    func aTruncationThatWasBrokenOffLeavesNoHoles(_ cut: Cut, size: Int64) async throws {
+        let old = String(repeating: "0123456789", count: 2_000)
+        try test.remote.put("a", old)
+        let node = try await test.lookUp("a").node
+        func truncate() throws {
+            let request = AttributeRequest(attributes: AttributeChange(), size: size)
+            _ = try test.volume.setAttributes(node, to: request)
+        }
+        switch cut {
+        case .whenOpened:
+            _ = try test.volume.open(node, flags: O_WRONLY | (size == 0 ? O_TRUNC : 0))
+            if size != 0 { try truncate() }
+        case .whileWritten:
+            let opened = try test.volume.open(node, flags: O_RDWR)
+            try test.write(opened.handle, "NEW", at: 3_000)
+            try truncate()
+        case .afterwards:
+            let opened = try test.volume.open(node, flags: O_RDWR)
+            try test.write(opened.handle, "NEW", at: 3_000)
+            try test.volume.flush(opened.handle)
+            test.volume.close(opened.handle)
+            // Before the mark has been taken away.
+            try truncate()
+        }
+        let record = try test.volume.attributes(of: node).record
+        let file = test.directory + "/content/storage/"
+        let name = GenerationID(inode: record.id.rawValue, number: record.generation).description
+        let path = try #require(
+            FileManager.default.subpaths(atPath: file)?.first { $0.hasSuffix(name) }, "no file \(name)")
+        #expect(Glibc.truncate(file + path, 20_000) == 0)
+        let next = try await test.killed()
+        var expected = Array(old.utf8.prefix(Int(size)))
+        if cut != .whenOpened, size > 0 { expected.replaceSubrange(3_000..<3_003, with: Array("NEW".utf8)) }
+        #expect(try await next.contents("a") == String(decoding: expected, as: UTF8.self))
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == expected)
     }
 
     /// The daemon is killed between the mark and the first byte, and nothing of the document is here: it is no change that

@@ -100,8 +100,8 @@ import Volume
     }
 
     /// The store has a new version, and the catalog has split them; the volume has not been told yet.
-    private func replaceUntold(_ old: Lookup) throws -> [CatalogChange] {
-        let changed = try test.remote.put("a.txt", "theirs")
+    private func replaceUntold(_ old: Lookup, by text: String = "theirs") throws -> [CatalogChange] {
+        let changed = try test.remote.put("a.txt", text)
         let changes = try test.catalog.write { writer in
             writer.linkContents = { [store = test.store] from, generation, to in
                 try store.link(
@@ -132,6 +132,49 @@ import Volume
         #expect(try await test.sync().isEmpty)
         #expect(test.remote.read(name) == Array("OLD bytes".utf8))
         test.volume.close(reader)
+    }
+
+    /// Others come by the name before the volume is told: they have the store's versions, and every writer keeps his own.
+    @Test(arguments: [false, true]) func othersWhoComeInBetweenTakeNothingAway(isToldTwice: Bool) async throws {
+        let (old, first) = try await opened(test)
+        var told = [try replaceUntold(old)]
+        let second = try await test.open("a.txt", O_RDWR).handle
+        #expect(try await test.read(second) == Array("theirs".utf8))
+        try test.write(second, "THEIRS and mine")
+        if isToldTwice {
+            told.append(try replaceUntold(old, by: "their next"))
+            #expect(try await test.contents("a.txt") == "their next")
+        }
+        for changes in told { test.volume.catalogChanged(changes) }
+        try test.write(first, "OLD")
+        try test.write(second, "SECOND")
+        try test.close(first)
+        try test.close(second)
+        #expect(try await test.sync().isEmpty)
+        let kept = isToldTwice ? ["OLD bytes", "SECOND and mine"] : ["OLD bytes"]
+        var found: [String] = []
+        for name in try copies(test) {
+            found.append(String(decoding: try #require(test.remote.read(name)), as: UTF8.self))
+        }
+        #expect(found.sorted() == kept)
+        #expect(test.remote.read("a.txt") == Array((isToldTwice ? "their next" : "SECOND and mine").utf8))
+    }
+
+    /// The kernel lets go of a writer's inode that has no name, and a mapping is all that is left of him.
+    @Test func whatOnlyAMappingHoldsIsKept() async throws {
+        let passing = try TestVolume(passthrough: true, settle: 0.02)
+        let (old, handle) = try await opened(passing)
+        let mapping = try passing.backing.held()
+        defer { Glibc.close(mapping) }
+        try passing.remote.put("a.txt", "theirs")
+        try await passing.refresh()
+        try passing.close(handle)
+        passing.volume.forget(old.node, count: 10)
+        #expect(pwrite(mapping, "OLD", 3, 0) == 3)
+        #expect(try await eventually { try !copies(passing).isEmpty })
+        let name = try #require(try copies(passing).first)
+        #expect(try await passing.contents(name) == "OLD bytes")
+        #expect(try await passing.contents("a.txt") == "theirs")
     }
 
     enum Call: CaseIterable { case write, truncate, allocate, flush }

@@ -55,6 +55,14 @@ final class RecordingBacking: BackingRegistering {
 
     func unregister(_ backing: Int32) { state.withLock { _ = $0.descriptors.removeValue(forKey: backing) } }
 
+    /// The local file that is registered last, held as by a mapping: another descriptor that may write. To be closed.
+    func held() throws -> Int32 {
+        let descriptor = state.withLock { $0.descriptors[$0.next] }
+        let held = descriptor.map { Glibc.open("/proc/self/fd/\($0)", O_RDWR | O_CLOEXEC) } ?? -1
+        if held < 0 { throw VolumeError(EBADF, "nothing is registered") }
+        return held
+    }
+
     /// Registering is dear from now on.
     func pays(from size: Int64) { state.withLock { $0.leastForReaders = size } }
     func paysForReaders(of size: Int64) -> Bool { state.withLock { size >= $0.leastForReaders } }

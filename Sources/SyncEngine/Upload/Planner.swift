@@ -35,7 +35,7 @@ enum Planner {
         }
         private var moves: Bool { if case .move = step { true } else { false } }
         private var takesPlace: Bool { moves || step == .create }
-        private var movesFolder: Bool { moves && pending.item.kind.isFolder }
+        var movesFolder: Bool { (moves || step == .moveAside) && pending.item.kind.isFolder }
     }
 
     /// The steps that may be taken now, in any order, or at once but for ``Planned/waits(for:)``. What waits for

@@ -112,9 +112,10 @@ actor UploadQueue {
         if let pausedUntil, pausedUntil > moment.clock { return }
         guard inFlight.count < most else { return }
         postponed = postponed.filter { $0.value > moment.clock }
+        var moves = FolderMoves(catalog: context.catalog)
         for planned in plannedSteps(at: moment.time) {
             guard inFlight.count < most else { return }
-            guard mayBegin(planned) else { continue }
+            guard mayBegin(planned, &moves) else { continue }
             let id = planned.pending.item.id
             // A provider says how many documents it takes at once, and nothing of other changes.
             if !planned.step.movesContents {
@@ -146,8 +147,8 @@ actor UploadQueue {
         max(Self.usualSteps, (context.provider as? any ParallelUploading)?.uploadsAtOnce ?? 0)
     }
 
-    private func mayBegin(_ planned: Planner.Planned) -> Bool {
-        !inFlight.values.contains { planned.waits(for: $0) }
+    private func mayBegin(_ planned: Planner.Planned, _ moves: inout FolderMoves) -> Bool {
+        !inFlight.values.contains { planned.waits(for: $0) } && moves.allow(planned, beside: inFlight.values)
     }
 
     private func isLarge(_ planned: Planner.Planned) -> Bool {
@@ -162,9 +163,10 @@ actor UploadQueue {
             guard let pending = try? context.catalog.read({ try $0.pending(at: moment, limit: limit) }) else {
                 return []
             }
+            var moves = FolderMoves(catalog: context.catalog)
             let steps = Planner.plan(pending).filter {
-                mayBegin($0) && postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
-                    && !context.isSentByOthers($0.pending.item)
+                postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
+                    && !context.isSentByOthers($0.pending.item) && mayBegin($0, &moves)
             }
             // All of a page may wait for something behind it.
             if !steps.isEmpty { return steps }
