@@ -1,3 +1,4 @@
+import ContentStore
 import FileProvider
 import FileProviderTesting
 import Foundation
@@ -100,6 +101,44 @@ import Testing
                 "h": .folder, "h/g": .folder, "h/g/b": document("changed"), "h/g/c": document("C"),
                 "h/g/x": document("f/g/x"),
             ])
+    }
+
+    /// A store that finds its items by their paths has what is in a folder at none of the two for a moment.
+    @Test func whatTheStoreDoesNotFindWhileItsFolderMovesIsNotGone() async throws {
+        try test.remote.put("f/g/a", "text")
+        try await test.engine.enumerate(.root)
+        let folder = try test.inode("f").id
+        try await test.engine.enumerate(folder)
+        try await test.engine.enumerate(try test.inode("f/g").id)
+        let (content, target) = try test.download("f/g/a")
+        test.engine.start()
+        let gate = Gate()
+        test.plan.inject(.hang(gate), into: .moveItem)
+        try test.rename("f", "h")
+        #expect(try await eventually { test.plan.remainingFaults(for: .moveItem) == 0 })
+        // Asked for by itself, and by a listing that misses it.
+        let missing = Fault.error(FileProviderError(.noSuchItem, "nothing there"))
+        for alone in [true, false] {
+            test.plan.inject(missing, into: .providePlaceholder)
+            let refresh = RemoteRefresh(context: test.context, fetcher: nil)
+            if alone { await refresh.refresh(target.identifier) } else { await refresh.refresh([target.identifier]) }
+            #expect(test.plan.remainingFaults(for: .providePlaceholder) == 0)
+            #expect(try test.inode("h/g/a").linkCount == 1)
+        }
+        // And to be read.
+        test.plan.inject(missing, into: .startProvidingItem)
+        let range = 0..<content.baseSize
+        try await test.engine.hydrator.provide(range, of: content, for: target)
+        #expect(test.plan.remainingFaults(for: .startProvidingItem) == 0)
+        #expect(content.missing(in: range).isEmpty)
+        gate.open()
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
+        #expect(test.remote.snapshot() == ["h": .folder, "h/g": .folder, "h/g/a": document("text")])
+        #expect(try test.inode("h/g/a").linkCount == 1)
+        // When nothing moves, it is.
+        test.plan.inject(missing, into: .providePlaceholder)
+        await RemoteRefresh(context: test.context, fetcher: nil).refresh(target.identifier)
+        #expect(throws: CatalogError.self) { try test.inode("h/g/a") }
     }
 
     @Test

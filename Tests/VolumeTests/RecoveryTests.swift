@@ -6,7 +6,8 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
+
+@testable import Volume
 
 /// What the next daemon makes of what a killed one left.
 @Suite struct RecoveryTests {
@@ -78,6 +79,7 @@ import Volume
             try test.volume.flush(opened.handle)
             test.volume.close(opened.handle)
             // Before the mark has been taken away.
+            test.volume.endings.cancel(try test.volume.attributes(of: node).record.id)
             try truncate()
         }
         let record = try test.volume.attributes(of: node).record

@@ -241,6 +241,25 @@ import Volume
         #expect(try test.pendingNames() == [])
     }
 
+    /// The same, of who only reads it: what it has is what others come to.
+    @Test func whoReadsTheNewVersionAlreadyHasIt() async throws {
+        try test.remote.put("a", "old bytes")
+        _ = try await test.contents("a")
+        let changed = try test.remote.put("a", "theirs")
+        let changes = try test.catalog.write { writer in
+            try writer.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
+            return writer.changes
+        }
+        let node = try await test.lookUp("a").node
+        let handle = try test.volume.open(node, flags: O_RDONLY).handle
+        test.volume.catalogChanged(changes)
+        #expect(try await test.lookUp("a").node == node)
+        let another = try test.volume.open(node, flags: O_RDONLY).handle
+        #expect(try await test.read(another) == Array("theirs".utf8))
+        test.volume.close(another)
+        test.volume.close(handle)
+    }
+
     /// The store's new version is in the catalog, and a program has it open before the volume is told: it is not the
     /// version before.
     @Test(arguments: [false, true]) func whoHasTheNewVersionAlreadyKeepsIt(_ passthrough: Bool) async throws {

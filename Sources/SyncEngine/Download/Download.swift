@@ -138,6 +138,8 @@ final class Download: Sendable {
         defer { watchdog.cancel() }
         let started = ContinuousClock.now
         let process = thread.flatMap { CausingProcess.of(thread: $0) }
+        let moment = context.ownChanges.ask()
+        defer { context.ownChanges.answered() }
         var failure: SyncError?
         var refusal: FileProviderError?
         do {
@@ -161,8 +163,26 @@ final class Download: Sendable {
         context.tell(
             .startProvidingItem, target.identifier, at: target.name, bytes: received ?? 0, since: started,
             process: process, refusal)
-        await finished(id, range, failure, process)
+        if refusal?.code == .noSuchItem, isHidden(since: moment) {
+            // It comes from where its folder is then.
+            save()
+            await restart(id)
+        } else {
+            await finished(id, range, failure, process)
+        }
         endTransferIfIdle()
+    }
+
+    /// We are moving a folder that the document is in, or were when it was asked for.
+    private func isHidden(since moment: UInt64) -> Bool {
+        (try? context.catalog.read { try context.ownChanges.mayHide(target.identifier, since: moment, $0) }) ?? false
+    }
+
+    /// A moment later, for whoever still waits.
+    private func restart(_ id: UInt64) async {
+        try? await Task.sleep(for: .milliseconds(300))
+        state.withLock { $0.streams[id] = nil }
+        advance()
     }
 
     private func endTransferIfIdle() {
@@ -240,9 +260,7 @@ final class Download: Sendable {
             tell(Self.isGone, process)
             fail(id, Self.isGone)
         case .provider(let error) where [.cannotSynchronize, .busy].contains(error.code) && mayRetry():
-            try? await Task.sleep(for: .milliseconds(300))
-            state.withLock { $0.streams[id] = nil }
-            advance()
+            await restart(id)
         case .some(let failure):
             tell(failure, process)
             fail(id, failure)

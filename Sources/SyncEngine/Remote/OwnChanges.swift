@@ -1,4 +1,5 @@
 import FileProvider
+import ItemCatalog
 import Synchronization
 
 /// Which items we are changing at the provider, or have changed since a question to it began: what the
@@ -43,6 +44,21 @@ final class OwnChanges: Sendable {
         state.withLock { state in
             Set(state.inFlight.keys).union(state.changed.filter { $0.value > moment }.keys)
         }
+    }
+
+    /// Whether the store may have said that it has no such item because we were moving it, or a folder that it is in.
+    func mayHide(_ identifier: ItemIdentifier, since moment: UInt64, _ reader: Catalog.Reader) throws -> Bool {
+        let changed = since(moment)
+        if changed.isEmpty { return false }
+        if changed.contains(identifier) { return true }
+        var next = try reader.item(identifiedBy: identifier)
+        // Deeper than any path can be (PATH_MAX).
+        for _ in 0..<2_048 {
+            guard let place = next?.remote ?? next?.base, place.parent != .root else { return false }
+            next = try reader.item(place.parent)
+            if let folder = next?.identifier, changed.contains(folder) { return true }
+        }
+        return false
     }
 
     /// The answer has been taken.

@@ -58,7 +58,7 @@ struct RemoteRefresh: Sendable {
         do {
             let doubtful = try context.takeRemoteChange { writer in
                 // Made anew from here since they were asked for, perhaps.
-                let own = context.ownChanges.since(moment).intersection(gone)
+                let own = try gone.filter { try context.ownChanges.mayHide($0, since: moment, writer) }
                 try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: context.defaults)
                 return own
             }
@@ -76,6 +76,10 @@ struct RemoteRefresh: Sendable {
         do { answer = try await ask(identifier, known: known) } catch {
             guard error.code == .noSuchItem else { throw error }
             try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
+            guard !isOwn else { return true }
+            if try context.catalog.read({ try context.ownChanges.mayHide(identifier, since: moment, $0) }) {
+                throw FileProviderError(.busy, "a folder that \(identifier) is in is just being moved from here")
+            }
             return true
         }
         try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
