@@ -9,7 +9,8 @@ public import struct Foundation.URL
 /// enumeration, creation, move and deletion.
 ///
 /// What Hydrant promises the provider: calls for one item come one after another except downloads, of
-/// which several may run at once; calls for different items run concurrently; a call's task is
+/// which several may run at once; calls for different items run concurrently, but no change of what is
+/// in a folder beside ``moveItem(_:to:as:baseVersion:)`` of that folder; a call's task is
 /// cancelled when nobody waits for it any more. What the provider promises: after a call returned
 /// normally the store keeps the change even if this process is killed; after an error the store is as
 /// it was, or as the change would have made it; a change whose base version does not match is refused

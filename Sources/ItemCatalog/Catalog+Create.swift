@@ -60,12 +60,12 @@ extension Catalog.Writer {
         guard let kind = file.itemKind else { return inode }
         let place = TreePlace(parent: parentItem.id, name: name)
         if kind.isDocument, !isExcluded, let document = try vacatedDocument(place) {
-            try rebind(document, to: inode, at: place, settle: settle)
+            try rebind(document, to: inode, of: nil, at: place, settle: settle)
             return inode
         }
         _ = try insert(
             ItemRecord.unconfirmed(
-                inode: inode.id, kind: kind, at: place, readyAt: readyTime(of: inode, settle),
+                inode: inode.id, kind: kind, at: place, readyAt: readyTime(of: inode, nil, settle),
                 isExcluded: isExcluded || self.isExcluded(name, in: parentItem)))
         return inode
     }

@@ -46,29 +46,36 @@ extension Catalog.Writer {
 
     /// A document goes on with the bytes of another inode, which are all here, at `place`. Its old inode, if it has names
     /// left, goes on as something that the store never had.
-    func rebind(_ document: ItemRecord, to inode: InodeRecord, at place: TreePlace, settle: Double) throws {
+    ///
+    /// - Parameter before: the item that the bytes were of, if they were any's.
+    func rebind(
+        _ document: ItemRecord, to inode: InodeRecord, of before: ItemRecord?, at place: TreePlace, settle: Double
+    ) throws {
         let old = document.inode
+        let oldItem = document
         var document = document
         document.inode = nil
         try update(document)
         if let old { try moveConflicts(from: old, to: inode.id) }
-        if let old, let left = try self.place(of: old) { try insertUnconfirmed(old, at: left, settle: settle) }
+        if let old, let left = try self.place(of: old) {
+            try insertUnconfirmed(old, of: oldItem, at: left, settle: settle)
+        }
         document.inode = inode.id
         document.local = place
         document.contentRevision = nextRevision(after: document.contentRevision)
-        document.becomesReady(at: readyTime(of: inode, settle))
+        document.becomesReady(at: readyTime(of: inode, before, settle))
         try update(document)
     }
 
     /// A new item for an inode that lost its own.
     private func insertUnconfirmed(
-        _ id: InodeID, at place: (folder: InodeID, name: Filename), settle: Double
+        _ id: InodeID, of before: ItemRecord, at place: (folder: InodeID, name: Filename), settle: Double
     ) throws {
         guard let parent = try item(of: place.folder), let inode = try inodeIfPresent(id) else { return }
         _ = try insert(
             ItemRecord.unconfirmed(
                 inode: id, kind: .document, at: TreePlace(parent: parent.id, name: place.name),
-                readyAt: readyTime(of: inode, settle), isExcluded: isExcluded(place.name, in: parent)))
+                readyAt: readyTime(of: inode, before, settle), isExcluded: isExcluded(place.name, in: parent)))
     }
 
     /// A temporary file's own item, when a document has taken its inode. It is buried, not deleted: its upload
@@ -112,12 +119,13 @@ extension Catalog.Writer {
         try buryTemporary(temporary)
         var document = item
         document.inode = nil
-        try rebind(document, to: heir, at: place, settle: settle)
+        try rebind(document, to: heir, of: temporary, at: place, settle: settle)
         return true
     }
 
-    /// Whoever still writes it says when it is ready.
-    func readyTime(of inode: InodeRecord, _ settle: Double) -> FileTime {
-        inode.writing == .modified ? .farFuture : now.adding(seconds: settle)
+    /// Whoever still writes it says when it is ready: he is known to have changed something that is to wait for him.
+    func readyTime(of inode: InodeRecord, _ item: ItemRecord?, _ settle: Double) -> FileTime {
+        let isWaiting = inode.writing != nil && item?.readyAt == .farFuture
+        return isWaiting || inode.writing == .modified ? .farFuture : now.adding(seconds: settle)
     }
 }

@@ -40,7 +40,7 @@ extension Catalog.Writer {
         else { return }
         var item = item
         item.local = TreePlace(parent: parent.id, name: next.name)
-        item.becomesReady(at: readyTime(of: try self.inode(inode), settle))
+        item.becomesReady(at: readyTime(of: try self.inode(inode), item, settle))
         try judge(&item, settle: settle)
         try update(item)
     }

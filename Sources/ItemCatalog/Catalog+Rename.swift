@@ -68,9 +68,9 @@ extension Catalog.Writer {
             (a.inode, b.inode) = (b.inode, nil)
             try update(b)
             b.inode = first.id
-            for (var item, inode) in [(a, second), (b, first)] {
+            for (var item, inode, before) in [(a, second, b), (b, first, a)] {
                 item.contentRevision = nextRevision(after: item.contentRevision)
-                item.becomesReady(at: readyTime(of: inode, settle))
+                item.becomesReady(at: readyTime(of: inode, before, settle))
                 try update(item)
             }
             return
@@ -81,7 +81,7 @@ extension Catalog.Writer {
         ] {
             guard var item else { continue }
             item.local = place
-            item.becomesReady(at: readyTime(of: inode, settle))
+            item.becomesReady(at: readyTime(of: inode, item, settle))
             try judge(&item, settle: settle)
             try update(item)
         }
@@ -128,10 +128,10 @@ extension Catalog.Writer {
             let document = try vacatedDocument(place)
         {
             try buryTemporary(item)
-            return try rebind(document, to: source, at: place, settle: settle)
+            return try rebind(document, to: source, of: item, at: place, settle: settle)
         }
         item.local = place
-        item.becomesReady(at: readyTime(of: source, settle))
+        item.becomesReady(at: readyTime(of: source, item, settle))
         try judge(&item, settle: settle)
         try update(item)
     }
@@ -156,7 +156,7 @@ extension Catalog.Writer {
         {
             // The document goes on with new bytes.
             try buryTemporary(temporary)
-            try rebind(document, to: source, at: place, settle: settle)
+            try rebind(document, to: source, of: temporary, at: place, settle: settle)
             return target
         }
         if let targetItem {
@@ -169,7 +169,7 @@ extension Catalog.Writer {
         // A real move: the source's item survives, the target's is deleted against its base version.
         if var moved = try sourceItem.flatMap({ try item($0.id) }), moved.inode == source.id {
             moved.local = place
-            moved.becomesReady(at: readyTime(of: source, settle))
+            moved.becomesReady(at: readyTime(of: source, moved, settle))
             try judge(&moved, settle: settle)
             try update(moved)
         }

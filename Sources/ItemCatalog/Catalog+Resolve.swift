@@ -46,7 +46,7 @@ extension Catalog.Writer {
         old.changed = now
         try update(old)
         original.failure = nil
-        try rebind(original, to: copy, at: place, settle: 0)
+        try rebind(original, to: copy, of: leaving, at: place, settle: 0)
         try forgetConflict(conflict.id)
         changes += [
             .entry(folder: folder, name: place.name), .entry(folder: copyFolder, name: copyPlace.name),

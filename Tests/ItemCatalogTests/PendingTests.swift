@@ -191,6 +191,31 @@ import Testing
         #expect(try catalog.catalog.read { try $0.pending(at: .now, limit: 9) }.map(\.item.inode).contains(inode.id))
     }
 
+    /// Nor does another name make it ready, also where only the file tells what is written (passthrough).
+    @Test(arguments: ["c", "b", "b and back", "exchanged with b"])
+    func anotherNameMakesWhatIsBeingWrittenNotReady(name: String) throws {
+        let other = try catalog.document("b", "B").id
+        _ = try catalog.catalog.write { try $0.recordExtents(other, generation: 1, extents: nil) }
+        let inode = try catalog.create("a").id
+        let mark = WritingMark.maybeModified(BackingStamp(size: 9, modified: .now, changed: .now))
+        try catalog.catalog.write { writer in
+            try writer.beginWriting(inode, generation: 1, mark: mark)
+            try writer.recordWritten(inode, size: 9, modified: .now, mark: mark, settle: nil)
+            switch name {
+            case "exchanged with b": try writer.exchange("a", in: .root, with: "b", in: .root, settle: 0)
+            default:
+                _ = try writer.rename(
+                    "a", in: .root, to: Filename(String(name.prefix(1))), in: .root, noReplace: false, settle: 0)
+            }
+            if name == "b and back" {
+                _ = try writer.rename("b", in: .root, to: "a", in: .root, noReplace: false, settle: 0)
+            }
+        }
+        #expect(try catalog.item(of: inode)?.readyAt == .farFuture)
+        try catalog.catalog.write { try $0.endWriting(inode, settle: 0, defaults: catalog.defaults) }
+        #expect(try catalog.item(of: inode)?.readyAt != .farFuture)
+    }
+
     /// A folder was deleted here, and the store tells of something in it that may have been made from here, without a reply.
     @Test func whatMayBeOursDoesNotBringADeletedFolderBack() throws {
         let folder = try catalog.folder("f", "F").id
