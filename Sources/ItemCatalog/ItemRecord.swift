@@ -62,7 +62,9 @@ package struct ItemRecord: Sendable, Equatable {
     package var isLost: Bool { identifier == nil && attempted != nil && attempted != local }
 
     /// The provider has it in another place, and nobody here moved it.
-    var isMovedRemotelyOnly: Bool { remote != nil && remote != base && local != nil && local == base && inode != nil }
+    package var isMovedRemotelyOnly: Bool {
+        remote != nil && remote != base && local != nil && local == base && inode != nil
+    }
 
     /// What the store lets be done with it; all, of what it does not have.
     package var capabilities: ItemCapabilities { identifier == nil || isExcluded ? .all : remoteFacts.capabilities }

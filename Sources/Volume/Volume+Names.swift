@@ -151,6 +151,7 @@ extension Volume {
             if !parted.isEmpty { hasLeftStore(parted) }
             if let replaced = result.replaced { lostName(replaced) }
             if result.moved.kind == .document { label(result.moved.id) }
+            engine.wasMoved(result.moved.id)
             engine.changed()
             return .ready(())
         }
@@ -171,7 +172,10 @@ extension Volume {
                 try writer.exchange(name, in: from.inode, with: newName, in: to.inode, settle: times.settle)
                 return [try writer.child(of: from.inode, named: name), try writer.child(of: to.inode, named: newName)]
             }
-            for case let record? in moved where record.kind == .document { label(record.id) }
+            for case let record? in moved {
+                if record.kind == .document { label(record.id) }
+                engine.wasMoved(record.id)
+            }
             engine.changed()
             return .ready(())
         }

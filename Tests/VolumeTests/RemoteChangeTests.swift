@@ -4,6 +4,7 @@ import FileProviderTesting
 import Foundation
 import Glibc
 import ItemCatalog
+import SyncEngine
 import Testing
 import Volume
 
@@ -238,6 +239,31 @@ import Volume
         try test.remote.put("a", "recreated")
         try await test.refresh()
         #expect(try await test.contents("a") == "recreated")
+        #expect(try test.pendingNames() == [])
+    }
+
+    /// A program moves it back, and the store has moved it meanwhile: then it goes where the store has it.
+    @Test(arguments: [false, true]) func aMoveThatIsTakenBackStandsAgainstNothing(_ isExchange: Bool) async throws {
+        for path in ["a", "b", "d/x"] { try test.remote.put(path, path) }
+        test.engine.start()
+        let (a, b) = (try await test.lookUp("a").attributes.record.id, try await test.lookUp("b").attributes.record.id)
+        func move(_ from: Filename, _ to: Filename) async throws {
+            let volume = test.volume
+            try await test.answer {
+                isExchange
+                    ? try volume.exchange(from, in: .root, with: to, in: .root)
+                    : try volume.rename(from, in: .root, to: to, in: .root, noReplace: true)
+            }
+        }
+        let other: Filename = isExchange ? "b" : "c"
+        try await move("a", other)
+        _ = try test.remote.rename("a", to: "d/a")
+        try await test.refresh()
+        #expect(try await test.lookUp(other.string).attributes.record.id == a)
+        try await move(other, "a")
+        #expect(try await eventually { try test.catalog.read { try $0.path(of: a)?.map(\.string) } == ["d", "a"] })
+        #expect(try await test.lookUp("b").attributes.record.id == b)
+        #expect(try await test.find("a") == nil)
         #expect(try test.pendingNames() == [])
     }
 
