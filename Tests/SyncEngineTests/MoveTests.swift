@@ -103,6 +103,30 @@ import Testing
             ])
     }
 
+    /// What is sent for hours holds up its folder alone: the rest goes on under the name that the store knows.
+    @Test func aLongUploadHoldsUpOnlyItsFolder() async throws {
+        for path in ["f/a", "f/b"] { try test.remote.put(path, path) }
+        try await test.engine.enumerate(.root)
+        let folder = try test.inode("f").id
+        try await test.engine.enumerate(folder)
+        let (large, small) = (try test.inode("f/a").id, try test.inode("f/b").id)
+        test.engine.start()
+        let gate = Gate()
+        test.plan.inject(.hang(gate), into: .itemChanged)
+        let text = String(repeating: "large ", count: 400_000)
+        try test.write(large, text)
+        test.engine.changed()
+        #expect(try await eventually { test.plan.remainingFaults(for: .itemChanged) == 0 })
+        try test.rename("f", "h")
+        try await Task.sleep(for: .milliseconds(100))
+        try test.write(small, "changed")
+        test.engine.changed()
+        #expect(try await eventually { test.remote.read("f/b") == Array("changed".utf8) })
+        gate.open()
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
+        #expect(test.remote.snapshot() == ["h": .folder, "h/a": document(text), "h/b": document("changed")])
+    }
+
     /// A store that finds its items by their paths has what is in a folder at none of the two for a moment.
     @Test func whatTheStoreDoesNotFindWhileItsFolderMovesIsNotGone() async throws {
         try test.remote.put("f/g/a", "text")

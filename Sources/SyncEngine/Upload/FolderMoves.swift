@@ -19,14 +19,18 @@ struct FolderMoves {
     init(catalog: Catalog) { self.catalog = catalog }
 
     /// Whether the step may begin beside those that are under way.
-    mutating func allow(_ planned: Planner.Planned, beside underWay: some Collection<Planner.Planned>) -> Bool {
+    ///
+    /// - Parameter long: of those, what may take hours: it holds up its folder, and nothing else in there.
+    mutating func allow(
+        _ planned: Planner.Planned, beside underWay: some Collection<Planner.Planned>, long: Set<ItemID>
+    ) -> Bool {
         let item = planned.pending.item
         for other in underWay where other.movesFolder { folders.insert(other.pending.item.id) }
         for folder in folders where folder != item.id && isInside(item, folder) { return false }
         guard planned.movesFolder else { return true }
-        folders.insert(item.id)
-        for other in underWay where isInside(other.pending.item, item.id) { return false }
-        return true
+        let others = underWay.map(\.pending.item).filter { isInside($0, item.id) }
+        if !others.contains(where: { long.contains($0.id) }) { folders.insert(item.id) }
+        return others.isEmpty
     }
 
     /// Where the store has it, or is to have it.

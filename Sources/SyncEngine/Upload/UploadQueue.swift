@@ -148,7 +148,8 @@ actor UploadQueue {
     }
 
     private func mayBegin(_ planned: Planner.Planned, _ moves: inout FolderMoves) -> Bool {
-        !inFlight.values.contains { planned.waits(for: $0) } && moves.allow(planned, beside: inFlight.values)
+        !inFlight.values.contains { planned.waits(for: $0) }
+            && moves.allow(planned, beside: inFlight.values, long: large)
     }
 
     private func isLarge(_ planned: Planner.Planned) -> Bool {
