@@ -58,10 +58,11 @@ extension Volume: VolumeObserving {
     private func split(_ inode: InodeID, _ new: InodeID) {
         // It has the document's attributes.
         privateAttributes.withLock { if $0?.contains(inode) == true { $0?.insert(new) } }
-        // Who came by the name since has the store's version, in a node of his own.
+        // Who came by the name since has the store's version, in a node of his own; of several versions this is the oldest.
+        let record = try? catalog.read { try $0.inodeIfPresent(inode) }
         let nodes = table.generations(of: inode)
-        let writer = nodes.first { $0.state.withLock { $0.stamp != nil } } ?? nodes.first
-        let isWritten = writer.map { node in
+        let old = nodes.first { node in node.state.withLock { $0.generation < record?.generation ?? .max } }
+        let isWritten = old.map { node in
             node.state.withLock { state in
                 guard state.handles > 0 else { return false }
                 if let content = state.content {
@@ -75,6 +76,8 @@ extension Volume: VolumeObserving {
             }
         }
         guard isWritten != true else { return }
+        // Nobody has it open: the next one is not of this version.
+        if isWritten == false, let old, let record, old.inode == inode { freeze(old, as: record) }
         // A mapping is all that is left of the writer. (Or a reader: the writer has closed it since, and ended only the
         // mark of what was no longer his.)
         dropOldGenerations(inode)

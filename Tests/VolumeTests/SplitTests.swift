@@ -160,6 +160,25 @@ import Volume
         #expect(test.remote.read("a.txt") == Array((isToldTwice ? "their next" : "SECOND and mine").utf8))
     }
 
+    /// The same, when the first has closed it by then: the split bytes are his, not those of who writes the store's version.
+    @Test func whoWritesTheStoresVersionIsNotTheOneWhoLeft() async throws {
+        let (old, first) = try await opened(test)
+        try test.write(first, "OLD")
+        try test.volume.flush(first)
+        let changes = try replaceUntold(old)
+        let second = try await test.open("a.txt", O_RDWR).handle
+        #expect(try await test.read(second) == Array("theirs".utf8))
+        try test.write(second, "SECOND")
+        test.volume.close(first)
+        test.volume.catalogChanged(changes)
+        try test.write(second, "MINE")
+        try test.close(second)
+        #expect(try await test.sync().isEmpty)
+        let name = try #require(try copies(test).first)
+        #expect(try copies(test).count == 1 && test.remote.read(name) == Array("OLD bytes".utf8))
+        #expect(test.remote.read("a.txt") == Array("MINEND".utf8))
+    }
+
     /// The kernel lets go of a writer's inode that has no name, and a mapping is all that is left of him.
     @Test func whatOnlyAMappingHoldsIsKept() async throws {
         let passing = try TestVolume(passthrough: true, settle: 0.02)
