@@ -38,36 +38,52 @@ extension Volume {
         try record(handle.node)
     }
 
-    /// fsync(2): the bytes first, then the catalog.
+    /// fsync(2): the bytes first, then the catalog: what was written, and that it is durable, in one transaction.
     package func synchronize(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
-        let node = handle.node
         do {
-            // First, for it may give the file another date. It is durable when the catalog is, below.
-            if handle.isWritable { try record(node) }
-            var synced: SyncedContents?
-            var downloaded: UndurableContents?
-            if let content = node.state.withLock({ $0.content }) {
-                let isUnsent: Bool
-                (isUnsent, downloaded) = try catalog.read {
-                    (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
-                }
-                let file = try context.store.synchronize(content.id, content)
-                if isUnsent { synced = SyncedContents(content.id, file) }
-            }
-            if handle.isWritable || synced != nil {
-                try catalog.write { writer in
-                    if let synced {
-                        try writer.noteSynced(node.inode, synced)
-                        if let downloaded { try writer.forgetUndurable([downloaded]) }
-                    }
-                    if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
-                }
-            }
+            // Where what was recorded gave the file another label, or somebody wrote meanwhile: once more.
+            if try !synchronizeContents(handle) { _ = try synchronizeContents(handle) }
             if handle.isWritable { engine.changed() }
             try synchronizeCatalogNow()
         } catch {
             throw VolumeError(error)
+        }
+    }
+
+    /// - Returns: false when the file is no more what was synced.
+    private func synchronizeContents(_ handle: HandleTable.Handle) throws -> Bool {
+        let node = handle.node
+        let content = try node.state.withLock { state in
+            if handle.isWritable { try dateFile(state) }
+            return state.content
+        }
+        var synced: SyncedContents?
+        var downloaded: UndurableContents?
+        var isUnsent = false
+        if let content {
+            (isUnsent, downloaded) = try catalog.read {
+                (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
+            }
+            synced = SyncedContents(content.id, try content.status())
+            _ = try context.store.synchronize(content.id, content)
+        }
+        guard handle.isWritable || isUnsent else { return true }
+        return try changing(node) { state, changes in
+            var isDurable = true
+            let note: (Catalog.Writer, Bool) throws -> Void = { [times] writer, isRelabelled in
+                if let content, let synced {
+                    isDurable = try !isRelabelled && synced == SyncedContents(content.id, content.status())
+                    if isDurable {
+                        try writer.noteSynced(node.inode, synced)
+                        if let downloaded { try writer.forgetUndurable([downloaded]) }
+                    }
+                }
+                if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
+            }
+            let isNoted = try handle.isWritable && record(node, &state, &changes, note)
+            if !isNoted { try catalog.write { try note($0, false) } }
+            return isDurable
         }
     }
 
@@ -80,14 +96,24 @@ extension Volume {
         if try changing(node, { try record(node, &$0, &$1) }) { engine.changed() }
     }
 
+    /// The file's own date is the one that the catalog gets: by that it is known again after a power loss.
+    private func dateFile(_ state: Node.State) throws {
+        guard let content = state.content, state.frozen == nil, state.stamp != nil, case .cached = state.mode,
+            let modified = state.unrecorded?.modified.nanoseconds, try content.status().modified != modified
+        else { return }
+        try content.setModified(modified)
+    }
+
     /// Writes into the catalog what writers did since the last time. Returns whether they did anything. It is not
     /// ready to be sent before the last of them is done.
-    private func record(_ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange]) throws -> Bool {
+    ///
+    /// - Parameter besides: done in the same transaction; told whether the file has another label.
+    private func record(
+        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
+        _ besides: (Catalog.Writer, Bool) throws -> Void = { _, _ in }
+    ) throws -> Bool {
         guard let content = state.content, state.frozen == nil, state.stamp != nil else { return false }
-        if let unrecorded = state.unrecorded, case .cached = state.mode {
-            // As the catalog has it: by that it is known again after a power loss.
-            try content.setModified(unrecorded.modified.nanoseconds)
-        }
+        try dateFile(state)
         let now = BackingStamp(try content.status()) ?? BackingStamp.none
         let size: Int64
         let modified: FileTime
@@ -111,7 +137,8 @@ extension Volume {
             if try !isRecorded || writer.inodeIfPresent(written.inode)?.extents != nil {
                 try writer.recordExtents(written.inode, generation: written.generation, extents: extents)
             }
-            let stamp = try record(written, content, state.mode, writer)
+            let (stamp, isRelabelled) = try record(written, content, state.mode, writer)
+            try besides(writer, isRelabelled)
             changes += writer.changes
             return stamp
         }

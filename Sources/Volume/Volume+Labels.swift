@@ -21,22 +21,23 @@ extension Volume {
         var mark: WritingMark { isMarkedModified ? .modified : .maybeModified(stamp) }
     }
 
-    /// Records what a writer did, and labels the bytes. Returns the stamp that stands for what was recorded.
+    /// Records what a writer did, and labels the bytes. Returns the stamp that stands for what was recorded, and whether
+    /// there is another label, which the disk may not have yet.
     func record(
         _ written: Written, _ content: ContentFile, _ mode: Node.OpenMode, _ writer: Catalog.Writer
-    ) throws -> BackingStamp {
+    ) throws -> (stamp: BackingStamp, isRelabelled: Bool) {
         var written = written
         func write() throws -> InodeRecord {
             try writer.recordWritten(
                 written.inode, generation: written.generation, size: written.size, modified: written.modified,
                 mark: written.mark, settle: nil, killsPrivileges: written.killsPrivileges)
         }
-        guard try context.labels.update(try write(), in: writer) else { return written.stamp }
+        guard try context.labels.update(try write(), in: writer) else { return (written.stamp, false) }
         written.stamp = BackingStamp(try content.status()) ?? .none
         // What was written past us while the label was, is recorded as well: the new stamp hides it.
         if case .passthrough = mode { (written.size, written.modified) = (written.stamp.size, written.stamp.modified) }
         _ = try write()
-        return written.stamp
+        return (written.stamp, true)
     }
 
     /// The document is called otherwise now, or has another date or mode, or its bytes changed without a writer.

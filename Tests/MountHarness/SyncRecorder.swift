@@ -10,8 +10,11 @@ package final class SyncRecorder: Sendable {
     private let paths = Mutex<[String]>([])
     private struct Weak: Sendable { weak var recorder: SyncRecorder? }
     private static let all = Mutex<[Weak]>([])
+    private let whenSynced: @Sendable (String) -> Void
 
-    package init(below directory: String) {
+    /// - Parameter whenSynced: called before the call returns to who asked for it.
+    package init(below directory: String, whenSynced: @escaping @Sendable (String) -> Void = { _ in }) {
+        self.whenSynced = whenSynced
         // As the kernel names it.
         let real = realpath(directory, nil)
         defer { free(real) }
@@ -30,7 +33,9 @@ package final class SyncRecorder: Sendable {
 
     private func note(_ path: String) {
         guard path.hasPrefix(directory) else { return }
-        paths.withLock { $0.append(String(path.dropFirst(directory.count).drop { $0 == "/" })) }
+        let name = String(path.dropFirst(directory.count).drop { $0 == "/" })
+        paths.withLock { $0.append(name) }
+        whenSynced(name)
     }
 
     fileprivate static func note(_ descriptor: Int32) {

@@ -4,6 +4,7 @@ import Glibc
 import ItemCatalog
 import MountHarness
 import SyncEngine
+import Synchronization
 import Testing
 import Volume
 
@@ -29,6 +30,42 @@ import Volume
         let bytes = try #require(order.firstIndex(where: isContent), "\(order)")
         let catalog = try #require(order.lastIndex(of: "catalog-wal"), "\(order)")
         #expect(bytes < catalog, "\(order)")
+        test.volume.close(opened.handle)
+    }
+
+    /// What another program writes meanwhile is not durable; it is before fsync returns, or nothing is said of it.
+    @Test(arguments: [true, false]) func whatIsWrittenDuringAnFsyncIsSyncedToo(_ passthrough: Bool) async throws {
+        let test = try TestVolume(passthrough: passthrough, settle: 60, boot: "one")
+        let opened = try await test.create("a").1
+        let isWritten = Mutex(false)
+        let recorder = SyncRecorder(below: test.directory) { path in
+            guard path.hasPrefix("content/storage/"), !isWritten.withLock({ exchange(&$0, with: true) }) else { return }
+            #expect(throws: Never.self) { try test.write(opened.handle, "second", at: 5) }
+        }
+        try test.write(opened.handle, "first")
+        try test.volume.synchronize(opened.handle)
+        #expect(recorder.synced.filter(isContent).count == 2, "\(recorder.synced)")
+        #expect(recorder.synced.last == "catalog-wal", "\(recorder.synced)")
+        try test.close(opened.handle)
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("firstsecond".utf8))
+    }
+
+    /// A label that the first fsync gives a document is as durable as its bytes: it is what a rescue goes by.
+    @Test func whatAnFsyncRecordsIsSyncedWithItsLabel() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        test.engine.makeDownloadsDurable()
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "CHANGED!")
+        recorder.forget()
+        try test.volume.synchronize(opened.handle)
+        #expect(recorder.synced.filter(isContent).count == 2, "\(recorder.synced)")
+        recorder.forget()
+        try test.write(opened.handle, "changed!")
+        try test.volume.synchronize(opened.handle)
+        #expect(recorder.synced.filter(isContent).count == 1, "\(recorder.synced)")
         test.volume.close(opened.handle)
     }
 
