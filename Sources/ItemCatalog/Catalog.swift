@@ -206,14 +206,26 @@ package final class Catalog: Sendable {
     ///
     /// Source: fallocate(2), FALLOC_FL_KEEP_SIZE; sqlite.org/wal.html: the log is not cut while the catalog is open.
     package func reserveRoom(_ size: Int64) {
-        // The log begins anew from its start; the database grows at its end.
-        let log = open(path + "-wal", O_RDWR | O_CLOEXEC)
-        if log >= 0 {
-            _ = clinux_allocate(log, CLINUX_ALLOCATE_KEEP_SIZE, 0, size)
-            Foundation.close(log)
-        }
+        _ = try? write { _ in writeOutLog(size) }
         let end = lseek(file.descriptor, 0, SEEK_END)
         if end >= 0 { _ = clinux_allocate(file.descriptor, CLINUX_ALLOCATE_KEEP_SIZE, Int64(end), size / 4) }
+    }
+
+    /// The log begins anew from its start. Up to `size` its blocks are written once, so that fdatasync(2) has only to
+    /// write over them: zeros, which no frame begins with (sqlite.org/fileformat2.html, 4.1: its salt is the header's).
+    /// In a transaction: nobody else makes the log longer.
+    private func writeOutLog(_ size: Int64) {
+        let log = open(path + "-wal", O_RDWR | O_CLOEXEC)
+        guard log >= 0 else { return }
+        defer { Foundation.close(log) }
+        guard clinux_allocate(log, CLINUX_ALLOCATE_KEEP_SIZE, 0, size) == 0 else { return }
+        let zeros = [UInt8](repeating: 0, count: 1 << 16)
+        var end = Int64(lseek(log, 0, SEEK_END))
+        while end >= 0, end < size {
+            let count = pwrite(log, zeros, min(zeros.count, Int(size - end)), off_t(end))
+            guard count > 0 else { return }
+            end += Int64(count)
+        }
     }
 
     /// After this returns, what was committed before survives power loss: the write-ahead log is on disk.

@@ -33,12 +33,16 @@ final class Graveyard: Sendable {
 
 extension Volume {
     /// After this returns, all that has been committed survives power loss.
-    func synchronizeCatalogNow() throws {
+    ///
+    /// - Parameter isAwaited: a program waits: files that may go now are removed behind it.
+    func synchronizeCatalogNow(isAwaited: Bool = false) throws {
         let gone = graveyard.take()
         do { try catalog.synchronize() } catch {
             for id in gone { _ = graveyard.add(id, bytes: 0) }
             throw error
         }
-        for id in gone { context.store.removeSetAside(id) }
+        if gone.isEmpty { return }
+        let remove: @Sendable () -> Void = { [store = context.store] in for id in gone { store.removeSetAside(id) } }
+        if isAwaited { Task(executorPreference: context.workers) { remove() } } else { remove() }
     }
 }

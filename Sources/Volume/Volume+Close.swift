@@ -45,7 +45,7 @@ extension Volume {
             // Where what was recorded gave the file another label, or somebody wrote meanwhile: once more.
             if try !synchronizeContents(handle) { _ = try synchronizeContents(handle) }
             if handle.isWritable { engine.changed() }
-            try synchronizeCatalogNow()
+            try synchronizeCatalogNow(isAwaited: true)
         } catch {
             throw VolumeError(error)
         }
@@ -89,7 +89,7 @@ extension Volume {
 
     /// Everything that has returned so far survives power loss (fsync of a folder).
     package func synchronizeCatalog() throws(VolumeError) {
-        do { try synchronizeCatalogNow() } catch { throw VolumeError(error) }
+        do { try synchronizeCatalogNow(isAwaited: true) } catch { throw VolumeError(error) }
     }
 
     private func record(_ node: Node) throws(VolumeError) {

@@ -10,9 +10,13 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: `connection` is used on `queue` only.
 final class Checkpointer: @unchecked Sendable {
-    /// In pages of the log (4 KiB), from which on it is worth it.
+    /// In pages of the log, from which on it is worth it.
     private static let enough = 1_000
-    /// From here on a commit does it itself: whoever writes without a pause keeps the log from beginning anew.
+    /// Of so few that are left a commit takes care itself. Then nothing in the log is needed, and it begins anew: as long as
+    /// it stays short, it is written over what it was before, which fdatasync(2) has less to do with than with a file that
+    /// grows (0.17 instead of 0.4 ms for ten pages here).
+    private static let few = 128
+    /// From here on a commit does it all itself: whoever writes without a pause keeps the log from beginning anew.
     private static let most = 16_384
 
     private let path: String
@@ -21,6 +25,10 @@ final class Checkpointer: @unchecked Sendable {
     private let isRunning = Atomic(false)
     /// How long the log is to be before the next one: it begins anew only when nobody reads from it.
     private let next = Atomic(Checkpointer.enough)
+    /// How long the log is.
+    private let length = Atomic(0)
+    /// How much of it the last one has brought over; 0: a commit need not look.
+    private let done = Atomic(0)
     private let isClosed = Atomic(false)
 
     init(path: String) { self.path = path }
@@ -38,9 +46,16 @@ final class Checkpointer: @unchecked Sendable {
     }
 
     private func grew(to pages: Int, _ writer: SQLiteConnection?) {
-        // It began anew.
-        if pages < Self.enough { next.store(Self.enough, ordering: .relaxed) }
-        if pages >= Self.most {
+        length.store(pages, ordering: .relaxed)
+        if pages < Self.enough {
+            // It began anew.
+            next.store(Self.enough, ordering: .relaxed)
+            done.store(0, ordering: .relaxed)
+        }
+        let done = done.load(ordering: .relaxed)
+        if pages >= Self.most || (done > 0 && pages - done <= Self.few) {
+            self.done.store(0, ordering: .relaxed)
+            next.store(pages + Self.enough, ordering: .relaxed)
             sqlite3_wal_checkpoint_v2(writer, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
         } else if pages >= next.load(ordering: .relaxed), !isRunning.exchange(true, ordering: .acquiring) {
             next.store(pages + Self.enough, ordering: .relaxed)
@@ -59,8 +74,14 @@ final class Checkpointer: @unchecked Sendable {
             configuration.label = "catalog.checkpoint"
             connection = try? DatabaseQueue(path: path, configuration: configuration)
         }
-        _ = connection?.writeWithoutTransaction { db in
-            sqlite3_wal_checkpoint_v2(db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
+        connection?.writeWithoutTransaction { db in
+            // Again for what was committed meanwhile: each time that is less.
+            for _ in 0..<3 {
+                var pages: Int32 = 0
+                sqlite3_wal_checkpoint_v2(db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, &pages)
+                done.store(Int(pages), ordering: .relaxed)
+                if length.load(ordering: .relaxed) - Int(pages) <= Self.few { break }
+            }
         }
     }
 
