@@ -8,11 +8,15 @@ package enum FreePort {
     /// One that nobody listens on, and that is given once. Below those that the kernel takes for connections
     /// (ip_local_port_range): until the server listens, one of those may be a client's.
     package static func find() throws -> UInt16 {
-        for _ in 0..<1_000 {
-            let port = UInt16.random(in: 10_000..<lowestOfClients)
-            if given.withLock({ $0.contains(port) }) || !isFree(port) { continue }
-            if given.withLock({ $0.insert(port).inserted }) { return port }
+        let port = given.withLock { given in
+            for _ in 0..<1_000 {
+                let port = UInt16.random(in: 10_000..<lowestOfClients)
+                // (Only such are looked at: to whoever has been given one, the look would be somebody else's server.)
+                if !given.contains(port), isFree(port), given.insert(port).inserted { return UInt16?.some(port) }
+            }
+            return nil
         }
+        if let port { return port }
         throw HarnessError("no free port")
     }
 
