@@ -42,6 +42,16 @@ package enum HTTPFailure {
         error is NIOConnectionError || (error as? IOError)?.errnoCode == ECONNREFUSED
     }
 
+    /// Whether the server closed the connection; it may have done what it was asked, or never have looked.
+    static func wasClosed(_ error: any Error) -> Bool {
+        switch error {
+        case let error as IOError: [ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode)
+        case is ChannelError: true
+        case let error as HTTPClientError: error == .remoteConnectionClosed
+        default: false
+        }
+    }
+
     /// - Parameter server: for people: who was asked.
     static func error(_ error: any Error, _ server: HTTPLocation.Origin) -> FileProviderError {
         if let error = error as? FileProviderError { return error }

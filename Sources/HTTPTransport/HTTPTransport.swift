@@ -21,6 +21,10 @@ package final class HTTPTransport: Sendable {
     private let isAway = Mutex(false)
     /// Seconds that a server which refuses or drops connections is waited for, once.
     private static let patience = 10.0
+    /// How often what may have been done is sent again, where the connection ended without a byte. A busy server closes
+    /// connections that it keeps, whether or not something has just come (Apache's event MPM, out of workers); so does one
+    /// whose time for an idle one is up (RFC 9112, 9.3.1). It is what whoever asked would do a second later.
+    private static let repetitions = 3
     private static let mostRedirections = 5
 
     /// - Throws: when a file with certificates cannot be read.
@@ -100,6 +104,7 @@ package final class HTTPTransport: Sendable {
     ) async throws -> T {
         let start = ContinuousClock.now
         var pause = 0.1
+        var repetitions = 0
         while true {
             var isAnswered = false
             do {
@@ -112,7 +117,11 @@ package final class HTTPTransport: Sendable {
                 // What came with an answer is for whoever takes it; and what may have been done is not done twice.
                 guard !isAnswered, HTTPFailure.outlook(error) != .other else { throw error }
                 let waited = start.duration(to: .now) / .seconds(1)
-                guard HTTPFailure.outlook(error) == .mayPassSoon, request.isRepeatable || HTTPFailure.wasNotSent(error),
+                let isRepeatable =
+                    request.isRepeatable || HTTPFailure.wasNotSent(error)
+                    || HTTPFailure.wasClosed(error) && repetitions < Self.repetitions
+                repetitions += 1
+                guard HTTPFailure.outlook(error) == .mayPassSoon, isRepeatable,
                     waited + pause < Self.patience, !isAway.withLock({ $0 })
                 else {
                     isAway.withLock { $0 = true }

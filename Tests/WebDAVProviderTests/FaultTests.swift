@@ -245,6 +245,28 @@ struct FaultTests {
         }
     }
 
+    @Test("a server that closes its connections, whether or not something has come: nobody notices")
+    func closedConnections() async throws {
+        try await Self.withProxy { test in
+            for method in ["LOCK", "PUT", "MOVE", "DELETE", "MKCOL"] { test.proxy.inject(.reset, into: method, times: 3) }
+            let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 0))
+            let changed = try await test.provider.itemChanged(
+                test.item.identifier, contents: BytesSource(Self.new), metadata: metadata, baseVersion: test.item.version)
+            let folder = try await test.provider.createItem(
+                ItemTemplate(
+                    parentIdentifier: .rootContainer, filename: Filename("folder"), kind: .folder,
+                    contentModificationDate: FileTime(seconds: 0)), contents: nil)
+            let moved = try await test.provider.moveItem(
+                changed.identifier, to: folder.identifier, as: Filename("moved"), baseVersion: changed.version)
+            #expect(FileManager.default.contents(atPath: test.server.root + "/folder/moved") == Data(Self.new))
+            try await test.provider.deleteItem(moved.identifier, baseVersion: moved.version)
+            #expect(!FileManager.default.fileExists(atPath: test.server.root + "/folder/moved"))
+            for method in ["LOCK", "PUT", "MOVE", "DELETE", "MKCOL"] {
+                #expect(test.proxy.requests.filter { $0.hasPrefix(method) }.count >= 4, "\(method)")
+            }
+        }
+    }
+
     @Test("a small document whose answer is lost is sent again, and refused with what is there: itself")
     func lostAnswer() async throws {
         try await Self.withProxy { test in

@@ -142,13 +142,8 @@ struct Upload {
     ) async throws(FileProviderError) -> Status {
         var headers = conditions
         headers.append(("Content-Type", "application/octet-stream"))
-        // A busy server closes connections that it keeps, whether or not something has just come (Apache's event MPM). With
-        // its conditions a small document is harmless to send again: if the first was taken, the second is refused, and
-        // what is there then is compared with what was sent, as after any lost reply.
-        let isRepeatable = place == nil && contents.size <= traits.mostUnderLock
         let request = HTTPRequest(
-            "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size), isTransfer: true,
-            isRepeatable: isRepeatable)
+            "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size), isTransfer: true)
         // What is put aside is new in the folder.
         let outcome = try await place == nil ? client.send(request) : client.change(request, in: [folder])
         return status(outcome.status, outcome.entityTag)
