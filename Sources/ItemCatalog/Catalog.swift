@@ -14,7 +14,7 @@ package final class Catalog: Sendable {
     /// The connection that writes.
     private let writer: DatabaseQueue
     /// Whose turn it is on that one.
-    private let turn = Mutex(())
+    private let turn = NSLock()
     private let readers: ReaderPool
     private let users = CatalogUsers()
     package let path: String
@@ -156,7 +156,10 @@ package final class Catalog: Sendable {
             // The connection that writes, when it is free: it has in memory what was written last, where to any other
             // one all that it knows is old after each commit.
             var result: Result<T, any Error>?
-            turn.withLockIfAvailable { _ in result = Result { try writer.unsafeRead(look) } }
+            if turn.try() {
+                defer { turn.unlock() }
+                result = Result { try writer.unsafeRead(look) }
+            }
             return try result?.get() ?? readers.read(look)
         } catch {
             throw Catalog.translate(error, path: path)
@@ -177,9 +180,7 @@ package final class Catalog: Sendable {
     }
 
     private func inTurn<T>(_ body: () throws -> T) throws -> T {
-        var result: Result<T, any Error>?
-        turn.withLock { _ in result = Result { try body() } }
-        return try result!.get()
+        try turn.withLock(body)
     }
 
     private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {

@@ -139,7 +139,7 @@ struct FaultTests {
         let item: Item
     }
 
-    private static func withProxy(_ body: (Try) async throws -> Void) async throws {
+    private static func withProxy(idleTimeout: Double = 1, _ body: (Try) async throws -> Void) async throws {
         try await withServer(.apache) { server in
             try Seeding(server.root).file("doc", old)
             chmod(server.root + "/doc", 0o666)
@@ -148,7 +148,7 @@ struct FaultTests {
             utimes(server.root + "/doc", &times)
             let proxy = try FaultProxy(to: server)
             defer { proxy.end() }
-            let provider = try server.provider(at: "http://localhost:\(proxy.port)/dav/", idleTimeout: 1)
+            let provider = try server.provider(at: "http://localhost:\(proxy.port)/dav/", idleTimeout: idleTimeout)
             let items = try await provider.enumerateItems(in: .rootContainer, startingAt: nil).items
             let item = try #require(items.first)
             try await body(Try(server: server, proxy: proxy, provider: provider, item: item))
@@ -247,7 +247,7 @@ struct FaultTests {
 
     @Test("a server that closes its connections, whether or not something has come: nobody notices")
     func closedConnections() async throws {
-        try await Self.withProxy { test in
+        try await Self.withProxy(idleTimeout: 10) { test in
             for method in ["LOCK", "PUT", "MOVE", "DELETE", "MKCOL"] { test.proxy.inject(.reset, into: method, times: 3) }
             let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 0))
             let changed = try await test.provider.itemChanged(
@@ -269,7 +269,7 @@ struct FaultTests {
 
     @Test("a small document whose answer is lost is sent again, and refused with what is there: itself")
     func lostAnswer() async throws {
-        try await Self.withProxy { test in
+        try await Self.withProxy(idleTimeout: 10) { test in
             test.proxy.inject(.cut(0), into: "PUT")
             do throws(FileProviderError) {
                 let item = try await test.provider.itemChanged(

@@ -21,6 +21,9 @@ final class Download: Sendable {
         var plan: DownloadPlan.Stream
         var task: Task<Void, Never>?
         var lastProgress: ContinuousClock.Instant
+        /// The same at the last look, and for how many seconds it has been.
+        var seenProgress: ContinuousClock.Instant?
+        var silent = 0.0
         var unsaved: Int64 = 0
         var received: Int64 = 0
         /// Waits for its turn under the bandwidth limit, not for the provider.
@@ -41,14 +44,18 @@ final class Download: Sendable {
     private let state = Mutex(State())
     private let context: SyncContext
     private let fetcher: FolderFetcher
+    private let watch: StreamWatch
     let content: ContentFile
     let target: DownloadTarget
     var room: DiskRoom { context.room }
     var limit: BandwidthLimit { context.transfers.downloadLimit }
 
-    init(context: SyncContext, fetcher: FolderFetcher, content: ContentFile, target: DownloadTarget) {
+    init(
+        context: SyncContext, fetcher: FolderFetcher, watch: StreamWatch, content: ContentFile, target: DownloadTarget
+    ) {
         self.context = context
         self.fetcher = fetcher
+        self.watch = watch
         self.content = content
         self.target = target
     }
@@ -134,8 +141,8 @@ final class Download: Sendable {
     }
 
     private func run(_ id: UInt64, _ range: Range<Int64>, _ thread: Int32?) async {
-        let watchdog = Task { await self.watch(id) }
-        defer { watchdog.cancel() }
+        let watching = watch.begin { self.look(at: id, after: $0) }
+        defer { watch.end(watching) }
         let started = ContinuousClock.now
         let process = thread.flatMap { CausingProcess.of(thread: $0) }
         let moment = context.ownChanges.ask()
@@ -311,22 +318,20 @@ final class Download: Sendable {
         advance()
     }
 
-    /// Fails a stream that brings nothing. Time in which the machine sleeps does not count.
-    private func watch(_ id: UInt64) async {
-        var silent = 0.0
-        var seen: ContinuousClock.Instant?
-        let step = min(1, context.times.readTimeout / 4)
-        while (try? await Task.sleep(for: .seconds(step), clock: .suspending)) != nil {
-            guard let stream = state.withLock({ $0.streams[id] }) else { return }
-            let last = stream.lastProgress
-            silent = last == seen && !stream.isHeldBack ? silent + step : 0
-            seen = last
-            if silent >= context.times.readTimeout {
-                tell(.timedOut(target.name), nil)
-                fail(id, .timedOut(target.name))
-                return endTransferIfIdle()
-            }
+    /// Fails a stream that brings nothing.
+    private func look(at id: UInt64, after seconds: Double) {
+        let silent = state.withLock { state -> Double in
+            guard var stream = state.streams[id] else { return 0 }
+            let isSilent = stream.lastProgress == stream.seenProgress && !stream.isHeldBack
+            stream.silent = isSilent ? stream.silent + seconds : 0
+            stream.seenProgress = stream.lastProgress
+            state.streams[id] = stream
+            return stream.silent
         }
+        guard silent >= context.times.readTimeout else { return }
+        tell(.timedOut(target.name), nil)
+        fail(id, .timedOut(target.name))
+        endTransferIfIdle()
     }
 
     /// The last program closed the document: what nobody waits for need not come.

@@ -7,11 +7,13 @@ import Synchronization
 package final class Hydrator: Sendable {
     private let context: SyncContext
     private let fetcher: FolderFetcher
+    private let watch: StreamWatch
     private let downloads = Mutex<[GenerationID: Download]>([:])
 
     init(context: SyncContext, fetcher: FolderFetcher) {
         self.context = context
         self.fetcher = fetcher
+        watch = StreamWatch(step: min(1, context.times.readTimeout / 4))
     }
 
     /// Returns when the range is here; the rest follows while some program has the document open.
@@ -24,7 +26,8 @@ package final class Hydrator: Sendable {
         let download = downloads.withLock { downloads in
             if let running = downloads[content.id] { return running }
             downloads = downloads.filter { !$0.value.isIdle }
-            let download = Download(context: context, fetcher: fetcher, content: content, target: target)
+            let download = Download(
+                context: context, fetcher: fetcher, watch: watch, content: content, target: target)
             downloads[content.id] = download
             return download
         }

@@ -42,7 +42,9 @@ package final class ReadAhead: Sendable {
         var begun: [InodeID: Begun] = [:]
         /// With more than this it is looked at which are old.
         var mostBegun = ReadAhead.mostRemembered
-        var running: [InodeID: Task<Void, Never>] = [:]
+        /// What is coming.
+        var running: Set<InodeID> = []
+        var tasks: [InodeID: Task<Void, Never>] = [:]
         var underWay: Int64 = 0
         var figures = Figures()
         var runCount: UInt64 = 0
@@ -134,7 +136,7 @@ package final class ReadAhead: Sendable {
     func stop() {
         let running = state.withLock { state in
             state.isStopped = true
-            return state.running.values.map { $0 }
+            return Array(state.tasks.values)
         }
         for task in running { task.cancel() }
     }
@@ -177,7 +179,11 @@ package final class ReadAhead: Sendable {
 
     private func goOn(in folder: InodeID) {
         let most = most
-        while let run = state.withLock({ begin(in: folder, &$0, most) }) {
+        while true {
+            let (run, next) = state.withLock { begin(in: folder, &$0, most) }
+            // Outside of the lock, which others wait for: each wakes a thread.
+            for document in next { bring(document, in: folder) }
+            guard let run else { return }
             let found =
                 (try? context.catalog.read {
                     try $0.placeholders(in: folder, after: run.furthest, largest: min(Self.largest, most))
@@ -190,28 +196,39 @@ package final class ReadAhead: Sendable {
         }
     }
 
-    /// Begins with what is known to come next, in order: what is left out now would not come any more.
+    /// What is known to come next, in order, begins: what is left out now would not come any more.
     ///
-    /// - Returns: the run, if there is room for more than is known.
-    private func begin(in folder: InodeID, _ state: inout State, _ most: Int64) -> Run? {
+    /// - Returns: the run, if there is room for more than is known; and what is to be brought.
+    private func begin(in folder: InodeID, _ state: inout State, _ most: Int64) -> (Run?, [ListedDocument]) {
+        var next: [ListedDocument] = []
         while let run = state.runs[folder], room(state, run) > 0 {
-            guard let document = run.upcoming.first else { return run }
-            if state.underWay + document.bytes > most { return nil }
+            guard let document = run.upcoming.first else { return (run, next) }
+            if state.underWay + document.bytes > most { break }
             state.runs[folder]!.upcoming.removeFirst()
             // (A reader may have passed it since.)
             guard document.number > run.furthest else { continue }
             state.runs[folder]!.furthest = document.number
-            guard state.running[document.inode] == nil, state.begun[document.inode] == nil else { continue }
+            guard !state.running.contains(document.inode), state.begun[document.inode] == nil else { continue }
             state.runs[folder]!.outstanding += 1
             state.begun[document.inode] = Begun(folder: folder, run: run.id, number: document.number, moment: .now)
             waiting.store(state.begun.count, ordering: .relaxed)
             state.underWay += document.bytes
-            // (It cannot end before it is noted: it needs this lock.)
-            state.running[document.inode] = Task(executorPreference: context.workers) {
-                await self.bring(document.inode, bytes: document.bytes, in: folder)
-            }
+            state.running.insert(document.inode)
+            next.append(document)
         }
-        return nil
+        return (nil, next)
+    }
+
+    private func bring(_ document: ListedDocument, in folder: InodeID) {
+        let task = Task(executorPreference: context.workers) {
+            await self.bring(document.inode, bytes: document.bytes, in: folder)
+        }
+        let isStopped = state.withLock { state in
+            // (It may have ended already.)
+            if state.running.contains(document.inode) { state.tasks[document.inode] = task }
+            return state.isStopped
+        }
+        if isStopped { task.cancel() }
     }
 
     private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
@@ -219,7 +236,8 @@ package final class ReadAhead: Sendable {
         // It is not to be what goes first where there is little room.
         if received != nil { cache.used(document) }
         state.withLock { state in
-            state.running[document] = nil
+            state.running.remove(document)
+            state.tasks[document] = nil
             state.underWay -= bytes
             state.figures.downloaded += received ?? 0
             // What cannot be had now is asked for by who needs it.
