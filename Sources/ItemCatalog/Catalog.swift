@@ -13,7 +13,8 @@ import Synchronization
 package final class Catalog: Sendable {
     /// The connection that writes.
     private let writer: DatabaseQueue
-    /// Whose turn it is on that one.
+    /// Whose turn it is on that one. Held for a whole transaction: a `Mutex` would have those who wait spin, and is handed from
+    /// one waiting thread to the next (FUTEX_LOCK_PI), at a switch each.
     private let turn = NSLock()
     private let readers: ReaderPool
     private let users = CatalogUsers()
