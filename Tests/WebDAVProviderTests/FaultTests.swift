@@ -248,10 +248,13 @@ struct FaultTests {
     @Test("a server that closes its connections, whether or not something has come: nobody notices")
     func closedConnections() async throws {
         try await Self.withProxy(idleTimeout: 10) { test in
-            for method in ["LOCK", "PUT", "MOVE", "DELETE", "MKCOL"] { test.proxy.inject(.reset, into: method, times: 3) }
+            for method in ["LOCK", "PUT", "MOVE", "DELETE", "MKCOL"] {
+                test.proxy.inject(.reset, into: method, times: 3)
+            }
             let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 0))
             let changed = try await test.provider.itemChanged(
-                test.item.identifier, contents: BytesSource(Self.new), metadata: metadata, baseVersion: test.item.version)
+                test.item.identifier, contents: BytesSource(Self.new), metadata: metadata,
+                baseVersion: test.item.version)
             let folder = try await test.provider.createItem(
                 ItemTemplate(
                     parentIdentifier: .rootContainer, filename: Filename("folder"), kind: .folder,
