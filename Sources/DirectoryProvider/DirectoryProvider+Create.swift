@@ -144,11 +144,20 @@ extension Store {
     ///   version as that of our contents would let the next change of ours overwrite his, unseen.
     func item(_ name: [UInt8], in folder: Folder, holding ours: FileStatus? = nil) throws(FileProviderError) -> Item {
         seams.beforeReply?()
-        guard let entry = try look(at: name, in: folder) else {
-            throw FileProviderError(
-                .cannotSynchronize, "\(folder.path(of: name)): removed by another program just now")
+        // In microseconds. Somebody else's contents that were exchanged with ours, too late, are there for a moment, until he
+        // has seen what he displaced: it was ours that won.
+        var pause: UInt32 = 1_000
+        while true {
+            guard let entry = try look(at: name, in: folder) else {
+                throw FileProviderError(
+                    .cannotSynchronize, "\(folder.path(of: name)): removed by another program just now")
+            }
+            guard let ours, !entry.status.isUnchanged(since: ours, usesInodes: entry.usesInodes) else {
+                return entry.item
+            }
+            guard pause < 100_000 else { throw entry.changed }
+            usleep(pause)
+            pause *= 4
         }
-        if let ours, !entry.status.isUnchanged(since: ours, usesInodes: entry.usesInodes) { throw entry.changed }
-        return entry.item
     }
 }

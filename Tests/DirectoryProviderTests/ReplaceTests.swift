@@ -95,6 +95,27 @@ import Testing
         #expect(store.names.contains { $0.hasPrefix("a (conflicted copy, ") && $0.hasSuffix(").txt") })
     }
 
+    /// Two clients exchange theirs with the same version: the second's is there until he has seen what he displaced, and the
+    /// first must not take that for a version of the store's (then neither would have won).
+    @Test func whoComesTooLateIsThereForAMoment() async throws {
+        let holder = Holder()
+        let store = try TestStore(seams: .with { $0.beforeReply = { holder.act() } })
+        let item = try await store.create("a", "one")
+        holder.action = { [unowned store] in
+            let (place, ours) = (store.path("a"), store.path("ours"))
+            precondition(link(place, ours) == 0)
+            store.replace("a", with: "HIS!")
+            Thread.detachNewThread {
+                usleep(3_000)
+                precondition(rename(ours, place) == 0)
+            }
+        }
+        let changed = try await store.change(item, to: "mine")
+        #expect(changed.size == 4 && changed.version != item.version)
+        #expect(store.read("a") == "mine")
+        #expect(try await store.item("a").version == changed.version)
+    }
+
     /// Of the same size, between the replacement and the look at it: his version is never told as that of our contents, or
     /// our next change would be taken for one of his.
     @Test(arguments: [false, true], [false, true])
