@@ -290,7 +290,7 @@ struct FaultTests {
 
     @Test("a lock that the server fails to take back is taken back all the same: nobody else is kept out")
     func unlocking() async throws {
-        try await Self.withProxy { test in
+        try await Self.withProxy(idleTimeout: 10) { test in
             test.proxy.inject(Self.answer("500 Internal Server Error"), into: "UNLOCK", times: 2)
             let changed = try await test.provider.itemChanged(
                 test.item.identifier, contents: BytesSource(Self.new),

@@ -30,6 +30,8 @@ final class Download: Sendable {
         var isHeldBack = false
     }
     private struct State {
+        /// Who has this download in hand, and waits by and by.
+        var users = 0
         var waiters: [UInt64: Waiter] = [:]
         var streams: [UInt64: Running] = [:]
         var nextID: UInt64 = 0
@@ -60,7 +62,11 @@ final class Download: Sendable {
         self.target = target
     }
 
-    var isIdle: Bool { state.withLock { $0.streams.isEmpty && $0.waiters.isEmpty } }
+    var isIdle: Bool { state.withLock { $0.streams.isEmpty && $0.waiters.isEmpty && $0.users == 0 } }
+
+    /// It is not idle until ``leave()``: another one of the same generation would ask the provider once more.
+    func enter() { state.withLock { $0.users += 1 } }
+    func leave() { state.withLock { $0.users -= 1 } }
 
     var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 

@@ -24,13 +24,18 @@ package final class Hydrator: Sendable {
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32? = nil
     ) async throws(SyncError) {
         let download = downloads.withLock { downloads in
-            if let running = downloads[content.id] { return running }
+            if let running = downloads[content.id] {
+                running.enter()
+                return running
+            }
             downloads = downloads.filter { !$0.value.isIdle }
             let download = Download(
                 context: context, fetcher: fetcher, watch: watch, content: content, target: target)
+            download.enter()
             downloads[content.id] = download
             return download
         }
+        defer { download.leave() }
         try await download.wait(for: range, thread: thread)
     }
 
