@@ -16,7 +16,8 @@ package struct HTTPRequest: Sendable {
     package var body: Body?
     /// Takes its time: a document's bytes, in either direction.
     package var isTransfer: Bool
-    /// Whether it may be sent again when nobody knows what became of it.
+    /// Whether it may be sent again, for as long as the server is waited for, when nobody knows what became of it. Others are
+    /// sent again a few times, where the connection ended without a byte: their conditions must make that harmless.
     package var isRepeatable: Bool
 
     package init(

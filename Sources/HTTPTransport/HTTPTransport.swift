@@ -114,7 +114,7 @@ package final class HTTPTransport: Sendable {
                     return try await take(reply)
                 }
             } catch {
-                // What came with an answer is for whoever takes it; and what may have been done is not done twice.
+                // What came with an answer is for whoever takes it; and what may have been done is not asked for without end.
                 guard !isAnswered, HTTPFailure.outlook(error) != .other else { throw error }
                 let waited = start.duration(to: .now) / .seconds(1)
                 let isRepeatable =
