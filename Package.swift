@@ -53,6 +53,7 @@ let package = Package(
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
         .target(name: "FUSE", dependencies: ["CFUSE"]),
         .target(name: "CLinux"),
+        .target(name: "Locking"),
 
         .target(name: "FileProvider"),
         .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
@@ -74,16 +75,17 @@ let package = Package(
             dependencies: ["CExpat", "FileProvider", "HTTPTransport", .crypto, .logging, .nioCore]),
 
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
-        .target(name: "ItemCatalog", dependencies: ["CLinux", "CSQLite", "FileProvider", .grdb, .sqlite]),
-        .target(name: "ContentStore", dependencies: ["CLinux"]),
+        .target(
+            name: "ItemCatalog", dependencies: ["CLinux", "CSQLite", "FileProvider", "Locking", .grdb, .sqlite]),
+        .target(name: "ContentStore", dependencies: ["CLinux", "Locking"]),
         .target(
             name: "SyncEngine",
             dependencies: [
-                "CLinux", "FileProvider", "ItemCatalog", "ContentStore", .crypto, .logging, .nioPosix,
+                "CLinux", "FileProvider", "ItemCatalog", "ContentStore", "Locking", .crypto, .logging, .nioPosix,
             ]),
         .target(
             name: "Volume",
-            dependencies: ["FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", .logging]),
+            dependencies: ["FileProvider", "ItemCatalog", "ContentStore", "Locking", "SyncEngine", .logging]),
         .target(
             name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
 

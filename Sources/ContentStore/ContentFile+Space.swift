@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Synchronization
+import Locking
 
 /// Holes and copies: fallocate(2), lseek(2), copy_file_range(2) on a document of which parts may not be here.
 extension ContentFile {

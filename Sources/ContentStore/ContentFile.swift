@@ -1,6 +1,6 @@
 import CLinux
 import Glibc
-import Synchronization
+import Locking
 
 /// One generation's bytes: a sparse file, and which of the provider's bytes are in it.
 ///
@@ -8,7 +8,7 @@ import Synchronization
 /// thread; none waits for the network. The lock covers which ranges are present and is held while
 /// a download's bytes are written, so that a download never overwrites what a program wrote.
 package final class ContentFile: Sendable {
-    private let name: Mutex<GenerationID>
+    private let name: AdaptiveMutex<GenerationID>
     /// Open for reading and writing; valid for as long as this object lives.
     package let descriptor: Int32
     let path: String
@@ -21,15 +21,15 @@ package final class ContentFile: Sendable {
         /// Of those, what is written down (``noteRecorded(_:)``); nil: all.
         var recorded: RangeSet<Int64>?
     }
-    let presence: Mutex<Presence>
+    let presence: AdaptiveMutex<Presence>
 
     init(id: GenerationID, descriptor: Int32, path: String, baseSize: Int64, present: RangeSet<Int64>?) {
-        self.name = Mutex(id)
+        self.name = AdaptiveMutex(id)
         self.descriptor = descriptor
         self.path = path
         var presence = Presence(baseSize: baseSize, ranges: present, recorded: present)
         presence.truncate(to: baseSize)
-        self.presence = Mutex(presence)
+        self.presence = AdaptiveMutex(presence)
     }
 
     deinit { close(descriptor) }

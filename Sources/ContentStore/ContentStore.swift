@@ -1,6 +1,6 @@
 import CLinux
 package import Glibc
-import Synchronization
+import Locking
 
 /// The local bytes of one domain: `storage/SHARD/INODE.GENERATION`, sparse files that only the owner
 /// can read; `uploads/`, snapshots on their way to the provider; `removed/`, files that are about to go.
@@ -10,9 +10,9 @@ package final class ContentStore: Sendable {
     package let directory: String
     private struct WeakFile { weak var file: ContentFile? }
     /// What is open now, so that all openers of a generation share one object.
-    private let openFiles = Mutex<[GenerationID: WeakFile]>([:])
+    private let openFiles = AdaptiveMutex<[GenerationID: WeakFile]>([:])
     /// Whose names in their folders are known to be durable.
-    private let durableNames = Mutex<Set<GenerationID>>([])
+    private let durableNames = AdaptiveMutex<Set<GenerationID>>([])
     private let namesComeWithFiles: Bool
 
     /// Makes the folders where they are missing.

@@ -1,9 +1,9 @@
-import Synchronization
+import Locking
 
 /// Items of the provider's that are not shown where it has them, because something else has the name here and makes way
 /// only later. Which they are is in the catalog; this saves looking through all of it for them again and again.
 final class WaitingItems: Sendable {
-    private let known = Mutex<Set<ItemID>?>(nil)
+    private let known = AdaptiveMutex<Set<ItemID>?>(nil)
     /// So many are looked at at once.
     private static let most = 100
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// Whom to tell of something; told once who it is.
 ///
@@ -6,7 +6,7 @@ import Synchronization
 /// the ten-thousandth call goes through twenty thousand closures.
 package final class Callback<Argument>: Sendable {
     private struct Body: Sendable { var call: (@Sendable (Argument) -> Void)? }
-    private let body = Mutex(Body())
+    private let body = AdaptiveMutex(Body())
 
     package init() {}
 

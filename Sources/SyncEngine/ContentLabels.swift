@@ -1,6 +1,7 @@
 package import ContentStore
 import FileProvider
 package import ItemCatalog
+import Locking
 import Logging
 import Synchronization
 
@@ -12,7 +13,7 @@ package final class ContentLabels: Sendable {
     private let store: ContentStore
     private let logger: Logger
     /// What the labels were last made of; a close that changes nothing of it costs one look-up.
-    private let known = Mutex<[GenerationID: Known]>([:])
+    private let known = AdaptiveMutex<[GenerationID: Known]>([:])
     private let isTold = Atomic(false)
 
     private struct Known: Equatable {

@@ -1,7 +1,7 @@
 import ContentStore
 import FileProvider
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// Why a document's bytes stay here.
 package enum EvictionRefusal: String, Error, Sendable, CaseIterable {

@@ -1,6 +1,6 @@
 package import FileProvider
+import Locking
 import Logging
-import Synchronization
 
 /// How full the store is, as the provider said last: asked in the background, so that nobody waits for it.
 package final class QuotaKeeper: Sendable {

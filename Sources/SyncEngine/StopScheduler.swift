@@ -1,7 +1,7 @@
 import FileProvider
 import ItemCatalog
+import Locking
 import Logging
-import Synchronization
 
 /// Calls `stopProvidingItem` a while after the last process let go of a document, and evicts it when the
 /// provider says so.
@@ -13,7 +13,7 @@ final class StopScheduler: Sendable {
     }
     private let context: SyncContext
     private let evictor: Evictor
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
 
     init(context: SyncContext, evictor: Evictor) {
         self.context = context

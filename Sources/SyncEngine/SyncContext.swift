@@ -1,8 +1,8 @@
 package import ContentStore
 package import FileProvider
 package import ItemCatalog
+import Locking
 package import Logging
-import Synchronization
 
 /// What every part of the engine works with.
 package final class SyncContext: Sendable {
@@ -32,15 +32,15 @@ package final class SyncContext: Sendable {
     let copies = CopySources()
     let sentByOthers = SentByOthers()
     /// Held by each eviction; true once none may begin any more.
-    let evictions = Mutex(false)
+    let evictions = AdaptiveMutex(false)
     /// How full the store is, as it said last.
-    let storeUse = Mutex<StoreQuota?>(nil)
+    let storeUse = AdaptiveMutex<StoreQuota?>(nil)
     package let connection = StoreConnection()
-    private let durableUpTo = Mutex(FileTime(nanoseconds: 0))
-    private let held = Mutex<[ItemIdentifier: Int]>([:])
+    private let durableUpTo = AdaptiveMutex(FileTime(nanoseconds: 0))
+    private let held = AdaptiveMutex<[ItemIdentifier: Int]>([:])
 
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
-    private let observer = Mutex(WeakVolume())
+    private let observer = AdaptiveMutex(WeakVolume())
     private let afterChange = Callback<[CatalogChange]>()
     private let activity = Callback<Void>()
     private let doubts = Callback<(ChangeSignal, SyncError?)>()

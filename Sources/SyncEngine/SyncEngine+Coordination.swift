@@ -1,8 +1,8 @@
 import ContentStore
 package import FileProvider
 package import ItemCatalog
+import Locking
 import Logging
-import Synchronization
 
 /// What somebody else sends: whoever writes under the provider's purpose.
 package enum SentByOthersRoot: Hashable, Sendable {
@@ -13,9 +13,9 @@ package enum SentByOthersRoot: Hashable, Sendable {
 }
 
 final class SentByOthers: Sendable {
-    private let roots = Mutex<[SentByOthersRoot: Int]>([:])
+    private let roots = AdaptiveMutex<[SentByOthersRoot: Int]>([:])
     /// Of these, who wrote them may have sent them: that is looked at before they are sent from here.
-    private let doubtful = Mutex<Set<ItemID>>([])
+    private let doubtful = AdaptiveMutex<Set<ItemID>>([])
 
     func hold(_ root: SentByOthersRoot) { roots.withLock { $0[root, default: 0] += 1 } }
 

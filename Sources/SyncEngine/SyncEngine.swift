@@ -1,8 +1,8 @@
 package import ContentStore
 import FileProvider
 package import ItemCatalog
+import Locking
 import Logging
-import Synchronization
 
 /// Everything between the local trees and the provider.
 package final class SyncEngine: Sendable {
@@ -20,7 +20,7 @@ package final class SyncEngine: Sendable {
     package let thumbnails: ThumbnailShelf
     private let pinner: Pinner
     private let evictor: Evictor
-    private let tasks = Mutex<[Task<Void, Never>]>([])
+    private let tasks = AdaptiveMutex<[Task<Void, Never>]>([])
 
     package init(context: SyncContext) {
         self.context = context

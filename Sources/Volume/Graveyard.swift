@@ -1,7 +1,7 @@
 import ContentStore
 import ItemCatalog
+import Locking
 import SyncEngine
-import Synchronization
 
 /// Files that go as soon as it is durable that nobody needs them: a power loss may bring back a catalog that still has
 /// a document which another one has replaced, and its bytes must be there then, if they were fsynced and never sent.
@@ -10,7 +10,7 @@ final class Graveyard: Sendable {
         var waiting: [GenerationID] = []
         var bytes: Int64 = 0
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private static let (most, mostBytes) = (256, Int64(4 << 20))
 
     /// - Returns: whether it is time to make it so (``take()``).

@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// The open files and folders of programs.
 final class HandleTable: Sendable {
@@ -11,7 +11,7 @@ final class HandleTable: Sendable {
         var handles: [HandleID: Handle] = [:]
         var next: UInt64 = 1
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
 
     func add(_ handle: Handle) -> HandleID {
         state.withLock { state in

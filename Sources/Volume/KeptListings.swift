@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// Folders whose listing the kernel keeps.
 ///
@@ -11,7 +11,7 @@ final class KeptListings: Sendable {
         /// Documents and folders, since the last time.
         var forgotten = 0
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     /// Below this looking them up one by one takes some milliseconds.
     private static let many = 256
 

@@ -1,6 +1,7 @@
 import ContentStore
 import FileProvider
 import ItemCatalog
+import Locking
 import SyncEngine
 import Synchronization
 
@@ -10,7 +11,7 @@ import Synchronization
 final class Node: Sendable {
     let id: NodeID
     private let number: Atomic<Int64>
-    let state: Mutex<State>
+    let state: AdaptiveMutex<State>
 
     /// Changes only when a writer's bytes are split from their document; then under the node's lock.
     var inode: InodeID { InodeID(rawValue: number.load(ordering: .acquiring)) }
@@ -64,7 +65,7 @@ final class Node: Sendable {
     init(id: NodeID, inode: InodeID, generation: Int64, isKnownToKernel: Bool = false) {
         self.id = id
         self.number = Atomic(inode.rawValue)
-        self.state = Mutex(State(generation: generation, isKnownToKernel: isKnownToKernel))
+        self.state = AdaptiveMutex(State(generation: generation, isKnownToKernel: isKnownToKernel))
     }
 
     /// Only ``NodeTable/split(_:to:)``.

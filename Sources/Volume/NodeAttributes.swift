@@ -1,8 +1,8 @@
 import ContentStore
 import FileProvider
 package import ItemCatalog
+import Locking
 import SyncEngine
-import Synchronization
 
 /// What stat(2) shows of a node.
 package struct NodeAttributes: Sendable {

@@ -1,5 +1,5 @@
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// The nodes that the kernel references, and which inodes programs have open. Bounded by what the
 /// kernel holds. A leaf lock: nothing else is taken while it is held.
@@ -34,14 +34,14 @@ final class NodeTable: Sendable {
         /// Of nodes whose inode's number another one has. No inode comes so far.
         var next: UInt64 = 1 << 62
     }
-    private let state: Mutex<State>
+    private let state: AdaptiveMutex<State>
 
     init() {
         var initial = State()
         initial.entries[.root] = Entry(
             node: Node(id: .root, inode: .root, generation: 1), generation: 1, lookups: 1)
         initial.current[.root] = .root
-        state = Mutex(initial)
+        state = AdaptiveMutex(initial)
     }
 
     /// The node, which is made if there was no need of one so far.

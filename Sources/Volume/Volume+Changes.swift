@@ -1,9 +1,9 @@
 import ContentStore
 import FileProvider
 package import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// Changes from the provider's side: nodes give way to new ones, and the kernel is told to forget.
 extension Volume: VolumeObserving {

@@ -2,9 +2,9 @@ import ContentStore
 import FileProvider
 import Glibc
 import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// Flush, fsync, close: what writers did goes into the catalog.
 extension Volume {

@@ -2,9 +2,9 @@ import ContentStore
 import FileProvider
 import Glibc
 package import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// What setattr changes; nil: stays.
 package struct AttributeRequest: Sendable {

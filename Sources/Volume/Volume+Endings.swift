@@ -1,8 +1,8 @@
 import FileProvider
 import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// Documents whose last writer has let go, and which still carry his dirty mark: it is taken away a moment later, of many
 /// in one transaction. What he wrote is recorded by then (FLUSH), and close(2) does not wait for RELEASE.
@@ -13,7 +13,7 @@ final class Endings: Sendable {
         var closes: UInt64 = 0
         var isScheduled = false
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
 
     /// - Returns: whether somebody must see to it.
     func add(_ inode: InodeID) -> Bool {

@@ -1,7 +1,7 @@
 import Glibc
 package import ItemCatalog
+import Locking
 import SyncEngine
-import Synchronization
 
 /// Extended attributes, xattr(7).
 extension Volume {

@@ -1,9 +1,9 @@
 import ContentStore
 import FileProvider
 import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// Labels of modified content (``ContentLabels``). Writing one changes the file's ctime, by which writes past us
 /// (passthrough) are known: so stamps are taken after labels.

@@ -1,8 +1,8 @@
 package import FileProvider
 import Glibc
 package import ItemCatalog
+import Locking
 import SyncEngine
-import Synchronization
 
 /// A name that was looked up, with one more reference on its node (until forget).
 package struct Lookup: Sendable {

@@ -2,9 +2,9 @@ import ContentStore
 package import FileProvider
 import Glibc
 import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// How the kernel is to handle an open file.
 package enum OpenedAs: Sendable, Equatable {

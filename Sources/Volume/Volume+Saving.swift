@@ -1,7 +1,7 @@
 import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// Saves that keep the old version as a backup: the document goes on with new bytes, and the old ones become a file of
 /// their own. What of those is not here must come while the store still has it.

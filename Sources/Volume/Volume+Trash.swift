@@ -1,9 +1,9 @@
 import FileProvider
 import Glibc
 import ItemCatalog
+import Locking
 import Logging
 import SyncEngine
-import Synchronization
 
 /// The trash that file managers make in the topmost folder (freedesktop.org Trash specification 1.0).
 ///

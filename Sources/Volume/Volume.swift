@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import Glibc
 import ItemCatalog
+import Locking
 import Logging
 package import SyncEngine
 import Synchronization
@@ -18,14 +19,14 @@ package final class Volume: Sendable {
     let handles = HandleTable()
     /// Inodes that may have attributes outside `user.`; nil: not asked for yet. `ls -l` asks for one of each file, and
     /// every open for writing does, so that most have none must cost nothing.
-    let privateAttributes = Mutex<Set<InodeID>?>(nil)
+    let privateAttributes = AdaptiveMutex<Set<InodeID>?>(nil)
     /// Of which the bytes could not be brought when a save asked for them.
-    let unobtainable = Mutex<Set<InodeID>>([])
+    let unobtainable = AdaptiveMutex<Set<InodeID>>([])
     /// What was brought here on its way into a trash, until when it is not evicted.
-    let leaving = Mutex<[InodeID: ContinuousClock.Instant]>([:])
+    let leaving = AdaptiveMutex<[InodeID: ContinuousClock.Instant]>([:])
     let graveyard = Graveyard()
     let endings = Endings()
-    let mappingWatches = Mutex(MappingWatches())
+    let mappingWatches = AdaptiveMutex(MappingWatches())
     /// Counts what changes from the provider's side.
     private let news = Atomic<UInt64>(0)
     let kernel: any KernelNotifying

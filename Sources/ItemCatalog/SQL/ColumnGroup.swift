@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// Columns of a table that change together, and how they come from a record.
 ///
@@ -53,7 +53,7 @@ struct TableColumns<Record>: Sendable {
 
 /// One for each set of groups that ever changed together.
 private final class UpdateQueries: Sendable {
-    private let queries = Mutex<[UInt32: Query]>([:])
+    private let queries = AdaptiveMutex<[UInt32: Query]>([:])
 
     func of(_ changed: UInt32, _ sql: () -> String) -> Query {
         queries.withLock { queries in

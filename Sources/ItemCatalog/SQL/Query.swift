@@ -1,5 +1,6 @@
 import GRDB
 import GRDBSQLite
+import Locking
 import Synchronization
 
 /// A statement of the hot paths: prepared once a connection, bound and read by position. GRDB's own way makes a value
@@ -45,7 +46,7 @@ final class PreparedQueries: @unchecked Sendable {
 
     /// All of a catalog's connections.
     final class Table: Sendable {
-        private let connections = Mutex<[ObjectIdentifier: PreparedQueries]>([:])
+        private let connections = AdaptiveMutex<[ObjectIdentifier: PreparedQueries]>([:])
 
         func of(_ db: Database) -> PreparedQueries {
             connections.withLock { connections in

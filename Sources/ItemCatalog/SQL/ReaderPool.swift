@@ -1,5 +1,5 @@
 import GRDB
-import Synchronization
+import Locking
 
 /// Connections that only look, one for each thread that does at a time.
 ///
@@ -9,7 +9,7 @@ final class ReaderPool: Sendable {
         var idle: [DatabaseQueue] = []
         var isClosed = false
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private let path: String
     private let configuration: Configuration
     private let queries: PreparedQueries.Table

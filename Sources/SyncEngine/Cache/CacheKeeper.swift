@@ -1,7 +1,7 @@
 import FileProvider
 import ItemCatalog
+import Locking
 import Logging
-import Synchronization
 
 /// Evicts what was used longest ago when more is here than the limits allow (``CacheLimits``).
 ///
@@ -15,7 +15,7 @@ package final class CacheKeeper: Sendable {
         /// What the provider wants kept; asked again when a program has let go of the document again.
         var kept: Set<InodeID> = []
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     let context: SyncContext
     let evictor: Evictor
     private let turns = Turns()

@@ -1,6 +1,6 @@
 import ContentStore
 import Glibc
-import Synchronization
+import Locking
 
 /// What a download needs, in bytes.
 struct Need: Sendable {
@@ -22,7 +22,7 @@ package final class DiskRoom: Sendable {
         /// Bytes that are being written just now, by several downloads.
         var underWay: Int64 = 0
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private let store: ContentStore
     package let limits: CacheLimits
 

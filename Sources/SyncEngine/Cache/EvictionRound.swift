@@ -1,7 +1,7 @@
 import FileProvider
 import ItemCatalog
+import Locking
 import Logging
-import Synchronization
 
 /// One look at what is here, and the evictions that the limits ask for.
 ///
@@ -122,7 +122,7 @@ struct EvictionRound {
 
 /// The first of two to come: an answer, or the end of the time for it.
 private final class FirstAnswer: Sendable {
-    private let waiter = Mutex<CheckedContinuation<ContentDisposition?, Never>?>(nil)
+    private let waiter = AdaptiveMutex<CheckedContinuation<ContentDisposition?, Never>?>(nil)
 
     func wait(
         for time: Duration, on workers: Workers, _ ask: @escaping @Sendable () async -> ContentDisposition

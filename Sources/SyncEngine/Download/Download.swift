@@ -2,8 +2,8 @@ import ContentStore
 import FileProvider
 import Foundation
 import ItemCatalog
+import Locking
 import Logging
-import Synchronization
 
 /// The download of one generation: its streams, and who waits for which bytes.
 ///
@@ -43,7 +43,7 @@ final class Download: Sendable {
     /// What of a document is not here, of which the store has no version any more.
     static let isGone = SyncError.provider(
         FileProviderError(.noSuchItem, "the store deleted it, and not all of its bytes are here; see hydrant resolve"))
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private let watch: StreamWatch

@@ -1,14 +1,14 @@
 package import ContentStore
 import FileProvider
 package import ItemCatalog
-import Synchronization
+import Locking
 
 /// Brings bytes here: one ``Download`` for each generation, shared by all who wait for it.
 package final class Hydrator: Sendable {
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private let watch: StreamWatch
-    private let downloads = Mutex<[GenerationID: Download]>([:])
+    private let downloads = AdaptiveMutex<[GenerationID: Download]>([:])
 
     init(context: SyncContext, fetcher: FolderFetcher) {
         self.context = context

@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Locking
 import Synchronization
 
 /// A program that reads a folder's documents one after another (grep, a viewer, a build, a backup) has the next ones coming
@@ -57,7 +58,7 @@ package final class ReadAhead: Sendable {
         package var used: Int64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     /// How many documents wait to be opened, so that other opens need not ask.
     private let waiting = Atomic(0)
     private let context: SyncContext

@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// Looks now and then at all streams that are under way: one timer for them, where most end long before its first look.
 /// Time in which the machine sleeps does not count.
@@ -10,7 +10,7 @@ final class StreamWatch: Sendable {
         var lastID: UInt64 = 0
         var isTicking = false
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     /// In seconds.
     private let step: Double
 

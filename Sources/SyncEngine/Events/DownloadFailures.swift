@@ -1,11 +1,11 @@
 package import ItemCatalog
-import Synchronization
+import Locking
 
 /// Why the last download of a document failed, until one works: what `hydrant status` says of a read that failed.
 /// In memory only.
 package final class DownloadFailures: Sendable {
     private static let most = 10_000
-    private let lines = Mutex<[InodeID: String]>([:])
+    private let lines = AdaptiveMutex<[InodeID: String]>([:])
 
     package func last(of inode: InodeID) -> String? { lines.withLock { $0[inode] } }
 

@@ -1,4 +1,4 @@
-import Synchronization
+import Locking
 
 /// The last things that happened, and who listens to what happens next.
 ///
@@ -15,7 +15,7 @@ package final class EventLog: Sendable {
         var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
         var nextListener: UInt64 = 0
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
 
     package init() {}
 

@@ -1,5 +1,5 @@
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// Which folders are asked for again, and when, where the store says nothing by itself: those that programs look at, ever
 /// less often while nothing changes in them.
@@ -68,7 +68,7 @@ struct FolderLooks {
 
 /// What programs have opened since somebody asked: the folders that it is in count as looked at, found out later.
 final class OpenedDocuments: Sendable {
-    private let inodes = Mutex<Set<InodeID>>([])
+    private let inodes = AdaptiveMutex<Set<InodeID>>([])
 
     func add(_ inode: InodeID) {
         inodes.withLock { inodes in

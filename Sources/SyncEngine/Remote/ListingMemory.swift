@@ -1,5 +1,5 @@
 import CLinux
-import Synchronization
+import Locking
 
 /// What long listings took of the memory goes back to the system: the C library keeps what was freed for itself, and a
 /// daemon that has listed 100,000 documents once would hold for ever what that took.
@@ -11,7 +11,7 @@ final class ListingMemory: Sendable {
         var items = 0
         var isPlanned = false
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private let workers: Workers
 
     /// Below this there is nothing to gain.

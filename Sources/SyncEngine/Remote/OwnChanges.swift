@@ -1,6 +1,6 @@
 import FileProvider
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// Which items we are changing at the provider, or have changed since a question to it began: what the
 /// answer says of those may be from before the change, and is not taken.
@@ -12,7 +12,7 @@ final class OwnChanges: Sendable {
         var changed: [ItemIdentifier: UInt64] = [:]
         var questions = 0
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
 
     /// A step for this item goes to the provider.
     func begin(_ identifier: ItemIdentifier?) {

@@ -1,6 +1,6 @@
 package import FileProvider
 package import ItemCatalog
-import Synchronization
+import Locking
 
 /// What the provider listed and cannot be shown, by folder, as of the last listing since the mount: for people.
 ///
@@ -16,7 +16,7 @@ package final class RefusedEntries: Sendable {
     }
     private static let mostFolders = 1_000
     private static let mostEntries = 20
-    private let folders = Mutex<[InodeID: Folder]>([:])
+    private let folders = AdaptiveMutex<[InodeID: Folder]>([:])
 
     /// Takes what a listing left out. Returns what was not known before, to be told.
     func record(_ refused: [(name: Filename, reason: String)], of folder: InodeID) -> [Entry] {

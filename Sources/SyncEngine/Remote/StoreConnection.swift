@@ -1,6 +1,6 @@
 package import FileProvider
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// Whether the store answers, since when, and if not, why.
 package final class StoreConnection: Sendable {
@@ -10,7 +10,7 @@ package final class StoreConnection: Sendable {
         /// Since when it is so; nil: nobody has asked yet.
         package var since: FileTime?
     }
-    private let current = Mutex(State())
+    private let current = AdaptiveMutex(State())
     package init() {}
 
     package var state: State { current.withLock { $0 } }

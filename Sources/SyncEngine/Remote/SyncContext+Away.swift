@@ -1,5 +1,5 @@
 import FileProvider
-import Synchronization
+import Locking
 
 extension SyncContext {
     /// So long may a store that is known to be away take to be back.
@@ -29,9 +29,9 @@ extension SyncContext {
 
 /// Whoever comes first answers.
 private final class FirstResult<T: Sendable>: Sendable {
-    private let waiter: Mutex<CheckedContinuation<Result<T, SyncError>, Never>?>
+    private let waiter: AdaptiveMutex<CheckedContinuation<Result<T, SyncError>, Never>?>
 
-    init(_ continuation: CheckedContinuation<Result<T, SyncError>, Never>) { waiter = Mutex(continuation) }
+    init(_ continuation: CheckedContinuation<Result<T, SyncError>, Never>) { waiter = AdaptiveMutex(continuation) }
 
     func resume(_ result: Result<T, SyncError>) {
         waiter.withLock { $0.take() }?.resume(returning: result)

@@ -1,6 +1,6 @@
 import FileProvider
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// A program that lists one folder after another (find, a backup, a file manager's search) has the next ones coming before
 /// it asks: over a long line it would wait for each of them.
@@ -18,7 +18,7 @@ final class WalkAhead: Sendable {
         var walks: [InodeID: Walk] = [:]
         var running: Set<InodeID> = []
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private let context: SyncContext
     /// Folders that are fetched ahead at once, of all walks.
     private static let most = 8

@@ -1,3 +1,4 @@
+import Locking
 import Synchronization
 
 /// How many bytes a second all transfers in one direction may move together: a token bucket.
@@ -26,7 +27,7 @@ package final class BandwidthLimit: Sendable {
         var finished: [UInt64: Double] = [:]
         var timer: Task<Void, Never>?
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
     private let isLimited = Atomic<Bool>(false)
     private let ticker: any Ticking
 

@@ -1,5 +1,6 @@
 package import FileProvider
 import ItemCatalog
+import Locking
 import Synchronization
 
 /// Bytes that are on their way: one download or one upload of one document.
@@ -45,7 +46,7 @@ package final class Transfer: Sendable {
 
 /// The transfers that run now, and how fast all of them together may be.
 package final class Transfers: Sendable {
-    private let running = Mutex((next: UInt64(0), all: [UInt64: Transfer]()))
+    private let running = AdaptiveMutex((next: UInt64(0), all: [UInt64: Transfer]()))
     package let downloadLimit: BandwidthLimit
     package let uploadLimit: BandwidthLimit
 

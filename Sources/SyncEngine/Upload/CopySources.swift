@@ -1,10 +1,10 @@
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// Which new documents programs copied from others within the mount (copy_file_range(2)). No more than a hint, and in
 /// memory only: whether the bytes are still the same is found out when the copy is sent.
 final class CopySources: Sendable {
-    private let sources = Mutex<[InodeID: InodeID]>([:])
+    private let sources = AdaptiveMutex<[InodeID: InodeID]>([:])
     /// `cp -r` of a large folder is remembered whole; what is beyond is uploaded.
     private static let most = 100_000
 

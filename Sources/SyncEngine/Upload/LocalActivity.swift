@@ -1,3 +1,4 @@
+import Locking
 import Synchronization
 
 /// How busy programs are with changing documents here. While one writes one document after another (tar, git, rsync), what
@@ -20,7 +21,7 @@ final class LocalActivity: Sendable {
         var lastBusy: ContinuousClock.Instant?
     }
     private let count = Atomic(0)
-    private let sample = Mutex(Sample())
+    private let sample = AdaptiveMutex(Sample())
     /// How long is looked at.
     static let window = Duration.milliseconds(100)
     /// So many changes within it: not what a person does.

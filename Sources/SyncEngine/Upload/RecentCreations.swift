@@ -1,5 +1,5 @@
 import FileProvider
-import Synchronization
+import Locking
 
 /// What was made in the store from here moments ago. What goes again so soon was a program's temporary file, sent
 /// because it lay still for a moment: no trash is to fill with those.
@@ -10,7 +10,7 @@ final class RecentCreations: Sendable {
         var made: [ItemIdentifier: ContinuousClock.Instant] = [:]
         var cleaned = ContinuousClock.now
     }
-    private let state = Mutex(State())
+    private let state = AdaptiveMutex(State())
 
     func note(_ identifier: ItemIdentifier) {
         state.withLock { state in

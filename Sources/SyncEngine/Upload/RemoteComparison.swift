@@ -1,7 +1,7 @@
 import Crypto
 import FileProvider
 import ItemCatalog
-import Synchronization
+import Locking
 
 /// Whether the provider's document is what we sent: then a mismatch is no conflict but a lost reply.
 struct RemoteComparison {
@@ -34,7 +34,7 @@ struct RemoteComparison {
 
 /// Hashes a download that comes in order; anything else counts as different.
 private final class HashingSink: ContentSink {
-    private let state = Mutex((hasher: SHA256(), next: Int64(0)))
+    private let state = AdaptiveMutex((hasher: SHA256(), next: Int64(0)))
 
     func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
         state.withLock { state in

@@ -1,5 +1,5 @@
 import FileProvider
-import Synchronization
+import Locking
 
 /// What a person is told of a change that the provider did not take.
 extension StepRunner {

@@ -1,0 +1,41 @@
+package import Glibc
+
+/// A lock around a value, for what many threads ask all the time: whoever finds it taken spins for a moment, then sleeps,
+/// and whoever comes first when it is free has it.
+///
+/// Not `Synchronization.Mutex`: that one spins longer, and once somebody sleeps it is handed from thread to thread
+/// (FUTEX_LOCK_PI), a switch for each, until nobody waits any more. With some twenty threads on two processors eight
+/// readers of small documents took a quarter longer by that.
+///
+/// Source: pthread_mutexattr_settype(3), `PTHREAD_MUTEX_ADAPTIVE_NP` of glibc.
+///
+/// `@unchecked Sendable`: the value is touched by whoever has the lock, and nobody else.
+package final class AdaptiveMutex<Value>: @unchecked Sendable {
+    @usableFromInline var value: Value
+    /// At one address for as long as anybody may wait there.
+    @usableFromInline let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+
+    package init(_ value: sending Value) {
+        self.value = value
+        lock.initialize(to: pthread_mutex_t())
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        defer { pthread_mutexattr_destroy(&attributes) }
+        let kind = pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ADAPTIVE_NP))
+        precondition(kind == 0 && pthread_mutex_init(lock, &attributes) == 0, "no mutex: \(errno)")
+    }
+
+    deinit {
+        pthread_mutex_destroy(lock)
+        lock.deallocate()
+    }
+
+    /// Not recursive, as any leaf lock: who has it must not ask for it.
+    @inlinable package func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return try body(&value)
+    }
+}
