@@ -167,8 +167,8 @@ let package = Package(
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
-                "Volume", .logging,
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Locking", "MountHarness",
+                "SyncEngine", "Volume", .logging,
             ]),
         .testTarget(
             name: "VolumeTests",

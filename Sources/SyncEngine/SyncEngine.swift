@@ -86,6 +86,7 @@ package final class SyncEngine: Sendable {
         }
         for task in running { task.cancel() }
         readAhead.stop()
+        hydrator.recordNow()
         context.volume?.endWritingNow()
         queue.wake()
         cache.wake()
@@ -100,7 +101,10 @@ package final class SyncEngine: Sendable {
     }
 
     /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
-    package func makeDownloadsDurable() { context.downloadSyncer.syncNow() }
+    package func makeDownloadsDurable() {
+        hydrator.recordNow()
+        context.downloadSyncer.syncNow()
+    }
 
     /// The user may have signed in again.
     package func credentialMayHaveChanged() async {
@@ -233,6 +237,7 @@ package final class SyncEngine: Sendable {
     /// Drops the local bytes of an unmodified document that nobody uses. Returns how many bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
         context.volume?.endWritingNow()
+        hydrator.recordNow()
         do { return try evictor.evict(inode) } catch { throw SyncError(error) }
     }
 
@@ -243,9 +248,10 @@ package final class SyncEngine: Sendable {
         if isPinned { await pinner.hurry() } else { cache.wake() }
     }
 
-    /// Downloads all of a document. Returns how many bytes came.
+    /// Downloads all of a document, and records it. Returns how many bytes came.
     package func download(_ inode: InodeID) async throws(SyncError) -> Int64 {
         let count = try await hydrator.bringWhole(inode)
+        hydrator.recordNow()
         // Whoever asked for it is going to use it: it is not the first to go.
         if count > 0 { cache.used(inode) }
         return count

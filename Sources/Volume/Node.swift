@@ -43,6 +43,8 @@ final class Node: Sendable {
         var unrecorded: Unrecorded?
         /// Where missing bytes come from; kept, because the item may lose this inode while it is open.
         var target: DownloadTarget?
+        /// The catalog's edition (``Catalog/edition``) when that was looked up.
+        var targetEdition = -1
         /// The inode has another generation by now; this is how the old one looks to who holds it.
         var frozen: InodeRecord?
         /// Programs here removed its last name: it is theirs, and may be opened again (proc(5), fd). Without, the store

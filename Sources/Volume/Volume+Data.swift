@@ -50,8 +50,10 @@ extension Volume {
     func hydration(
         of node: Node, _ content: ContentFile, _ range: Range<Int64>, _ thread: Int32? = nil
     ) throws -> Wait {
-        let current = try downloadTarget(of: node.inode, generation: content.id.number)
-        guard let target = current ?? node.state.withLock({ $0.target }) else {
+        let edition = catalog.edition
+        let (known, knownAt) = node.state.withLock { ($0.target, $0.targetEdition) }
+        let current = knownAt == edition ? known : try downloadTarget(of: node.inode, generation: content.id.number)
+        guard let target = current ?? known else {
             throw VolumeError(ESTALE, "the document is not in the store any more")
         }
         let wanted = range.clamped(to: 0..<content.baseSize)

@@ -134,7 +134,10 @@ extension Volume {
             if state.stamp == nil { try mark(node, &state, record, content, isWhole: isWhole) }
         }
         state.content = content
-        if !content.isComplete { state.target = try downloadTarget(of: node.inode, generation: record.generation) }
+        if !content.isComplete {
+            state.targetEdition = catalog.edition
+            state.target = try downloadTarget(of: node.inode, generation: record.generation)
+        }
         return (content, isWhole && (writes || backing.paysForReaders(of: record.size)))
     }
 

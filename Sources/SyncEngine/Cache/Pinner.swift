@@ -75,6 +75,7 @@ actor Pinner {
 
     /// Finds out what is missing.
     private func look() {
+        hydrator.recordNow()
         do {
             guard try context.catalog.read({ try $0.hasPins() }) else {
                 waiting = []

@@ -47,17 +47,21 @@ final class Download: Sendable {
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private let watch: StreamWatch
+    private let records: DownloadRecords
     let content: ContentFile
     let target: DownloadTarget
     var room: DiskRoom { context.room }
     var limit: BandwidthLimit { context.transfers.downloadLimit }
 
     init(
-        context: SyncContext, fetcher: FolderFetcher, watch: StreamWatch, content: ContentFile, target: DownloadTarget
+        context: SyncContext, fetcher: FolderFetcher, watch: StreamWatch, records: DownloadRecords,
+        content: ContentFile,
+        target: DownloadTarget
     ) {
         self.context = context
         self.fetcher = fetcher
         self.watch = watch
+        self.records = records
         self.content = content
         self.target = target
     }
@@ -178,7 +182,7 @@ final class Download: Sendable {
             process: process, refusal)
         if refusal?.code == .noSuchItem, isHidden(since: moment) {
             // It comes from where its folder is then.
-            save()
+            records.add(content, name: target.name)
             await restart(id)
         } else {
             await finished(id, range, failure, process)
@@ -245,13 +249,13 @@ final class Download: Sendable {
             return true
         }
         advance()
-        if mustSave { save() }
+        if mustSave { records.add(content, name: target.name) }
     }
 
     private func finished(
         _ id: UInt64, _ range: Range<Int64>, _ failure: SyncError?, _ process: CausingProcess?
     ) async {
-        save()
+        records.add(content, name: target.name)
         guard state.withLock({ $0.streams[id] != nil }) else { return }
         switch failure {
         case nil, .cancelled:
@@ -348,33 +352,6 @@ final class Download: Sendable {
             return state.streams.values.compactMap(\.task)
         }
         for task in unwanted { task.cancel() }
-    }
-
-    // MARK: What is here survives a restart
-
-    private func save() {
-        do {
-            let extents = content.present
-            // Whose they are by now: a writer's, perhaps, for whom they were parted from the document.
-            let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
-            let inode: InodeRecord? = try context.catalog.write { writer in
-                guard try writer.recordExtents(id, generation: generation, extents: extents) else { return nil }
-                try writer.noteUndurable(id, generation: generation)
-                let inode = try writer.inodeIfPresent(id)
-                if extents == nil, let inode {
-                    _ = try context.labels.update(inode, in: writer)
-                    // In the transaction: a writer who comes next has marked what he finds, and this would pass for his.
-                    if inode.writing == nil { try content.setModified(inode.modified.nanoseconds) }
-                }
-                return inode
-            }
-            if inode != nil { content.noteRecorded(extents) }
-            context.downloadSyncer.added()
-            context.volume?.catalogChanged([.attributes(id)])
-            context.room.grew()
-        } catch {
-            context.logger.error("cannot record a download", metadata: ["item": "\(target.name)", "error": "\(error)"])
-        }
     }
 }
 

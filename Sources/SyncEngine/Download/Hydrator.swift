@@ -8,11 +8,13 @@ package final class Hydrator: Sendable {
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private let watch: StreamWatch
+    private let records: DownloadRecords
     private let downloads = AdaptiveMutex<[GenerationID: Download]>([:])
 
     init(context: SyncContext, fetcher: FolderFetcher) {
         self.context = context
         self.fetcher = fetcher
+        records = DownloadRecords(context: context)
         watch = StreamWatch(step: min(1, context.times.readTimeout / 4))
     }
 
@@ -30,7 +32,8 @@ package final class Hydrator: Sendable {
             }
             downloads = downloads.filter { !$0.value.isIdle }
             let download = Download(
-                context: context, fetcher: fetcher, watch: watch, content: content, target: target)
+                context: context, fetcher: fetcher, watch: watch, records: records, content: content,
+                target: target)
             download.enter()
             downloads[content.id] = download
             return download
@@ -57,6 +60,9 @@ package final class Hydrator: Sendable {
         let download = downloads.withLock { $0.removeValue(forKey: id) }
         download?.cancelUnwanted()
     }
+
+    /// What has come so far is in the catalog when this returns.
+    func recordNow() { records.recordNow() }
 
     // MARK: Whole documents
 

@@ -1,0 +1,93 @@
+import ContentStore
+import FileProvider
+import FileProviderTesting
+import Foundation
+import Glibc
+import ItemCatalog
+import Testing
+
+@testable import SyncEngine
+
+@Suite("Downloads that have ended, and the catalog", .timeLimit(.minutes(5))) struct DownloadRecordTests {
+    private let bytes = [UInt8](repeating: 7, count: 10_000)
+
+    private func prepared(_ count: Int) async throws -> (TestEngine, [String]) {
+        let test = try TestEngine()
+        let names = (1...count).map { "doc\($0)" }
+        for name in names { try test.remote.put(name, bytes) }
+        try await test.engine.enumerate(.root)
+        return (test, names)
+    }
+
+    private func isRecorded(_ name: String, _ test: TestEngine) throws -> Bool { try test.inode(name).extents == nil }
+
+    @Test("many are recorded in few transactions, and all of them") func together() async throws {
+        let (test, names) = try await prepared(60)
+        let downloads = try names.map { try test.download($0) }
+        let edition = test.catalog.edition
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (content, target) in downloads {
+                group.addTask {
+                    try await test.engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await eventually { try names.allSatisfy { try isRecorded($0, test) } })
+        #expect(test.catalog.edition - edition < 40)
+        #expect(downloads.allSatisfy { $0.0.isRecorded })
+        #expect(try test.catalog.read { try $0.undurable().count } == 60)
+        test.engine.makeDownloadsDurable()
+        #expect(try test.catalog.read { try $0.undurable().isEmpty })
+    }
+
+    @Test("who opens a document before it is recorded finds what is here: the store is not asked again")
+    func openedBefore() async throws {
+        let (test, _) = try await prepared(1)
+        try await {
+            let (content, target) = try test.download("doc1")
+            try await test.engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+        }()
+        let (again, target) = try test.download("doc1")
+        #expect(again.isComplete)
+        try await test.engine.hydrator.provide(0..<again.baseSize, of: again, for: target)
+        #expect(test.plan.attempts(of: .startProvidingItem) == 1)
+    }
+
+    @Test("what a user has downloaded is recorded when he is told so, and what he evicts is not recorded afterwards")
+    func byHand() async throws {
+        let (test, _) = try await prepared(2)
+        for name in ["doc1", "doc2"] {
+            let inode = try test.inode(name)
+            #expect(try await test.engine.download(inode.id) == 10_000)
+            #expect(try isRecorded(name, test))
+        }
+        let (content, _) = try test.download("doc1")
+        #expect(try test.engine.evict(test.inode("doc1").id) == 10_000)
+        let number = try test.inode("doc1").generation
+        // As if the end of a stream of the old bytes came now.
+        let records = DownloadRecords(context: test.context)
+        records.add(content, name: "doc1")
+        records.recordNow()
+        let after = try test.inode("doc1")
+        #expect(after.generation == number && after.extents?.isEmpty == true)
+        #expect(try test.catalog.read { try $0.undurable(after.id)?.number } != number)
+    }
+
+    @Test("a file that cannot be changed is not in the way of the others") func oneFails() async throws {
+        let (test, _) = try await prepared(2)
+        let downloads = try ["doc1", "doc2"].map { try test.download($0).0 }
+        let records = DownloadRecords(context: test.context)
+        for content in downloads {
+            try bytes.withUnsafeBytes { try content.store($0, at: 0) }
+            records.add(content, name: "doc")
+        }
+        // Whose date cannot be set: of a descriptor that only names something (open(2), O_PATH, which Swift does not have).
+        let place = open("/", 0o10000000 | O_CLOEXEC)
+        try #require(place >= 0 && dup2(place, downloads[0].descriptor) >= 0)
+        close(place)
+        records.recordNow()
+        #expect(try isRecorded("doc2", test))
+        #expect(try !isRecorded("doc1", test))
+    }
+}
