@@ -3,6 +3,7 @@ import CSQLite
 package import FileProvider
 import Foundation
 import GRDB
+import Locking
 import Synchronization
 
 /// The catalog of one domain: inodes, names, items and the three trees, in one SQLite file.
@@ -27,7 +28,10 @@ package final class Catalog: Sendable {
     /// gives up all of his process's locks on it (fcntl(2)), and another program that looks into the catalog would take
     /// itself for the last one, and take the log away under us (sqlite.org/howtocorrupt.html, 2.2).
     private let file: HeldFile
+    private let log: HeldLog
     private let commits = Atomic<Int>(0)
+    /// The edition that is known to be on disk.
+    private let durable = Atomic<Int>(-1)
     private let waiting = WaitingItems()
     private let reopened = ReopenedFolders()
     private let queries = PreparedQueries.Table()
@@ -46,6 +50,7 @@ package final class Catalog: Sendable {
         self.exclusions = exclusions
         self.hold = hold
         checkpointer = Checkpointer(path: path)
+        log = HeldLog(path + "-wal")
         do {
             let isNew: Bool
             (writer, isNew) = try Self.openWriter(path)
@@ -83,6 +88,7 @@ package final class Catalog: Sendable {
         exclusions = Exclusions()
         hold = DeletionHold()
         checkpointer = Checkpointer(path: path)
+        log = HeldLog(path + "-wal")
         do {
             guard access(path, F_OK) == 0 else { throw CatalogError(.notFound, "\(path): there is no catalog") }
             let isNew: Bool
@@ -232,16 +238,13 @@ package final class Catalog: Sendable {
 
     /// After this returns, what was committed before survives power loss: the write-ahead log is on disk.
     package func synchronize() throws(CatalogError) {
-        let descriptor = open(path + "-wal", O_RDWR | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            // No log: everything has been checkpointed, which SQLite syncs.
-            if errno == ENOENT { return }
-            throw CatalogError(.system, "\(path)-wal: \(String(cString: strerror(errno)))")
+        // Counted before it is synced: what is committed meanwhile is for the next one.
+        let edition = edition
+        if durable.load(ordering: .acquiring) == edition { return }
+        do { guard try log.synchronize() else { return } } catch {
+            throw CatalogError(.system, "\(path)-wal: \(String(cString: strerror(error.code)))")
         }
-        defer { Foundation.close(descriptor) }
-        guard fdatasync(descriptor) == 0 else {
-            throw CatalogError(.system, "\(path)-wal: \(String(cString: strerror(errno)))")
-        }
+        durable.store(edition, ordering: .releasing)
     }
 
     /// Waits for whoever is at work in it; whoever comes later gets an error.
@@ -325,6 +328,30 @@ private final class HeldFile: Sendable {
     let descriptor: Int32
     init(_ path: String) { descriptor = open(path, O_RDWR | O_CLOEXEC) }
     deinit { if descriptor >= 0 { Foundation.close(descriptor) } }
+}
+
+/// The write-ahead log. It is there from the first change on until the last connection is closed.
+private final class HeldLog: Sendable {
+    struct Failure: Error { var code: Int32 }
+    private let path: String
+    private let descriptor = AdaptiveMutex<Int32>(-1)
+
+    init(_ path: String) { self.path = path }
+    deinit { descriptor.withLock { if $0 >= 0 { Foundation.close($0) } } }
+
+    /// fdatasync(2). Of one descriptor: an error of the disk's is told once to each that was open by then.
+    ///
+    /// - Returns: false: there is no log; what was in it has been checkpointed, which SQLite syncs.
+    func synchronize() throws(Failure) -> Bool {
+        let (log, code) = descriptor.withLock { descriptor in
+            if descriptor < 0 { descriptor = open(path, O_RDWR | O_CLOEXEC) }
+            return (descriptor, errno)
+        }
+        if log < 0, code == ENOENT { return false }
+        guard log >= 0 else { throw Failure(code: code) }
+        guard fdatasync(log) == 0 else { throw Failure(code: errno) }
+        return true
+    }
 }
 
 extension FileTime {
