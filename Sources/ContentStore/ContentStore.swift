@@ -18,12 +18,17 @@ package final class ContentStore: Sendable {
     /// Makes the folders where they are missing.
     package init(directory: String) throws(ContentError) {
         self.directory = directory
+        _ = Self.outlivesBrokenLeases
         for folder in [directory, directory + "/storage", directory + "/uploads", directory + "/\(Self.removed)"] {
             guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .last(folder) }
         }
         namesComeWithFiles = NameDurability.comesWithFiles(in: directory)
         removeSnapshots()
     }
+
+    /// Whoever opens a file in the moment in which we have a lease on it, only to see whether somebody else has it open,
+    /// breaks that: SIGIO comes, which ends a process that does not expect it (fcntl(2)).
+    private static let outlivesBrokenLeases: Void = { signal(SIGIO, SIG_IGN) }()
 
     /// Copies for uploads that a daemon left which was killed as it made them; older versions left them longer.
     private func removeSnapshots() {

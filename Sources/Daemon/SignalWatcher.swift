@@ -14,8 +14,6 @@ final class SignalWatcher {
             return source
         }
         signal(SIGPIPE, SIG_IGN)
-        // What breaks a lease that we only asked for to see whether a document is in use.
-        signal(SIGIO, SIG_IGN)
     }
 
     func stop() { for source in sources { source.cancel() } }

@@ -35,8 +35,12 @@ extension Volume {
         guard try context.labels.update(try write(), in: writer) else { return (written.stamp, false) }
         written.stamp = BackingStamp(try content.status()) ?? .none
         // What was written past us while the label was, is recorded as well: the new stamp hides it.
-        if case .passthrough = mode { (written.size, written.modified) = (written.stamp.size, written.stamp.modified) }
-        _ = try write()
+        if case .passthrough = mode, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
+            (written.size, written.modified) = (written.stamp.size, written.stamp.modified)
+            _ = try write()
+        } else if !written.isMarkedModified {
+            try writer.remark(written.inode, written.mark)
+        }
         return (written.stamp, true)
     }
 

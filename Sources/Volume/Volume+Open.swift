@@ -91,6 +91,9 @@ extension Volume {
     private func beginNew(_ node: Node, _ record: InodeRecord) throws -> OpenedAs {
         try node.state.withLock { state in
             state.isMarkedModified = true
+            // The attributes of the answer are those of an empty file: the kernel itself gives them up at whatever makes
+            // it longer.
+            state.isKnownToKernel = false
             let content = try context.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil)
             state.content = content

@@ -107,6 +107,23 @@ import Testing
         #expect(soon { !file.isUsedElsewhere })
     }
 
+    /// SIGIO comes to whoever has the lease; if nobody expects it, that is the end of the process, of this one.
+    @Test func whoOpensItWhileALeaseIsTriedEndsNobody() throws {
+        let (store, path) = (test.store, test.path())
+        let id = try test.open(size: 4, present: nil).id
+        DispatchQueue.concurrentPerform(iterations: 2) { number in
+            for _ in 0..<20_000 {
+                if number == 0 {
+                    _ = store.isWritable(id)
+                } else {
+                    let other = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+                    if other >= 0 { close(other) }
+                }
+            }
+        }
+        #expect(soon { !store.isWritable(id) })
+    }
+
     @Test func aDateIsSetToTheNanosecond() throws {
         let file = try test.open(size: 4, present: nil)
         for date: Int64 in [0, 1, 1_234_567_890_123_456_789, -1, -1_500_000_000] {
