@@ -100,6 +100,9 @@ package final class SyncEngine: Sendable {
         return isIdle
     }
 
+    /// When this returns, what has been downloaded so far is in the catalog. Not under a node's lock.
+    package func recordDownloads() { hydrator.recordNow() }
+
     /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
     package func makeDownloadsDurable() {
         hydrator.recordNow()

@@ -58,6 +58,8 @@ extension Volume {
             if handle.isWritable { try dateFile(state) }
             return state.content
         }
+        // Recorded later, what was downloaded would count as not durable.
+        if content?.isRecorded == false { engine.recordDownloads() }
         var synced: SyncedContents?
         var downloaded: UndurableContents?
         var isUnsent = false

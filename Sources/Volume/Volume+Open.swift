@@ -30,6 +30,8 @@ extension Volume {
         let truncates = flags & O_TRUNC != 0
         let writes = flags & O_ACCMODE != O_RDONLY || truncates
         let reads = flags & O_ACCMODE != O_WRONLY
+        // A writer's mark, and what he syncs, are to come after it.
+        if writes { engine.recordDownloads() }
         // Counted first, so that an eviction either sees this open or is over before it.
         table.opened(node)
         do {

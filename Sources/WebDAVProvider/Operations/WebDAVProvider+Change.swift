@@ -74,7 +74,13 @@ extension WebDAVProvider {
 
     /// Who has a name. A server that does not tell some names apart may have it under another one.
     func collision(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> FileProviderError {
-        let items = try await list(place.parent)
+        let items: [Item]
+        do throws(FileProviderError) { items = try await list(place.parent) } catch {
+            // A server may stumble over what somebody else is doing there (rclone's ends its answer in the middle).
+            guard error.code == .cannotSynchronize else { throw error }
+            try? await Task.sleep(for: .milliseconds(200))
+            items = try await list(place.parent)
+        }
         if let item = items.first(where: { $0.filename == place.name }) {
             return FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
         }
