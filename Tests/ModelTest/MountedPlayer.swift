@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Plays a sequence at a real mount. What is not under the test's control there (time, the order of hooks, faults of
@@ -112,11 +113,10 @@ final class MountedPlayer {
             // As a program that saves safely; what nobody has seen half of.
             let draft = world.directory + "/draft"
             try Files.write(Contents.bytes(operation.numbers[0], operation.numbers[1]), to: draft)
-            if rename(draft, world.store + "/" + operation.paths[0]) != 0 { answer = .failed(errno) }
+            answer = put(draft, at: world.store + "/" + operation.paths[0])
         case .remoteMove: answer = other.perform(Operation(.renameNew, operation.paths))
         case .remoteDelete:
-            let path = world.store + "/" + operation.paths[0]
-            if unlink(path) != 0 { answer = rmdir(path) == 0 ? .done : .failed(errno) }
+            answer = delete(world.store + "/" + operation.paths[0])
         case .remoteFolder: answer = other.perform(Operation(.mkdir, operation.paths))
         default: answer = other.perform(Operation(.setAttribute, operation.paths, operation.numbers))
         }
@@ -133,6 +133,39 @@ final class MountedPlayer {
                 }.map(\.file.bytes))
         }
         ledger.changedThere(all(before), all(after), touched: below(before).union(below(after)), "\(operation)")
+    }
+
+    // What has come since `before` is seen by whoever takes it away, and by nobody else: it is asked for afterwards.
+
+    private func put(_ draft: String, at path: String) -> Answer {
+        while true {
+            if clinux_renameat2(AT_FDCWD, draft, AT_FDCWD, path, 1 /* RENAME_NOREPLACE */) == 0 { return .done }
+            guard errno == EEXIST else { return .failed(errno) }
+            if isFolder(path) { return .failed(EISDIR) }
+            if clinux_renameat2(AT_FDCWD, draft, AT_FDCWD, path, 2 /* RENAME_EXCHANGE */) == 0 {
+                take(draft)
+                return .done
+            }
+            guard errno == ENOENT else { return .failed(errno) }
+        }
+    }
+
+    private func delete(_ path: String) -> Answer {
+        if isFolder(path) { return rmdir(path) == 0 ? .done : .failed(errno) }
+        let removed = world.directory + "/removed"
+        guard rename(path, removed) == 0 else { return .failed(errno) }
+        take(removed)
+        return .done
+    }
+
+    private func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
+    private func take(_ path: String) {
+        if let bytes = Files.read(path) { ledger.forgive(bytes) }
+        unlink(path)
     }
 
     private func settle() throws {

@@ -55,7 +55,8 @@ package final class FaultProxy: Sendable {
         guard isBound, listen(listener, 64) == 0 else { throw HarnessError("the proxy cannot listen") }
         let thread = Thread { [self] in
             while true {
-                let client = accept(listener, nil, nil)
+                // A child of another test would keep it open, and nobody would see it reset.
+                let client = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
                 if client < 0 { return }
                 Thread { self.serve(client) }.start()
             }
