@@ -55,9 +55,10 @@ package final class FaultProxy: Sendable {
         guard isBound, listen(listener, 64) == 0 else { throw HarnessError("the proxy cannot listen") }
         let thread = Thread { [self] in
             while true {
-                // A child of another test would keep it open, and nobody would see it reset.
-                let client = accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue))
+                let client = accept(listener, nil, nil)
                 if client < 0 { return }
+                // A child of another test would keep it open, and nobody would see it reset.
+                _ = fcntl(client, F_SETFD, FD_CLOEXEC)
                 Thread { self.serve(client) }.start()
             }
         }
