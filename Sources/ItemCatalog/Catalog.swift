@@ -30,8 +30,6 @@ package final class Catalog: Sendable {
     private let file: HeldFile
     private let log: HeldLog
     private let commits = Atomic<Int>(0)
-    /// The edition that is known to be on disk.
-    private let durable = Atomic<Int>(-1)
     private let waiting = WaitingItems()
     private let reopened = ReopenedFolders()
     private let queries = PreparedQueries.Table()
@@ -238,13 +236,9 @@ package final class Catalog: Sendable {
 
     /// After this returns, what was committed before survives power loss: the write-ahead log is on disk.
     package func synchronize() throws(CatalogError) {
-        // Counted before it is synced: what is committed meanwhile is for the next one.
-        let edition = edition
-        if durable.load(ordering: .acquiring) == edition { return }
-        do { guard try log.synchronize() else { return } } catch {
+        do { try log.synchronize() } catch {
             throw CatalogError(.system, "\(path)-wal: \(String(cString: strerror(error.code)))")
         }
-        durable.store(edition, ordering: .releasing)
     }
 
     /// Waits for whoever is at work in it; whoever comes later gets an error.
@@ -340,17 +334,15 @@ private final class HeldLog: Sendable {
     deinit { descriptor.withLock { if $0 >= 0 { Foundation.close($0) } } }
 
     /// fdatasync(2). Of one descriptor: an error of the disk's is told once to each that was open by then.
-    ///
-    /// - Returns: false: there is no log; what was in it has been checkpointed, which SQLite syncs.
-    func synchronize() throws(Failure) -> Bool {
+    /// Where there is no log, what was in it has been checkpointed, which SQLite syncs.
+    func synchronize() throws(Failure) {
         let (log, code) = descriptor.withLock { descriptor in
             if descriptor < 0 { descriptor = open(path, O_RDWR | O_CLOEXEC) }
             return (descriptor, errno)
         }
-        if log < 0, code == ENOENT { return false }
+        if log < 0, code == ENOENT { return }
         guard log >= 0 else { throw Failure(code: code) }
         guard fdatasync(log) == 0 else { throw Failure(code: errno) }
-        return true
     }
 }
 
