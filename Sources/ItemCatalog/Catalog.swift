@@ -110,7 +110,7 @@ package final class Catalog: Sendable {
     }
 
     private static func openWriter(_ path: String) throws -> (DatabaseQueue, isNew: Bool) {
-        _ = countsNoMemory
+        _ = prepared
         let migrator = Migrations.migrator
         try examine(path, migrator)
         var configuration = configuration
@@ -126,7 +126,11 @@ package final class Catalog: Sendable {
         return (writer, isNew)
     }
 
-    private static let countsNoMemory: Void = { _ = csqlite_count_no_memory() }()
+    /// Once a process, before its first connection.
+    private static let prepared: Void = {
+        _ = csqlite_count_no_memory()
+        _ = csqlite_gather_log_writes()
+    }()
 
     /// A newer version's catalog, and a damaged one that would have to be migrated, are left byte for byte as they
     /// are: even opening them for writing would change them.
