@@ -161,7 +161,7 @@ let package = Package(
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(
-            name: "ItemCatalogTests", dependencies: ["FileProvider", "ItemCatalog"],
+            name: "ItemCatalogTests", dependencies: ["CSQLite", "FileProvider", "ItemCatalog", .grdb],
             resources: [.copy("Fixtures")]),
         .testTarget(name: "ContentStoreTests", dependencies: ["CLinux", "ContentStore"]),
         .testTarget(

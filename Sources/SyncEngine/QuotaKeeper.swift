@@ -21,7 +21,7 @@ package final class QuotaKeeper: Sendable {
 
     /// Runs until its task is cancelled.
     func run() async {
-        guard let provider = context.provider as? any QuotaReporting else { return }
+        guard let provider = context.provider as? any QuotaReporting, await context.waitsForFirstLook() else { return }
         await ask(provider)
         while !Task.isCancelled {
             let timer = Task { [waker, seconds = context.times.quota] in

@@ -82,6 +82,17 @@ package final class SyncContext: Sendable {
 
     func isActive() { activity() }
 
+    /// After a start with a catalog that has something to show: a moment later, for whoever looks at once. What a store
+    /// says by itself is not to be missed meanwhile.
+    ///
+    /// - Returns: false when the task is cancelled.
+    func waitsForFirstLook() async -> Bool {
+        if followsChanges || times.firstLook == 0 { return true }
+        let isKnown = (try? catalog.read { try $0.inode(.root).isEnumerated }) ?? false
+        if isKnown { try? await Task.sleep(for: .seconds(times.firstLook)) }
+        return !Task.isCancelled
+    }
+
     /// Told what has to be asked for again. Set once; must not block.
     func onDoubt(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) {
         doubts.set { body($0.0, $0.1) }

@@ -170,11 +170,8 @@ package final class SyncEngine: Sendable {
 
     /// A program has moved it. When it is back where it was, and the store has moved it meanwhile, nothing stands against
     /// that any more: it is asked for again.
-    package func wasMoved(_ inode: InodeID) {
-        guard let item = (try? context.catalog.read { try $0.item(of: inode) }) ?? nil, item.isMovedRemotelyOnly,
-            let identifier = item.identifier
-        else { return }
-        context.doubt(.item(identifier))
+    package func wasMoved(_ item: ItemRecord) {
+        if item.isMovedRemotelyOnly, let identifier = item.identifier { context.doubt(.item(identifier)) }
     }
 
     /// The last program let go of a document.

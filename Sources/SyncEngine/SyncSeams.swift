@@ -32,6 +32,9 @@ package struct SyncTimes: Sendable, Codable {
     package var stopProviding: Double = 60
     /// How often folders are looked at again where the provider signals no changes.
     package var poll: Double = 30
+    /// From a start with folders in the catalog until the store is asked what changed meanwhile: who mounts looks at once,
+    /// and has the machine to himself.
+    package var firstLook: Double = 0.25
     /// What was made from here and goes again within so long does not go to the store's trash.
     package var briefLife: Double = 10
     /// How often the store is asked how full it is, at least; and how soon after a change.

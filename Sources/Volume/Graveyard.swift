@@ -3,12 +3,15 @@ import ItemCatalog
 import Locking
 import SyncEngine
 
-/// Files that go as soon as it is durable that nobody needs them: a power loss may bring back a catalog that still has
-/// a document which another one has replaced, and its bytes must be there then, if they were fsynced and never sent.
+/// What nobody needs any more, on its way out: inodes whose rows go; then files that go as soon as it is durable that they
+/// may: a power loss may bring back a catalog that still has a document which another one has replaced, and its bytes must
+/// be there then, if they were fsynced and never sent; then those that may.
 final class Graveyard: Sendable {
     private struct State {
+        var dead: [InodeID] = []
         var waiting: [GenerationID] = []
         var bytes: Int64 = 0
+        var free: [GenerationID] = []
     }
     private let state = AdaptiveMutex(State())
     private static let (most, mostBytes) = (256, Int64(4 << 20))
@@ -25,8 +28,28 @@ final class Graveyard: Sendable {
     /// All that wait; whoever takes them removes them once the catalog is durable.
     func take() -> [GenerationID] {
         state.withLock { state in
-            defer { state = State() }
+            defer { (state.waiting, state.bytes) = ([], 0) }
             return state.waiting
+        }
+    }
+
+    /// It has neither name nor user.
+    func bury(_ inode: InodeID) { state.withLock { $0.dead.append(inode) } }
+
+    func takeDead() -> [InodeID] {
+        state.withLock { state in
+            defer { state.dead = [] }
+            return state.dead
+        }
+    }
+
+    /// It is durable that nobody needs them.
+    func free(_ ids: [GenerationID]) { state.withLock { $0.free += ids } }
+
+    func takeFree() -> [GenerationID] {
+        state.withLock { state in
+            defer { state.free = [] }
+            return state.free
         }
     }
 }
@@ -42,7 +65,11 @@ extension Volume {
             throw error
         }
         if gone.isEmpty { return }
-        let remove: @Sendable () -> Void = { [store = context.store] in for id in gone { store.removeSetAside(id) } }
-        if isAwaited { Task(executorPreference: context.workers) { remove() } } else { remove() }
+        if isAwaited {
+            graveyard.free(gone)
+            seeToItLater()
+        } else {
+            for id in gone { context.store.removeSetAside(id) }
+        }
     }
 }

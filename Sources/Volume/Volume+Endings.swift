@@ -11,17 +11,13 @@ final class Endings: Sendable {
         /// With the number of the close: a later one of the same document is another.
         var waiting: [InodeID: UInt64] = [:]
         var closes: UInt64 = 0
-        var isScheduled = false
     }
     private let state = AdaptiveMutex(State())
 
-    /// - Returns: whether somebody must see to it.
-    func add(_ inode: InodeID) -> Bool {
+    func add(_ inode: InodeID) {
         state.withLock { state in
             state.closes += 1
             state.waiting[inode] = state.closes
-            defer { state.isScheduled = true }
-            return !state.isScheduled
         }
     }
 
@@ -37,21 +33,12 @@ final class Endings: Sendable {
             for (inode, close) in inodes where state.waiting[inode] == close { state.waiting[inode] = nil }
         }
     }
-
-    /// Whoever comes from now on needs somebody else.
-    func isSeenTo() { state.withLock { $0.isScheduled = false } }
 }
 
 extension Volume {
-    private static let pause = Duration.milliseconds(10)
-
     func endWritingLater(_ inode: InodeID) {
-        guard endings.add(inode) else { return }
-        Task(executorPreference: context.workers) { [weak self] in
-            try? await Task.sleep(for: Self.pause)
-            self?.endings.isSeenTo()
-            self?.endWritingNow()
-        }
+        endings.add(inode)
+        seeToItLater()
     }
 
     /// No document is marked that nobody writes any more.

@@ -50,7 +50,7 @@ extension Volume {
 
     /// The kernel gives up references, of its own accord.
     package func kernelForgets(_ id: NodeID, count: UInt64) {
-        forget(id, count: count)
+        if let inode = table.forget(id, count: count) { reclaimLater(inode) }
         for folder in keptListings.forgot(id) { kernel.invalidateContents(of: folder) }
     }
 
@@ -92,11 +92,7 @@ extension Volume {
     }
 
     /// Whether a name is free is known only when the folder has been listed.
-    func requireListing(_ folder: Node) throws {
-        guard try catalog.read({ try $0.inode(folder.inode) }).isEnumerated else {
-            throw CatalogError(.notEnumerated(folder.inode), "not listed yet")
-        }
-    }
+    func requireListing(_ folder: Node) throws { try catalog.read { try $0.requireListing(folder.inode) } }
 
     package func readLink(_ id: NodeID) throws(VolumeError) -> [UInt8] {
         let record = try attributes(of: id).record
@@ -135,23 +131,26 @@ extension Volume {
         let to = try checkedParent(newFolder, newName)
         try refuseTrash(newName, in: to)
         return try answer {
-            try requireListing(to)
             var parted: [CatalogChange]? = []
+            var movedItem: ItemRecord?
             let result = try saving { writer -> RenameResult? in
+                try writer.requireListing(to.inode)
                 if try writer.entersTrash((name, from.inode), (newName, to.inode)) {
                     parted = try writer.keepOnlyHere(name, in: from.inode, settle: times.settle)
                     if parted == nil { return nil }
                 } else {
                     try writer.requireMayRename(name, in: from.inode, to: newName, in: to.inode)
                 }
-                return try writer.rename(
+                let result = try writer.rename(
                     name, in: from.inode, to: newName, in: to.inode, noReplace: noReplace, settle: times.settle)
+                movedItem = try writer.item(of: result.moved.id)
+                return result
             }
             guard let result, let parted else { return .wait(try bringTree(name, in: from)) }
             if !parted.isEmpty { hasLeftStore(parted) }
             if let replaced = result.replaced { lostName(replaced) }
             if result.moved.kind == .document { label(result.moved.id) }
-            engine.wasMoved(result.moved.id)
+            if let movedItem { engine.wasMoved(movedItem) }
             engine.changed()
             return .ready(())
         }
@@ -170,11 +169,12 @@ extension Volume {
                 try refuseTrashBorder((name, from), (newName, to), writer)
                 try writer.requireMayExchange(name, in: from.inode, with: newName, in: to.inode)
                 try writer.exchange(name, in: from.inode, with: newName, in: to.inode, settle: times.settle)
-                return [try writer.child(of: from.inode, named: name), try writer.child(of: to.inode, named: newName)]
+                return try [writer.child(of: from.inode, named: name), writer.child(of: to.inode, named: newName)]
+                    .compactMap { try $0.map { ($0, try writer.item(of: $0.id)) } }
             }
-            for case let record? in moved {
+            for (record, item) in moved {
                 if record.kind == .document { label(record.id) }
-                engine.wasMoved(record.id)
+                if let item { engine.wasMoved(item) }
             }
             engine.changed()
             return .ready(())
@@ -233,4 +233,10 @@ extension Volume {
     }
 
     package func closeFolder(_ handle: HandleID) { _ = handles.remove(handle) }
+}
+
+extension Catalog.Reader {
+    fileprivate func requireListing(_ folder: InodeID) throws {
+        guard try inode(folder).isEnumerated else { throw CatalogError(.notEnumerated(folder), "not listed yet") }
+    }
 }

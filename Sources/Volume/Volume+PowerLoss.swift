@@ -62,6 +62,7 @@ extension Volume {
     /// At the end of a daemon that nobody killed: makes all that is pending durable, so that nothing of it is doubted
     /// whatever happens to the machine afterwards.
     package func putAway() {
+        reclaimNow()
         do {
             engine.makeDownloadsDurable()
             let synced = try catalog.read { try $0.synced() }

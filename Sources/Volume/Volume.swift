@@ -26,6 +26,7 @@ package final class Volume: Sendable {
     let leaving = AdaptiveMutex<[InodeID: ContinuousClock.Instant]>([:])
     let graveyard = Graveyard()
     let endings = Endings()
+    let afterwards: Afterwards
     let mappingWatches = AdaptiveMutex(MappingWatches())
     /// Counts what changes from the provider's side.
     private let news = Atomic<UInt64>(0)
@@ -40,6 +41,7 @@ package final class Volume: Sendable {
         self.context = engine.context
         self.kernel = kernel
         self.backing = backing
+        afterwards = Afterwards(workers: engine.context.workers)
         context.attach(self)
     }
 
@@ -134,38 +136,6 @@ package final class Volume: Sendable {
             try writer.endWriting(inode.id, settle: 0, defaults: context.defaults, mapped: mapped)
         }
         if mapped != nil { watchMapping(of: inode.id, generation: inode.generation) }
-    }
-
-    /// An inode without name and without user: its row and its bytes go.
-    func reclaim(_ inode: InodeID) {
-        do {
-            let gone: (record: InodeRecord, wasSynced: Bool)? = try catalog.write { writer in
-                guard let record = try writer.inodeIfPresent(inode), record.linkCount == 0, !isMapped(record) else {
-                    return nil
-                }
-                let wasSynced = try writer.isNotedSynced(inode)
-                try writer.deleteInode(inode)
-                if wasSynced { try writer.forgetSynced(inode) }
-                return (record, wasSynced)
-            }
-            guard let (record, wasSynced) = gone, record.kind == .document else { return }
-            let id = GenerationID(inode: inode.rawValue, number: record.generation)
-            if !wasSynced { return context.store.remove(id) }
-            let bytes = context.store.status(id).map { $0.blocks * 512 } ?? 0
-            context.store.setAside(id)
-            if graveyard.add(id, bytes: bytes) { try synchronizeCatalogNow() }
-        } catch {
-            context.logger.error("cannot reclaim an inode", metadata: ["inode": "\(inode)", "error": "\(error)"])
-        }
-    }
-}
-
-extension Volume {
-    /// Bytes split off their document, which get a name when the mapping that is left of their writer changes them:
-    /// whoever watches that mapping has them reclaimed.
-    private func isMapped(_ inode: InodeRecord) -> Bool {
-        guard inode.splitFrom != nil, inode.writing != nil else { return false }
-        return context.store.isWritable(GenerationID(inode: inode.id.rawValue, number: inode.generation))
     }
 }
 

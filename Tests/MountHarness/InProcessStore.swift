@@ -58,6 +58,7 @@ extension SyncTimes {
     package static var quick: SyncTimes {
         var times = SyncTimes()
         times.settle = 0.05
+        times.firstLook = 0.02
         times.settleAfterSync = 0.1
         times.firstRetry = 0.05
         times.longestRetry = 0.2

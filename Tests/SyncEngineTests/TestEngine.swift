@@ -35,6 +35,7 @@ final class TestEngine: Sendable {
         catalog = try Catalog(path: directory + "/catalog", domain: "test:", owner: (1_000, 1_000))
         store = try ContentStore(directory: directory + "/content")
         var times = SyncTimes()
+        times.firstLook = 0
         times.settle = 0
         times.readTimeout = readTimeout
         times.firstRetry = firstRetry

@@ -93,6 +93,7 @@ final class TestVolume: Sendable {
         catalog = try Catalog(path: self.directory + "/catalog", domain: "test:", owner: (1_000, 1_000))
         store = try ContentStore(directory: self.directory + "/content")
         var times = SyncTimes()
+        times.firstLook = 0
         times.settle = settle
         times.settleAfterSync = 30
         times.firstRetry = 0.05

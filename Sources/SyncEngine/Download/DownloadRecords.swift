@@ -18,28 +18,23 @@ final class DownloadRecords: Sendable {
     private struct State {
         var waiting: [ObjectIdentifier: Waiting] = [:]
         var ends: UInt64 = 0
-        var isScheduled = false
     }
     private let state = AdaptiveMutex(State())
     private let context: SyncContext
-    private static let pause = Duration.milliseconds(10)
+    private let afterwards: Afterwards
 
-    init(context: SyncContext) { self.context = context }
+    init(context: SyncContext) {
+        self.context = context
+        afterwards = Afterwards(workers: context.workers)
+    }
 
     /// A stream has ended, or brought much. Never blocks.
     func add(_ content: ContentFile, name: String) {
-        let mustSchedule = state.withLock { state in
+        state.withLock { state in
             state.ends += 1
             state.waiting[ObjectIdentifier(content)] = Waiting(content: content, number: state.ends, name: name)
-            defer { state.isScheduled = true }
-            return !state.isScheduled
         }
-        guard mustSchedule else { return }
-        Task(executorPreference: context.workers) {
-            try? await Task.sleep(for: Self.pause)
-            self.state.withLock { $0.isScheduled = false }
-            self.recordNow()
-        }
+        afterwards.plan { self.recordNow() }
     }
 
     /// What has come so far is recorded when this returns.

@@ -37,6 +37,10 @@ actor ChangeListener {
 
     /// Runs until its task is cancelled.
     func run() async {
+        guard await context.waitsForFirstLook() else {
+            isOver = true
+            return
+        }
         // What changed while nobody was mounted.
         take(.everything)
         let provider = context.provider

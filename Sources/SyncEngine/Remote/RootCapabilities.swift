@@ -9,6 +9,7 @@ struct RootCapabilities: Sendable {
     /// Until it was told once; where the provider signals nothing, again every few minutes. Runs until its task is
     /// cancelled.
     func run() async {
+        guard await context.waitsForFirstLook() else { return }
         var attempts: Int64 = 0
         while !Task.isCancelled {
             var seconds = RetryDelay.seconds(after: attempts, nil, context.times)

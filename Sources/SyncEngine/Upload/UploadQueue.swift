@@ -21,7 +21,7 @@ actor UploadQueue {
     private var offlineSince: ContinuousClock.Instant?
     private var pausedUntil: ContinuousClock.Instant?
     private var isToWake = false
-    private var timer: Task<Void, Never>?
+    private var timer: (task: Task<Void, Never>, end: ContinuousClock.Instant)?
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
     /// At once: what is quick waits for the round trip only, and a large document fills the line.
@@ -78,27 +78,29 @@ actor UploadQueue {
             // A program that changes one document after another would have us look each time, before any may be sent.
             if inFlight.isEmpty { try? await Task.sleep(for: Self.calm) }
         }
-        timer?.cancel()
+        timer?.task.cancel()
     }
 
     /// Settle times and retries come to an end without anybody saying so.
     private func wakeLater(after moment: Moment, _ most: Int) {
-        timer?.cancel()
         guard inFlight.count < mostSteps else { return }
-        if most < mostSteps {
-            timer = Task { [waker] in
-                if (try? await Task.sleep(for: LocalActivity.window)) != nil { waker.yield() }
-            }
-            return
-        }
+        if most < mostSteps { return wakeLater(in: LocalActivity.window) }
         var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - .now }
         if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - .now) }
         let upcoming = (try? context.catalog.read { try $0.nextMoment(after: moment.time) }) ?? nil
         if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - FileTime.now.nanoseconds)) }
-        guard let wait = waits.min() else { return }
-        timer = Task { [waker] in
-            if (try? await Task.sleep(for: max(wait, .zero) + .milliseconds(1))) != nil { waker.yield() }
+        if let wait = waits.min() { wakeLater(in: max(wait, .zero) + .milliseconds(1)) }
+    }
+
+    /// Not sooner than that, and not much later. (To wake too soon does no harm: a timer that ends by then will do.)
+    private func wakeLater(in wait: Duration) {
+        let end = ContinuousClock.now + wait
+        if let timer, timer.end > .now, timer.end <= end { return }
+        timer?.task.cancel()
+        let task = Task(executorPreference: context.workers) { [waker] in
+            if (try? await Task.sleep(for: wait)) != nil { waker.yield() }
         }
+        timer = (task, end)
     }
 
     /// Now, on the clock that goes on while the machine sleeps, and as the catalog has it.

@@ -1,0 +1,74 @@
+import ContentStore
+import ItemCatalog
+import Logging
+import SyncEngine
+
+/// What has neither a name nor a user any more: its row goes, and its bytes.
+extension Volume {
+    /// Above this the room comes back at once.
+    private static let large = Int64(1 << 20)
+
+    /// The kernel has let go of it, of its own accord, and nobody waits: many go in one transaction, a moment later.
+    func reclaimLater(_ inode: InodeID) {
+        let size = (try? catalog.read { try $0.inodeIfPresent(inode)?.size }) ?? nil
+        if size ?? 0 > Self.large { return reclaim(inode) }
+        graveyard.bury(inode)
+        seeToItLater()
+    }
+
+    /// In a moment, what nobody waits for: once for all that comes until then.
+    func seeToItLater() {
+        afterwards.plan { [weak self] in
+            self?.endWritingNow()
+            self?.reclaimNow()
+        }
+    }
+
+    /// All that waits to go is gone.
+    func reclaimNow() {
+        let dead = graveyard.takeDead()
+        if !dead.isEmpty { reclaim(dead) }
+        for id in graveyard.takeFree() { context.store.removeSetAside(id) }
+    }
+
+    func reclaim(_ inode: InodeID) { reclaim([inode]) }
+
+    private func reclaim(_ inodes: [InodeID]) {
+        do {
+            let gone = try catalog.write { writer in
+                try inodes.compactMap { inode -> (record: InodeRecord, wasSynced: Bool)? in
+                    guard let record = try writer.inodeIfPresent(inode), record.linkCount == 0, !isMapped(record) else {
+                        return nil
+                    }
+                    let wasSynced = try writer.isNotedSynced(inode)
+                    try writer.deleteInode(inode)
+                    if wasSynced { try writer.forgetSynced(inode) }
+                    return (record, wasSynced)
+                }
+            }
+            var isTime = false
+            for (record, wasSynced) in gone where record.kind == .document {
+                let id = GenerationID(inode: record.id.rawValue, number: record.generation)
+                if !wasSynced {
+                    context.store.remove(id)
+                    continue
+                }
+                let bytes = context.store.status(id).map { $0.blocks * 512 } ?? 0
+                context.store.setAside(id)
+                if graveyard.add(id, bytes: bytes) { isTime = true }
+            }
+            if isTime { try synchronizeCatalogNow() }
+        } catch {
+            context.logger.error(
+                "cannot reclaim documents that are removed; it is tried again at the next mount",
+                metadata: ["inodes": "\(inodes)", "error": "\(error)"])
+        }
+    }
+
+    /// Bytes split off their document, which get a name when the mapping that is left of their writer changes them:
+    /// whoever watches that mapping has them reclaimed.
+    private func isMapped(_ inode: InodeRecord) -> Bool {
+        guard inode.splitFrom != nil, inode.writing != nil else { return false }
+        return context.store.isWritable(GenerationID(inode: inode.id.rawValue, number: inode.generation))
+    }
+}
