@@ -245,6 +245,16 @@ package final class Catalog: Sendable {
         }
     }
 
+    /// Gives up what of the database is in memory; it is read again when it is needed.
+    ///
+    /// Source: sqlite.org/pragma.html#pragma_shrink_memory.
+    package func releaseMemory() {
+        guard (try? users.enter(path)) != nil else { return }
+        defer { users.leave() }
+        try? inTurn { try writer.writeWithoutTransaction { try $0.execute(sql: "PRAGMA shrink_memory") } }
+        readers.releaseMemory()
+    }
+
     /// Waits for whoever is at work in it; whoever comes later gets an error.
     package func close() {
         users.shut()

@@ -148,12 +148,15 @@ extension SyncContext {
                 try reader.inodeIfPresent(inode).map { try labels.isSettled($0, in: reader) } ?? true
             }
             if isSettled { return }
-            try catalog.write { writer in
-                guard let record = try writer.inodeIfPresent(inode) else { return }
-                _ = try labels.updateMarked(record, in: writer)
-            }
+            try catalog.write { try relabel(inode, in: $0) }
         } catch {
             logger.warning("cannot label modified content", metadata: ["inode": "\(inode)", "error": "\(error)"])
         }
+    }
+
+    /// The same in the transaction that makes it wrong.
+    func relabel(_ inode: InodeID?, in writer: Catalog.Writer) throws {
+        guard let record = try inode.flatMap(writer.inodeIfPresent) else { return }
+        _ = try labels.updateMarked(record, in: writer)
     }
 }

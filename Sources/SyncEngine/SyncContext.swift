@@ -61,7 +61,7 @@ package final class SyncContext: Sendable {
         followsChanges = provider is any ChangeSignaling
         self.logger = logger
         self.workers = workers ?? Workers(threads: 16)
-        self.listingMemory = ListingMemory(workers: self.workers)
+        self.listingMemory = ListingMemory(workers: self.workers, catalog: catalog)
         self.labels = ContentLabels(store: store, logger: logger)
         self.room = DiskRoom(store: store, limits: cache)
         self.downloadSyncer = DownloadSyncer(catalog: catalog, store: store, logger: logger)

@@ -43,6 +43,18 @@ final class ReaderPool: Sendable {
         try? connection.close()
     }
 
+    /// Gives up the pages that connections nobody uses just now have in memory.
+    func releaseMemory() {
+        let idle = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in idle {
+            try? connection.unsafeRead { try $0.execute(sql: "PRAGMA shrink_memory") }
+            giveBack(connection)
+        }
+    }
+
     /// Nobody may be reading.
     func close() {
         let idle = state.withLock { state in

@@ -1,8 +1,10 @@
 import CLinux
+import ItemCatalog
 import Locking
 
-/// What long listings took of the memory goes back to the system: the C library keeps what was freed for itself, and a
-/// daemon that has listed 100,000 documents once would hold for ever what that took.
+/// What long listings took of the memory goes back to the system: the C library keeps what was freed for itself, and the
+/// catalog's connections the pages that they have seen; a daemon that has listed 100,000 documents once would hold for ever
+/// what that took.
 ///
 /// Source: malloc_trim(3).
 final class ListingMemory: Sendable {
@@ -13,13 +15,17 @@ final class ListingMemory: Sendable {
     }
     private let state = AdaptiveMutex(State())
     private let workers: Workers
+    private let catalog: Catalog
 
     /// Below this there is nothing to gain.
     private static let many = 5_000
     /// A walk lists one folder after another.
     private static let pause = Duration.milliseconds(500)
 
-    init(workers: Workers) { self.workers = workers }
+    init(workers: Workers, catalog: Catalog) {
+        self.workers = workers
+        self.catalog = catalog
+    }
 
     /// A listing has been taken, and let go of.
     func took(_ items: Int) {
@@ -33,6 +39,7 @@ final class ListingMemory: Sendable {
         Task(executorPreference: workers) {
             try? await Task.sleep(for: Self.pause)
             self.state.withLock { $0 = State() }
+            self.catalog.releaseMemory()
             clinux_trim_memory()
         }
     }

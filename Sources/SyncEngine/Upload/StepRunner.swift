@@ -123,8 +123,8 @@ struct StepRunner: Sendable {
                 item.id, as: changed, contentRevision: prepared.contentRevision,
                 metadataRevision: prepared.metadataRevision)
             if prepared.hasOtherMetadata { try $0.takeMetadata(item.id, defaults: context.defaults) }
+            try context.relabel(item.inode, in: $0)
         }
-        context.relabel(item.inode)
     }
 
     private func create(_ pending: PendingItem) async throws -> Outcome {
@@ -194,13 +194,13 @@ struct StepRunner: Sendable {
                 metadataRevision: prepared?.metadataRevision ?? (isFound ? -1 : item.metadataRevision),
                 sent: item.local, asked: asked, defaults: context.defaults)
             if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: context.defaults) }
+            if isConfirmed { try context.relabel(item.inode, in: $0) }
             return isConfirmed
         }
         // Not at once again, and again.
         guard isConfirmed else {
             throw refusal(item, "its identifier is that of another item, or its folder is unknown")
         }
-        context.relabel(item.inode)
     }
 
     private func move(_ pending: PendingItem, to place: TreePlace) async throws -> Outcome {
