@@ -12,8 +12,8 @@ extension Volume {
         let node = try node(id)
         try refuseTrash(name, in: parent)
         return try answer {
-            try requireListing(parent)
             let record = try catalog.write { writer in
+                try writer.requireListing(parent.inode)
                 try writer.requireMayAdd(name, to: parent.inode)
                 if let place = try writer.place(of: node.inode) {
                     try refuseTrashBorder((place.name, place.folder), (name, parent.inode), writer)

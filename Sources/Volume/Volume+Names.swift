@@ -75,8 +75,8 @@ extension Volume {
         let parent = try checkedParent(folder, name)
         try refuseTrash(name, in: parent)
         return try answer {
-            try requireListing(parent)
             let record = try saving {
+                try $0.requireListing(parent.inode)
                 try $0.requireMayAdd(name, to: parent.inode, staysHere: file.itemKind == nil)
                 return try $0.create(file, in: parent.inode, named: name, settle: times.settle, open: false)
             }
@@ -90,9 +90,6 @@ extension Volume {
         if let problem = name.problem { throw VolumeError(EINVAL, problem) }
         return try node(folder)
     }
-
-    /// Whether a name is free is known only when the folder has been listed.
-    func requireListing(_ folder: Node) throws { try catalog.read { try $0.requireListing(folder.inode) } }
 
     package func readLink(_ id: NodeID) throws(VolumeError) -> [UInt8] {
         let record = try attributes(of: id).record
@@ -236,7 +233,8 @@ extension Volume {
 }
 
 extension Catalog.Reader {
-    fileprivate func requireListing(_ folder: InodeID) throws {
+    /// Whether a name is free is known only when the folder has been listed.
+    func requireListing(_ folder: InodeID) throws {
         guard try inode(folder).isEnumerated else { throw CatalogError(.notEnumerated(folder), "not listed yet") }
     }
 }

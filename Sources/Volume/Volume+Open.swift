@@ -63,10 +63,10 @@ extension Volume {
         let parent = try checkedParent(folder, name)
         try refuseTrash(name, in: parent)
         return try answer {
-            try requireListing(parent)
             let file = NewFile(kind: .document, mode: mode & 0o7777, uid: uid, gid: gid)
             let isExcluded = try isSidecar(name, in: parent.inode)
             let record = try saving {
+                try $0.requireListing(parent.inode)
                 try $0.requireMayAdd(name, to: parent.inode, staysHere: isExcluded)
                 return try $0.create(
                     file, in: parent.inode, named: name, settle: times.settle, isExcluded: isExcluded)
