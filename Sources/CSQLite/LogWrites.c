@@ -10,6 +10,7 @@
 // A shim over the default VFS (sqlite.org/vfs.html, 2.2): its own files, with a few of their methods replaced, and ours
 // behind them. The format of a frame: sqlite.org/fileformat2.html, 4.1; the locks: sqlite.org/walformat.html, 2.3.
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <string.h>
 
@@ -152,14 +153,23 @@ static int openFile(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
     return result;
 }
 
-int csqlite_gather_log_writes(void) {
-    int result = sqlite3_initialize();
-    if (result != SQLITE_OK || inner != NULL) return result;
+static int outcome;
+
+static void registerOnce(void) {
+    outcome = sqlite3_initialize();
+    if (outcome != SQLITE_OK) return;
     inner = sqlite3_vfs_find(NULL);
-    if (inner == NULL) return SQLITE_ERROR;
+    outcome = SQLITE_ERROR;
+    if (inner == NULL) return;
     outer = *inner;
     outer.zName = "hydrant";
     outer.szOsFile = innerSize() + (int)sizeof(Extra);
     outer.xOpen = openFile;
-    return sqlite3_vfs_register(&outer, 1);
+    outcome = sqlite3_vfs_register(&outer, 1);
+}
+
+int csqlite_gather_log_writes(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, registerOnce);
+    return outcome;
 }
