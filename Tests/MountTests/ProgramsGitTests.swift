@@ -50,7 +50,8 @@ struct ProgramsGitTests {
                 git rebase -q main; git checkout -q main
                 git gc -q --aggressive --prune=now
                 for n in 5 6; do echo "change $n" > "late $n.txt"; git add -A; git commit -q -m "change $n"; done
-                git reset -q --hard HEAD~1; git worktree add -q ../beside other
+                # (What is as young as the index, to the second, git has to read.)
+                sleep 1.1; git reset -q --hard HEAD~1; git worktree add -q ../beside other
                 git push -q "$SCRATCH/origin.git" HEAD:refs/heads/pushed
                 """,
             // A copy has other inode numbers, which git compares.

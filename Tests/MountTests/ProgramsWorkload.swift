@@ -82,6 +82,8 @@ struct ProgramsWorkload: Sendable {
         with open(root + "/\\u00fcmlaut", "w") as file: file.write("\\u00fc")
         with open(root + "/large", "wb") as file:
             file.write(dice.randbytes(2_000_000)); file.seek(5_000_000); file.write(b"end")
+        # (To zip two dates within two seconds are the same.)
+        os.utime(root + "/large", ns=(10**18, 10**18))
         PYTHON
 
         """
