@@ -20,6 +20,8 @@ final class ReaderPool: Sendable {
         var configuration = configuration
         configuration.readonly = true
         configuration.label = "catalog.reader"
+        // Each commit makes all of it old: more than what one look goes through need not be kept (SQLite's own: 2 MiB).
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
         self.configuration = configuration
     }
 
