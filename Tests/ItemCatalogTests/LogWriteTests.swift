@@ -63,7 +63,9 @@ import Testing
             #expect(try reader.read(Self.notes) == expected)
             if round % 10 == 0 {
                 let left = "\(directory)/left-\(round)"
-                for suffix in ["", "-wal"] { try FileManager.default.copyItem(atPath: path + suffix, toPath: left + suffix) }
+                for suffix in ["", "-wal"] {
+                    try FileManager.default.copyItem(atPath: path + suffix, toPath: left + suffix)
+                }
                 let next = try DatabaseQueue(path: left)
                 #expect(try next.read(Self.notes) == expected)
                 #expect(try next.read { try String.fetchOne($0, sql: "PRAGMA integrity_check") } == "ok")
