@@ -28,7 +28,9 @@ import Testing
         return found
     }
 
-    private func hasRow(_ inode: InodeID) throws -> Bool { try test.catalog.read { try $0.inodeIfPresent(inode) } != nil }
+    private func hasRow(_ inode: InodeID) throws -> Bool {
+        try test.catalog.read { try $0.inodeIfPresent(inode) } != nil
+    }
 
     private func hasBytes(_ inode: InodeID) -> Bool {
         test.store.status(.init(inode: inode.rawValue, number: 1)) != nil
