@@ -280,7 +280,7 @@ extension Catalog.Writer {
         changes.append(.contents(id))
     }
 
-    private func reconcileMetadata(_ row: inout ItemRecord) throws {
+    func reconcileMetadata(_ row: inout ItemRecord) throws {
         guard let remote = row.remoteVersion, let base = row.baseVersion else { return }
         if row.metadataRevision == 0, row.contentRevision == 0, let attributes = row.remoteFacts.extendedAttributes,
             let id = row.inode, try replaceUserAttributes(of: id, by: attributes)

@@ -127,6 +127,44 @@ import Testing
         #expect(test.remote.snapshot().keys.sorted() == ["b", "c", "d"])
     }
 
+    /// A store may make a folder first and give it its mode then; a listing in between is not taken for news.
+    @Test("a listing that saw what we make half made", arguments: [true, false])
+    func halfMade(listingComesFirst: Bool) async throws {
+        let test = try TestEngine()
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        #expect(try await eventually { test.plan.attempts(of: .enumerateItems) == 2 })
+        let (reply, listed) = (Gate(), Gate())
+        test.plan.inject(.lateAnswer(reply), into: .createItem)
+        try test.makeFolder("f")
+        test.engine.changed()
+        await reply.waitForArrivals()
+        let made = try #require(test.remote.item(at: "f"))
+        func give(_ mode: UInt16) async throws {
+            let metadata = ItemMetadata(
+                contentModificationDate: made.contentModificationDate, posixPermissions: mode)
+            let item = try #require(test.remote.item(at: "f"))
+            _ = try await test.remote.updateMetadata(item.identifier, to: metadata, baseVersion: item.version)
+        }
+        try await give(0o700)
+        test.plan.inject(.lateAnswer(listed), into: .enumerateItems)
+        let fetcher = FolderFetcher(context: test.context)
+        let listing = Task { try await fetcher.fetch(.root, joining: false) }
+        await listed.waitForArrivals()
+        try await give(0o755)
+        for gate in listingComesFirst ? [listed, reply] : [reply, listed] {
+            gate.open()
+            if gate === listed {
+                _ = try await listing.value
+            } else {
+                #expect(try await eventually { try test.pending().isEmpty })
+            }
+            if gate === reply { #expect(try test.inode("f").mode & 0o777 == 0o755) }
+        }
+        #expect(try test.inode("f").mode & 0o777 == 0o755)
+        #expect(try test.names() == ["f"])
+    }
+
     /// A signal during a listing: what it tells of may have been on a page that was read before.
     @Test func aChangeDuringAListingIsNotMissed() async throws {
         let test = try TestEngine(pageSize: 1)

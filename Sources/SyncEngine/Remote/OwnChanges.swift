@@ -31,6 +31,15 @@ final class OwnChanges: Sendable {
         }
     }
 
+    /// A step made this item, which had no identifier before; its outcome is not in the catalog yet. A listing may have
+    /// seen it half made.
+    func made(_ identifier: ItemIdentifier) {
+        state.withLock { state in
+            state.sequence += 1
+            if state.questions > 0 { state.changed[identifier] = state.sequence }
+        }
+    }
+
     /// A question to the provider begins.
     func ask() -> UInt64 {
         state.withLock { state in

@@ -188,6 +188,7 @@ struct StepRunner: Sendable {
     private func confirmCreation(
         _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, asked: ItemID? = nil
     ) throws {
+        context.ownChanges.made(created.identifier)
         let isConfirmed = try context.change {
             let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
