@@ -144,6 +144,9 @@ package final class SyncEngine: Sendable {
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
 
+    /// So many names of a folder were given to a program.
+    package func gaveOut(names: Int) { context.listingMemory.took(names) }
+
     /// The range is here when it returns: a program waits for it.
     ///
     /// - Parameter thread: of the program that reads, as FUSE says it.

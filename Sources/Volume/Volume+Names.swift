@@ -215,7 +215,9 @@ extension Volume {
         let folder = try node(id)
         if cookie == 0 { keptListings.listed(id) }
         do {
-            return try catalog.read { try $0.children(of: folder.inode, after: cookie, limit: limit) }
+            let entries = try catalog.read { try $0.children(of: folder.inode, after: cookie, limit: limit) }
+            engine.gaveOut(names: entries.count)
+            return entries
         } catch {
             throw VolumeError(error)
         }

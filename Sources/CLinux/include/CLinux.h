@@ -71,8 +71,8 @@ int clinux_try_write_lease(int fd);
 int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds);
 
 /// From now on large pieces of memory go back to the system when they are freed, instead of larger and larger ones being
-/// kept for the next, and threads share few arenas (mallopt(3), M_MMAP_THRESHOLD, M_TRIM_THRESHOLD, M_ARENA_MAX). To be
-/// called before there are threads.
+/// kept for the next (mallopt(3), M_MMAP_THRESHOLD, M_TRIM_THRESHOLD). That threads share few arenas (M_ARENA_MAX) is seen
+/// to before main.
 void clinux_return_memory(void);
 
 /// malloc_trim(3): what was freed goes back to the system, as far as whole pages of it are free.

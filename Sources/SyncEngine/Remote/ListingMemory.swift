@@ -19,15 +19,15 @@ final class ListingMemory: Sendable {
 
     /// Below this there is nothing to gain.
     private static let many = 5_000
-    /// A walk lists one folder after another.
-    private static let pause = Duration.milliseconds(500)
+    /// A walk lists one folder after another; nobody does for so long when it has ended.
+    private static let pause = Duration.milliseconds(250)
 
     init(workers: Workers, catalog: Catalog) {
         self.workers = workers
         self.catalog = catalog
     }
 
-    /// A listing has been taken, and let go of.
+    /// A listing has been taken, and let go of, or a part of one has been given to a program.
     func took(_ items: Int) {
         let plans = state.withLock { state in
             state.items += items
@@ -37,8 +37,19 @@ final class ListingMemory: Sendable {
         }
         guard plans else { return }
         Task(executorPreference: workers) {
-            try? await Task.sleep(for: Self.pause)
-            self.state.withLock { $0 = State() }
+            var known = 0
+            while true {
+                try? await Task.sleep(for: Self.pause)
+                let isOver = self.state.withLock { state in
+                    if state.items != known {
+                        known = state.items
+                        return false
+                    }
+                    state = State()
+                    return true
+                }
+                if isOver { break }
+            }
             self.catalog.releaseMemory()
             clinux_trim_memory()
         }
