@@ -2,6 +2,7 @@ import FileProvider
 import HTTPTransport
 import Logging
 import NIOCore
+import Synchronization
 
 /// The methods of WebDAV (RFC 4918): what they mean is for others to say.
 struct DAVClient: Sendable {
@@ -9,6 +10,12 @@ struct DAVClient: Sendable {
     let logger: Logger
     let turns = FolderTurns()
     private let lockLane = Lanes(1)
+    private let unknown = Unknown()
+
+    /// What the server is known not to have.
+    private final class Unknown: Sendable {
+        let properties = Mutex<Set<DAVProperty>>([])
+    }
 
     init(transport: HTTPTransport, logger: Logger) {
         self.transport = transport
@@ -91,6 +98,15 @@ struct DAVClient: Sendable {
 
     // MARK: Looking
 
+    /// From now on these are not asked for.
+    func leaveOut(_ properties: Set<DAVProperty>) { unknown.properties.withLock { $0 = properties } }
+
+    /// The body of a PROPFIND for these, as far as the server may have them.
+    func question(_ properties: [DAVProperty]) -> [UInt8] {
+        let unknown = unknown.properties.withLock { $0 }
+        return DAVProperty.question(properties.filter { !unknown.contains($0) })
+    }
+
     enum Depth: String { case itself = "0", children = "1" }
 
     /// Hands over what the server says of a place, and of what is in it, in pieces, as it comes.
@@ -103,7 +119,7 @@ struct DAVClient: Sendable {
         let request = HTTPRequest(
             "PROPFIND", place,
             headers: [("Depth", depth.rawValue), ("Content-Type", "application/xml; charset=utf-8")],
-            body: .bytes(DAVProperty.question(properties)), isRepeatable: true)
+            body: .bytes(question(properties)), isRepeatable: true)
         return try await transport.exchange(request) { reply in
             if reply.status == 404 {
                 _ = try? await reply.prefix(64 << 10)

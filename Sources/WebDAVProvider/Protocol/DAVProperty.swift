@@ -55,6 +55,10 @@ enum DAVProperty: String, CaseIterable {
         .checksums,
     ]
 
+    /// Of those, what Apache's mod_dav_fs has none of: for each resource it looks for them in a database of properties that
+    /// clients have set, which takes twice as long as all else, and answers that they are not there.
+    static let unknownToApache: Set<DAVProperty> = [.resourceID, .fileID, .permissions, .checksums, .syncToken]
+
     /// What a folder's listing asks for.
     static let ofFolders = ofItems + [.syncToken]
 
