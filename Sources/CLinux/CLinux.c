@@ -105,8 +105,8 @@ void clinux_return_memory(void) {
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
-// By default there are eight arenas for each processor, and each keeps what its threads freed. The C library asks once, when
-// the second thread allocates: before main, or never.
+// By default there are eight arenas for each processor, and each keeps what its threads freed. Before main: those that
+// threads of the runtime have by then would stay.
 __attribute__((constructor)) static void share_arenas(void) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     mallopt(M_ARENA_MAX, processors < 2 ? 2 : processors > 8 ? 8 : (int)processors);

@@ -20,14 +20,8 @@ extension Catalog.Writer {
         if let asked, let defaults { try withdraw(created, of: id, shownSince: asked, defaults) }
         guard try makeWay(for: created.identifier, of: id) else { return false }
         let before = row.remoteFacts.capabilities
-        let wasMet = row.identifier != nil
         row.identifier = created.identifier
         try confirm(&row, created, in: parent.id, contentRevision, metadataRevision)
-        if wasMet {
-            // The listing that met it may have seen it half made, and its mode been taken.
-            row.baseVersion?.metadata = MetadataVersion("")
-            try reconcileMetadata(&row)
-        }
         row.base = row.remote
         if let sent, row.local == sent { row.base = sent }
         try update(row)

@@ -193,7 +193,8 @@ extension Catalog.Writer {
         local.base = row.remote
         local.baseVersion = row.remoteVersion
         local.failure = nil
-        if local.metadataRevision == 0 {
+        // Where it is just being made from here, the listing that has it may have seen it half made.
+        if local.metadataRevision == 0, local.attempted == nil {
             local.baseVersion?.metadata = MetadataVersion("")
             try reconcileMetadata(&local)
         }
@@ -280,7 +281,7 @@ extension Catalog.Writer {
         changes.append(.contents(id))
     }
 
-    func reconcileMetadata(_ row: inout ItemRecord) throws {
+    private func reconcileMetadata(_ row: inout ItemRecord) throws {
         guard let remote = row.remoteVersion, let base = row.baseVersion else { return }
         if row.metadataRevision == 0, row.contentRevision == 0, let attributes = row.remoteFacts.extendedAttributes,
             let id = row.inode, try replaceUserAttributes(of: id, by: attributes)

@@ -76,7 +76,7 @@ final class ServerProbe: Sendable {
             }
         } else if abilities.dav.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
             traits.family = .apache
-            client.leaveOut(DAVProperty.unknownToApache)
+            if response.properties[.resourceID]?.isEmpty != false { client.leaveOut(DAVProperty.unknownToApache) }
             // It has a thread for each; near by they would only take turns at its processors.
             if asked.duration(to: .now) >= Self.far { client.transport.allowMostTransfers() }
         }

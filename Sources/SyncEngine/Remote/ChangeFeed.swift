@@ -100,11 +100,14 @@ struct ChangeFeed: Sendable {
         // A first listing under way may be from before the page, which tells nothing of folders that are not listed.
         let underWay = await fetcher.foldersUnderWay
         let result = try context.takeRemoteChange { writer in
-            let result = try writer.mergeChanges(
-                updated: page.updated + above.folders, deleted: page.deleted, showing: above.shown,
+            let halfMade = try context.ownChanges.halfMade(page.updated, since: moment, writer)
+            let updated = halfMade.isEmpty ? page.updated : page.updated.filter { !halfMade.contains($0.identifier) }
+            var result = try writer.mergeChanges(
+                updated: updated + above.folders, deleted: page.deleted, showing: above.shown,
                 settling: page.hasMore ? [] : run.updated,
                 // Asked inside the transaction: what is confirmed after it is not undone by it.
                 ignoring: context.ownChanges.since(moment), defaults: context.defaults)
+            result.missing += halfMade
             if run.keepsAnchor { try writer.takeSyncAnchor(page.anchor) }
             return result
         }

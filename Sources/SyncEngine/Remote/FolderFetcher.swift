@@ -95,6 +95,9 @@ struct FolderListing: Sendable {
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
             // Asked inside the transaction: what is confirmed after it is not undone by it.
             let ignored = context.ownChanges.since(moment)
+            let halfMade = try context.ownChanges.halfMade(items, since: moment, writer)
+            // (Those are asked for one by one, as what is missing.)
+            let items = halfMade.isEmpty ? items : items.filter { !halfMade.contains($0.identifier) }
             return try writer.mergeListing(of: folder, items, ignoring: ignored, defaults: context.defaults)
         }
         tell(result.refused, of: folder)

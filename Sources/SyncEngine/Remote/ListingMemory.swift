@@ -22,6 +22,9 @@ final class ListingMemory: Sendable {
     /// A walk lists one folder after another; nobody does for so long when it has ended.
     private static let pause = Duration.milliseconds(250)
 
+    /// Somebody may do nothing else.
+    private static let mostPauses = 40
+
     init(workers: Workers, catalog: Catalog) {
         self.workers = workers
         self.catalog = catalog
@@ -38,18 +41,18 @@ final class ListingMemory: Sendable {
         guard plans else { return }
         Task(executorPreference: workers) {
             var known = 0
-            while true {
+            for _ in 0..<Self.mostPauses {
                 try? await Task.sleep(for: Self.pause)
                 let isOver = self.state.withLock { state in
                     if state.items != known {
                         known = state.items
                         return false
                     }
-                    state = State()
                     return true
                 }
                 if isOver { break }
             }
+            self.state.withLock { $0 = State() }
             self.catalog.releaseMemory()
             clinux_trim_memory()
         }

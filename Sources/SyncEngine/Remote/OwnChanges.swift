@@ -10,6 +10,8 @@ final class OwnChanges: Sendable {
         var inFlight: [ItemIdentifier: Int] = [:]
         /// When an item was last changed; only for as long as some question is open.
         var changed: [ItemIdentifier: UInt64] = [:]
+        /// The same, of what had no identifier before.
+        var made: [ItemIdentifier: UInt64] = [:]
         var questions = 0
     }
     private let state = AdaptiveMutex(State())
@@ -31,13 +33,26 @@ final class OwnChanges: Sendable {
         }
     }
 
-    /// A step made this item, which had no identifier before; its outcome is not in the catalog yet. A listing may have
-    /// seen it half made.
+    /// A step made this item, which had no identifier before; its outcome is not in the catalog yet.
     func made(_ identifier: ItemIdentifier) {
         state.withLock { state in
             state.sequence += 1
-            if state.questions > 0 { state.changed[identifier] = state.sequence }
+            if state.questions > 0 { state.made[identifier] = state.sequence }
         }
+    }
+
+    /// Of these items, what is not certain: they were made from here since the question began, and what the answer says of
+    /// them is not what the reply said. It may have seen them half made.
+    func halfMade(_ items: [Item], since moment: UInt64, _ reader: Catalog.Reader) throws -> Set<ItemIdentifier> {
+        let made = state.withLock { state in
+            state.made.isEmpty ? [] : Set(state.made.filter { $0.value > moment }.keys)
+        }
+        if made.isEmpty { return [] }
+        return Set(
+            try items.filter { item in
+                try made.contains(item.identifier)
+                    && reader.item(identifiedBy: item.identifier)?.remoteVersion != item.version
+            }.map(\.identifier))
     }
 
     /// A question to the provider begins.
@@ -74,7 +89,7 @@ final class OwnChanges: Sendable {
     func answered() {
         state.withLock { state in
             state.questions -= 1
-            if state.questions == 0 { state.changed = [:] }
+            if state.questions == 0 { (state.changed, state.made) = ([:], [:]) }
         }
     }
 }

@@ -156,7 +156,10 @@ struct StepRunner: Sendable {
             // If it is elsewhere all the same, a listing will tell.
             created.parentIdentifier = parent
             context.creations.note(created.identifier)
-            try confirmCreation(item, created, prepared, asked: last)
+            // A listing has met it before the reply came, and may be newer than that.
+            if try confirmCreation(item, created, prepared, asked: last) {
+                await RemoteRefresh(context: context, fetcher: fetcher).refresh(created.identifier)
+            }
         } catch let error as FileProviderError {
             guard error.code == .filenameCollision, let existing = error.trustedItem else {
                 return try await settle(.create, item, error, parent: parent)
@@ -185,23 +188,27 @@ struct StepRunner: Sendable {
     /// - Parameters:
     ///   - isFound: it was there already: of a folder's or link's own attributes nobody knows which it has.
     ///   - asked: the catalog's last item when the store was asked for it.
+    /// - Returns: whether it had an identifier already.
+    @discardableResult
     private func confirmCreation(
         _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, asked: ItemID? = nil
-    ) throws {
+    ) throws -> Bool {
         context.ownChanges.made(created.identifier)
-        let isConfirmed = try context.change {
+        let (isConfirmed, wasMet) = try context.change {
+            let wasMet = try $0.item(item.id)?.identifier != nil
             let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
                 metadataRevision: prepared?.metadataRevision ?? (isFound ? -1 : item.metadataRevision),
                 sent: item.local, asked: asked, defaults: context.defaults)
             if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: context.defaults) }
             if isConfirmed { try context.relabel(item.inode, in: $0) }
-            return isConfirmed
+            return (isConfirmed, wasMet)
         }
         // Not at once again, and again.
         guard isConfirmed else {
             throw refusal(item, "its identifier is that of another item, or its folder is unknown")
         }
+        return wasMet
     }
 
     private func move(_ pending: PendingItem, to place: TreePlace) async throws -> Outcome {
