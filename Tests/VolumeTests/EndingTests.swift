@@ -75,7 +75,7 @@ import Testing
     private static func run(_ sql: String, _ test: TestVolume) async throws {
         let sqlite = Process()
         sqlite.executableURL = URL(filePath: "/usr/bin/sqlite3", directoryHint: .notDirectory)
-        sqlite.arguments = [test.directory + "/catalog", sql]
+        sqlite.arguments = ["-cmd", ".timeout 10000", test.directory + "/catalog", sql]
         let status = try await withCheckedThrowingContinuation { done in
             sqlite.terminationHandler = { done.resume(returning: $0.terminationStatus) }
             do { try sqlite.run() } catch { done.resume(throwing: error) }

@@ -48,13 +48,17 @@ extension BrokenProvider {
                 asked { $0[folder, default: 0] += 1 }
                 await until { asked { $0[folder] ?? 0 } > 1 }
                 let bytes = try await contents.readAll(pieceSize: 1 << 20)
-                if let old = base.find(template.filename, in: folder) {
+                do throws(FileProviderError) {
+                    return try await base.createItem(template, contents: BytesSource(bytes))
+                } catch {
+                    guard error.code == .filenameCollision, let old = base.find(template.filename, in: folder) else {
+                        throw error
+                    }
                     return try await base.itemChanged(
                         old.identifier, contents: BytesSource(bytes),
                         metadata: ItemMetadata(contentModificationDate: template.contentModificationDate),
                         baseVersion: old.version)
                 }
-                return try await base.createItem(template, contents: BytesSource(bytes))
             }
         },
         BrokenProvider(804, "What the store has is asked a while before it is replaced, by 3,000 bytes.") {
