@@ -83,14 +83,24 @@ struct RemoteRefresh: Sendable {
             return true
         }
         try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
-        if answer.identifier == identifier { try await take(answer) }
+        guard answer.identifier == identifier else { return false }
+        // Asked once more inside the transaction: what is confirmed before it is not undone by it.
+        let isTaken = try await take(answer) { !isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) }
+        guard isTaken else { throw Self.busy(identifier) }
         return false
     }
 
     /// With a change of our own meanwhile, the answer may be from before it.
     private func checkOwn(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) throws {
-        guard known == nil, !isOwn, context.ownChanges.since(moment).contains(identifier) else { return }
-        throw FileProviderError(.busy, "\(identifier) is just being changed from here")
+        if isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
+    }
+
+    private func isDoubtful(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) -> Bool {
+        known == nil && !isOwn && context.ownChanges.since(moment).contains(identifier)
+    }
+
+    private static func busy(_ identifier: ItemIdentifier) -> FileProviderError {
+        FileProviderError(.busy, "\(identifier) is just being changed from here")
     }
 
     private func folder(of identifier: ItemIdentifier) throws -> InodeID? {
@@ -110,14 +120,16 @@ struct RemoteRefresh: Sendable {
         }
     }
 
-    private func take(_ item: Item) async throws {
+    /// - Returns: false: it is not certain any more, and nothing was taken.
+    private func take(_ item: Item, if isCertain: () -> Bool) async throws -> Bool {
         let parentIsKnown = try context.catalog.read { try $0.item(identifiedBy: item.parentIdentifier) } != nil
         // It may have moved to where nobody has looked yet.
         let above = parentIsKnown ? Ancestors.Found() : try await Ancestors(context: context).find(for: [item])
-        try context.takeRemoteChange { writer in
+        return try context.takeRemoteChange { writer in
+            guard isCertain() else { return false }
             if try writer.item(identifiedBy: item.parentIdentifier) != nil {
                 try writer.mergeItem(item, defaults: context.defaults)
-                return
+                return true
             }
             let result = try writer.mergeChanges(
                 updated: above.folders + [item], deleted: [], showing: above.shown, defaults: context.defaults)
@@ -125,6 +137,7 @@ struct RemoteRefresh: Sendable {
             if result.missing.contains(item.identifier) {
                 try writer.mergeDeletions(of: [item.identifier], mayHold: false, defaults: context.defaults)
             }
+            return true
         }
     }
 }
