@@ -17,6 +17,7 @@ actor StandardBrowser: DocumentPickerExtension {
     private var failure: String?
     private var transfers: [String: RunningTransfer] = [:]
     private var watch: Task<Void, Never>?
+    private var showing = OrderedCalls()
 
     init(context: DocumentPickerContext) { self.init(context: context, isDropBox: false) }
 
@@ -113,7 +114,7 @@ actor StandardBrowser: DocumentPickerExtension {
                 page.message = search.isEmpty ? "This folder is empty." : "Nothing here has “\(search)” in its name."
             }
         }
-        await context.show(page)
+        await showing.add { [context, page] in await context.show(page) }.value
     }
 
     private func matches(_ name: String) -> Bool {

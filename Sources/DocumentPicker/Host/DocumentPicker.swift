@@ -4,7 +4,8 @@ public import UniformTypes
 
 /// How a picker is shown: in a terminal, in a window, to another program. It shows whole views and says what the user does.
 public protocol DocumentPickerFront: Sendable {
-    /// Shows this from now on. Called with each change, seldom more than ten times a second.
+    /// Shows this from now on. Called with each change, seldom more than ten times a second; never before it has returned from
+    /// the call before.
     func show(_ view: PickerView) async
     /// What the user does; its end is the same as ``PickerAction/cancel``. Asked for once.
     func actions() -> AsyncStream<PickerAction>
@@ -43,6 +44,9 @@ public struct DocumentPicker: Sendable {
     public var showsMenu = false
     /// Tries a password for a domain that asks for one, and keeps it if it is right.
     var signsIn: @Sendable (PickerProvider, String) async throws -> Void = { try await SignInCommand.run($0, $1) }
+
+    /// Whom there is to choose from.
+    var providers: @Sendable () async -> [PickerProvider] = { await PickerProvider.all().providers }
 
     /// To import or to open a document of these types; empty: of any.
     ///

@@ -8,6 +8,7 @@ actor PickerSession {
     private let picker: DocumentPicker
     private let front: any DocumentPickerFront
     private var view: PickerView
+    private var showing = OrderedCalls()
     private var items: [DocumentMenu.Item] = []
 
     /// The provider that is shown.
@@ -74,14 +75,13 @@ actor PickerSession {
             if isOver { break }
         }
         await leaveProvider()
-        view.screen = result == nil ? .cancelled : .finished
-        await front.show(view)
+        await show(result == nil ? .cancelled : .finished)
         await option?()
         return result
     }
 
     private func loadMenu() async throws {
-        let (all, _) = await PickerProvider.all()
+        let all = await picker.providers()
         items = picker.menu.items(all, .load())
         if items.isEmpty {
             let types = picker.menu.types.map(\.identifier).joined(separator: " or ")
@@ -117,7 +117,7 @@ actor PickerSession {
 
     private func show(_ screen: PickerView.Screen) async {
         view.screen = screen
-        await front.show(view)
+        await showing.add { [front, view] in await front.show(view) }.value
     }
 
     private func end() {
