@@ -100,8 +100,7 @@ struct ChangeFeed: Sendable {
         // A first listing under way may be from before the page, which tells nothing of folders that are not listed.
         let underWay = await fetcher.foldersUnderWay
         let result = try context.takeRemoteChange { writer in
-            let halfMade = try context.ownChanges.halfMade(page.updated, since: moment, writer)
-            let updated = halfMade.isEmpty ? page.updated : page.updated.filter { !halfMade.contains($0.identifier) }
+            let (updated, halfMade) = try context.ownChanges.withoutHalfMade(page.updated, since: moment, writer)
             var result = try writer.mergeChanges(
                 updated: updated + above.folders, deleted: page.deleted, showing: above.shown,
                 settling: page.hasMore ? [] : run.updated,

@@ -95,9 +95,8 @@ struct FolderListing: Sendable {
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
             // Asked inside the transaction: what is confirmed after it is not undone by it.
             let ignored = context.ownChanges.since(moment)
-            let halfMade = try context.ownChanges.halfMade(items, since: moment, writer)
-            // (Those are asked for one by one, as what is missing.)
-            let items = halfMade.isEmpty ? items : items.filter { !halfMade.contains($0.identifier) }
+            // (What is left out is asked for one by one, as what is missing.)
+            let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
             return try writer.mergeListing(of: folder, items, ignoring: ignored, defaults: context.defaults)
         }
         tell(result.refused, of: folder)

@@ -41,18 +41,21 @@ final class OwnChanges: Sendable {
         }
     }
 
-    /// Of these items, what is not certain: they were made from here since the question began, and what the answer says of
-    /// them is not what the reply said. It may have seen them half made.
-    func halfMade(_ items: [Item], since moment: UInt64, _ reader: Catalog.Reader) throws -> Set<ItemIdentifier> {
+    /// Of what an answer says, that which is certain, and what is not: that was made from here since the question began, and
+    /// the reply said something else of it. The answer may have seen it half made; it is to be asked for by itself.
+    func withoutHalfMade(
+        _ items: [Item], since moment: UInt64, _ reader: Catalog.Reader
+    ) throws -> (certain: [Item], halfMade: Set<ItemIdentifier>) {
         let made = state.withLock { state in
             state.made.isEmpty ? [] : Set(state.made.filter { $0.value > moment }.keys)
         }
-        if made.isEmpty { return [] }
-        return Set(
-            try items.filter { item in
-                try made.contains(item.identifier)
-                    && reader.item(identifiedBy: item.identifier)?.remoteVersion != item.version
-            }.map(\.identifier))
+        if made.isEmpty { return (items, []) }
+        let differing = try items.filter { item in
+            try made.contains(item.identifier)
+                && reader.item(identifiedBy: item.identifier)?.remoteVersion != item.version
+        }
+        let halfMade = Set(differing.map(\.identifier))
+        return (items.filter { !halfMade.contains($0.identifier) }, halfMade)
     }
 
     /// A question to the provider begins.

@@ -75,26 +75,21 @@ struct RemoteRefresh: Sendable {
         let answer: Item
         do { answer = try await ask(identifier, known: known) } catch {
             guard error.code == .noSuchItem else { throw error }
-            try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
+            if isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
             guard !isOwn else { return true }
             if try context.catalog.read({ try context.ownChanges.mayHide(identifier, since: moment, $0) }) {
                 throw FileProviderError(.busy, "a folder that \(identifier) is in is just being moved from here")
             }
             return true
         }
-        try checkOwn(identifier, since: moment, known: known, isOwn: isOwn)
         guard answer.identifier == identifier else { return false }
-        // Asked once more inside the transaction: what is confirmed before it is not undone by it.
+        // Asked inside the transaction: what is confirmed before it is not undone by it.
         let isTaken = try await take(answer) { !isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) }
         guard isTaken else { throw Self.busy(identifier) }
         return false
     }
 
     /// With a change of our own meanwhile, the answer may be from before it.
-    private func checkOwn(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) throws {
-        if isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
-    }
-
     private func isDoubtful(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) -> Bool {
         known == nil && !isOwn && context.ownChanges.since(moment).contains(identifier)
     }
