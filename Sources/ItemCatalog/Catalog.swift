@@ -157,22 +157,32 @@ package final class Catalog: Sendable {
     package func read<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
-        func look(_ db: Database) throws -> T {
-            let reader = Reader(db: db, queries.of(db))
-            return try reader.inTransaction(Reader.begin) { try body(reader) }
-        }
         do {
             // The connection that writes, when it is free: it has in memory what was written last, where to any other
             // one all that it knows is old after each commit.
             var result: Result<T, any Error>?
             if turn.try() {
                 defer { turn.unlock() }
-                result = Result { try writer.unsafeRead(look) }
+                result = Result { try writer.unsafeRead { try look($0, body) } }
             }
-            return try result?.get() ?? readers.read(look)
+            return try result?.get() ?? readers.read { try look($0, body) }
         } catch {
             throw Catalog.translate(error, path: path)
         }
+    }
+
+    /// The same, and nobody commits anything before it returns: it waits for whoever writes, and they for it.
+    package func readInTurn<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
+        try users.enter(path)
+        defer { users.leave() }
+        do { return try inTurn { try writer.unsafeRead { try look($0, body) } } } catch {
+            throw Catalog.translate(error, path: path)
+        }
+    }
+
+    private func look<T>(_ db: Database, _ body: (Reader) throws -> T) throws -> T {
+        let reader = Reader(db: db, queries.of(db))
+        return try reader.inTransaction(Reader.begin) { try body(reader) }
     }
 
     /// One transaction: all of it is committed when this returns, or nothing when it throws. Where the disk is full

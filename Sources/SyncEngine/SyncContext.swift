@@ -124,11 +124,11 @@ package final class SyncContext: Sendable {
 
     /// The bytes of a document's current generation, and the record that they were opened by, for everybody else.
     ///
-    /// In a transaction, for which a new writer waits before its first byte: it marks the document first. One that has
-    /// marked it before has the file open, and opens share one file.
+    /// While nobody writes to the catalog, for which a new writer waits before its first byte: it marks the document first.
+    /// One that has marked it before has the file open, and opens share one file.
     package func openCurrent(_ id: InodeID) throws -> (inode: InodeRecord, content: ContentFile) {
-        let opened: Result<(InodeRecord, ContentFile), ContentError> = try catalog.write { writer in
-            let inode = try writer.inode(id)
+        let opened: Result<(InodeRecord, ContentFile), ContentError> = try catalog.readInTurn { reader in
+            let inode = try reader.inode(id)
             do throws(ContentError) { return .success((inode, try open(inode))) } catch { return .failure(error) }
         }
         return try opened.get()

@@ -16,7 +16,8 @@ final class Checkpointer: @unchecked Sendable {
     /// it stays short, it is written over what it was before, which fdatasync(2) has less to do with than with a file that
     /// grows (0.17 instead of 0.4 ms for ten pages here).
     private static let few = 128
-    /// From here on a commit does it all itself: whoever writes without a pause keeps the log from beginning anew.
+    /// Where the log has been so long before, a commit does it all itself: whoever writes without a pause keeps the log from
+    /// beginning anew. (One commit alone may be longer, as that of a long listing, for which somebody waits.)
     private static let most = 16_384
 
     private let path: String
@@ -46,14 +47,14 @@ final class Checkpointer: @unchecked Sendable {
     }
 
     private func grew(to pages: Int, _ writer: SQLiteConnection?) {
-        length.store(pages, ordering: .relaxed)
+        let before = length.exchange(pages, ordering: .relaxed)
         if pages < Self.enough {
             // It began anew.
             next.store(Self.enough, ordering: .relaxed)
             done.store(0, ordering: .relaxed)
         }
         let done = done.load(ordering: .relaxed)
-        if pages >= Self.most || (done > 0 && pages - done <= Self.few) {
+        if min(before, pages) >= Self.most || (done > 0 && pages - done <= Self.few) {
             self.done.store(0, ordering: .relaxed)
             next.store(pages + Self.enough, ordering: .relaxed)
             sqlite3_wal_checkpoint_v2(writer, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil)
