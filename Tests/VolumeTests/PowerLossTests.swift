@@ -169,6 +169,19 @@ import Volume
         #expect(try next.pendingNames() == [])
     }
 
+    /// The store has its bytes; that its name is another here does not make them a change.
+    @Test func alsoOneThatWasRenamedHere() async throws {
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        #expect(try await eventually { try isRecorded("a") })
+        let path = file(try await test.lookUp("a"))
+        try await test.answer { try test.volume.rename("a", in: .root, to: "b", in: .root, noReplace: false) }
+        try lose(path)
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.contents("b") == "original")
+        #expect(try next.pendingNames() == ["b"])
+    }
+
     @Test(arguments: [3, 40]) func aDownloadIsSyncedBehindItsReader(_ count: Int) async throws {
         for index in 0..<count { try test.remote.put("document-\(index)", "original") }
         for index in 0..<count {
