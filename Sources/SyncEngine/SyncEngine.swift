@@ -112,6 +112,7 @@ package final class SyncEngine: Sendable {
     /// The user may have signed in again.
     package func credentialMayHaveChanged() async {
         (context.provider as? any SigningIn)?.credentialMayHaveChanged()
+        context.connection.mayBeBack()
         await probe.now()
     }
 

@@ -103,7 +103,7 @@ final class Download: Sendable {
     private func giveUp(_ id: UInt64) {
         Task {
             try? await Task.sleep(for: SyncContext.patienceWhenAway)
-            guard let failure = context.connection.failure else { return }
+            guard let failure = context.connection.knownFailure else { return }
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
             waiter?.continuation.resume(returning: .failure(.provider(failure)))
         }

@@ -22,8 +22,8 @@ actor FolderFetcher {
     @discardableResult
     func fetch(_ folder: InodeID, joining: Bool, isAwaited: Bool = true) async throws(SyncError) -> Bool {
         if let task = running[folder] {
-            let result = await task.value
-            if joining { return try result.get() }
+            if joining { return try await context.unlessAway { await task.value }.get() }
+            _ = await task.value
             // Somebody else has begun a new one.
             if let newer = running[folder] { return try await newer.value.get() }
         }

@@ -9,6 +9,8 @@ package final class StoreConnection: Sendable {
         package var failure: FileProviderError?
         /// Since when it is so; nil: nobody has asked yet.
         package var since: FileTime?
+        /// The user has signed in again since it failed; nobody has asked it since.
+        fileprivate var mayBeBack = false
     }
     private let current = AdaptiveMutex(State())
     package init() {}
@@ -17,6 +19,11 @@ package final class StoreConnection: Sendable {
 
     /// Why nothing can be had from the store just now.
     package var failure: FileProviderError? { current.withLock { $0.failure } }
+
+    /// The same, unless something has happened since that may have made it otherwise.
+    var knownFailure: FileProviderError? { current.withLock { $0.mayBeBack ? nil : $0.failure } }
+
+    func mayBeBack() { current.withLock { $0.mayBeBack = $0.failure != nil } }
 
     /// What means that nothing can be had, whatever one asks for.
     static func isAway(_ code: FileProviderError.Code) -> Bool {
@@ -29,6 +36,7 @@ package final class StoreConnection: Sendable {
             let isNews = state.failure?.code != error.code
             if state.failure == nil { state.since = .now }
             state.failure = error
+            state.mayBeBack = false
             return isNews
         }
     }
@@ -39,6 +47,7 @@ package final class StoreConnection: Sendable {
             let wasAway = state.failure != nil
             if wasAway || state.since == nil { state.since = .now }
             state.failure = nil
+            state.mayBeBack = false
             return wasAway
         }
     }

@@ -7,7 +7,7 @@ extension SyncContext {
 
     /// Asking would only keep somebody waiting: the store has accounts, so it is reached over a network, and did not answer the
     /// last time. A store on this machine says at once that it is away.
-    var isKnownToBeAway: Bool { connection.failure != nil && provider is any SigningIn }
+    var isKnownToBeAway: Bool { connection.knownFailure != nil && provider is any SigningIn }
 
     /// The result of `body`, or, while the store is known to be away, at once why nothing can be had from it; then `body`
     /// goes on by itself.
@@ -20,8 +20,8 @@ extension SyncContext {
             Task(executorPreference: workers) { first.resume(await body()) }
             Task {
                 try? await Task.sleep(for: Self.patienceWhenAway)
-                // It is back, and takes its time.
-                if let failure = self.connection.failure { first.resume(.failure(.provider(failure))) }
+                // (Else it is back, or may be, and takes its time.)
+                if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
             }
         }
     }
