@@ -45,7 +45,8 @@ extension Volume {
     /// Only a whole document whose file is as the catalog knows it: into it nobody wrote without its being known.
     private func distrustDownload(_ id: InodeID) throws {
         let (found, item) = try catalog.read { (try $0.inodeIfPresent(id), try $0.item(of: id)) }
-        // (One with another name here, or another date, has the store's bytes all the same.)
+        // (One with another name here, or another date, has the store's bytes all the same. Whose date is not sent yet comes
+        // again even if it is whole: its file has the old one, by which nobody can tell.)
         guard let inode = found, let item, !item.isExcluded, item.contentRevision == 0, item.identifier != nil,
             inode.writing == nil, inode.splitFrom == nil
         else { return }

@@ -50,9 +50,14 @@ struct AccessCommand: AsyncParsableCommand {
             let watch = Task {
                 if let ended = await scoped.accessEnded() { warn(ended.message) }
             }
-            defer { watch.cancel() }
-            let status = try await use(url, scoped)
+            let status: Int32
+            do { status = try await use(url, scoped) } catch {
+                watch.cancel()
+                throw error
+            }
             await scoped.stopAccessing()
+            // What failed in the command may have failed because of it.
+            await watch.value
             return status
         }
         if status != 0 { throw ExitCode(status) }

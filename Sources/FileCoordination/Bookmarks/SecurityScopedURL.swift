@@ -110,6 +110,7 @@ final class ScopedConnection: Sendable {
     }
     private let state = Mutex(State())
     private let task: Mutex<Task<Void, Never>?> = Mutex(nil)
+    private static let patience = Duration.seconds(2)
 
     init(_ mountPoint: String, _ request: AccessRequest) {
         let task = Task { [weak self] in
@@ -182,8 +183,17 @@ final class ScopedConnection: Sendable {
 
     func endAndWait() async {
         let folder = state.withLock { $0.access?.folder }
-        end()
-        await wait { $0.hasEnded }
+        if let folder, MountTable.mount(at: folder) == nil {
+            // It was taken away: the daemon is about to say why.
+            let patience = Task {
+                if (try? await Task.sleep(for: Self.patience)) != nil { end() }
+            }
+            await wait { $0.hasEnded }
+            patience.cancel()
+        } else {
+            end()
+            await wait { $0.hasEnded }
+        }
         guard let folder else { return }
         // The daemon hears of it from the kernel, and needs a moment to take the folder away.
         for _ in 0..<500 {
