@@ -1,0 +1,39 @@
+import Foundation
+import ItemCatalog
+import Synchronization
+import Testing
+
+/// Who looks in turn waits for whoever writes; who just looks does not.
+@Suite(.timeLimit(.minutes(1))) struct TurnTests {
+    /// What is found while somebody is in the midst of a transaction that changes it.
+    private func found(_ look: @escaping @Sendable (Catalog) throws -> String?) throws -> String? {
+        let test = try TestCatalog()
+        let catalog = test.catalog
+        try catalog.write { try $0.takeNote("key", "before") }
+        let (writes, looks) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let result = Mutex<Result<String?, any Error>?>(nil)
+        Thread.detachNewThread {
+            writes.wait()
+            let found = Result { try look(catalog) }
+            result.withLock { $0 = found }
+            looks.signal()
+        }
+        try catalog.write { writer in
+            writes.signal()
+            // Who does not wait is there long before.
+            _ = looks.wait(timeout: .now() + .milliseconds(500))
+            if result.withLock({ $0 != nil }) { looks.signal() }
+            try writer.takeNote("key", "after")
+        }
+        looks.wait()
+        return try result.withLock { $0 }?.get()
+    }
+
+    @Test func inTurn() throws {
+        #expect(try found { catalog in try catalog.readInTurn { try $0.note("key") } } == "after")
+    }
+
+    @Test func beside() throws {
+        #expect(try found { catalog in try catalog.read { try $0.note("key") } } == "before")
+    }
+}
