@@ -33,12 +33,17 @@ class Downloaded(Workload):
 
     def sample(self, system):
         file = system.point / "file"
-        machine.drop_caches(1)
-        cold = system.timed("sequential", file)
+        # The best of some: the first time after it was written a file comes from further away than the disk's own memory
+        # (natively as well, a quarter as fast here).
+        cold = max(self.dropped(system, file) for _ in range(3))
         # Once is not enough everywhere: what a cold reader read ahead may come to lie twice.
         system.timed("sequential", file)
         warm = max(system.timed("sequential", file) for _ in range(2))
         return [warm, cold, system.timed("random", file, 1, 1), system.timed("random", file, 4, 1)]
+
+    def dropped(self, system, file):
+        machine.drop_caches(1)
+        return system.timed("sequential", file)
 
 
 class OpenRate(Workload):
