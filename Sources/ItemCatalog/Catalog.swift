@@ -30,6 +30,8 @@ package final class Catalog: Sendable {
     private let file: HeldFile
     private let log: HeldLog
     private let commits = Atomic<Int>(0)
+    /// How many of them are known to be on disk.
+    private let durableCommits = Atomic<Int>(-1)
     private let waiting = WaitingItems()
     private let reopened = ReopenedFolders()
     private let queries = PreparedQueries.Table()
@@ -205,7 +207,7 @@ package final class Catalog: Sendable {
     private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
         do {
             // (Counted also when it fails: what was looked up before is looked up once too often then.)
-            defer { commits.add(1, ordering: .relaxed) }
+            defer { commits.add(1, ordering: .releasing) }
             // (GRDB prepares BEGIN and COMMIT each time.)
             return try inTurn {
                 try writer.writeWithoutTransaction { db in
@@ -250,9 +252,13 @@ package final class Catalog: Sendable {
 
     /// After this returns, what was committed before survives power loss: the write-ahead log is on disk.
     package func synchronize() throws(CatalogError) {
+        // (Who syncs a file syncs its folder next: another flush of the disk's memory, for nothing.)
+        let committed = commits.load(ordering: .acquiring)
+        if durableCommits.load(ordering: .acquiring) == committed { return }
         do { try log.synchronize() } catch {
             throw CatalogError(.system, "\(path)-wal: \(String(cString: strerror(error.code)))")
         }
+        durableCommits.max(committed, ordering: .releasing)
     }
 
     /// Gives up what of the database is in memory; it is read again when it is needed.

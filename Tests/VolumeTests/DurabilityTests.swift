@@ -76,6 +76,23 @@ import Volume
         #expect(recorder.synced == ["catalog-wal"])
     }
 
+    /// As SQLite does with each transaction: a file, then its folder.
+    @Test func whatIsDurableIsNotSyncedOnceMore() async throws {
+        let opened = try await test.create("a").1
+        try test.write(opened.handle, "text")
+        try test.volume.synchronize(opened.handle)
+        recorder.forget()
+        try test.volume.synchronizeCatalog()
+        #expect(recorder.synced.isEmpty, "\(recorder.synced)")
+        // But what has come since is.
+        for name in ["b", "c"] as [Filename] {
+            _ = try await test.save(name, "text")
+            try test.volume.synchronizeCatalog()
+        }
+        #expect(recorder.synced == ["catalog-wal", "catalog-wal"])
+        test.volume.close(opened.handle)
+    }
+
     /// What is deleted in the store may be all that is left of something that went elsewhere here.
     @Test func whatLedToADeletionIsDurableBeforeTheStoreDeletes() async throws {
         try test.remote.put("a", "text")
