@@ -10,23 +10,23 @@ import Testing
 
 /// What a program is told while the store does not let us in, and right after the user has signed in.
 @Suite(.timeLimit(.minutes(2))) struct SigningInTests {
-    /// A store with an account. Whether it takes the password it says after a while.
+    /// A store with an account. Whether it takes the password it says when a gate opens.
     private final class Account: ForwardingProvider, SigningIn {
         let base = InMemoryProvider()
         private struct State {
             var isAccepted = false
-            var delay = Duration.zero
+            var gate: Gate?
         }
         private let state = Mutex(State())
 
-        func set(isAccepted: Bool, delay: Duration) {
-            state.withLock { $0 = State(isAccepted: isAccepted, delay: delay) }
+        func set(isAccepted: Bool, _ gate: Gate? = nil) {
+            state.withLock { $0 = State(isAccepted: isAccepted, gate: gate) }
         }
         func credentialMayHaveChanged() {}
 
         private func enter() async throws(FileProviderError) {
             let now = state.withLock { $0 }
-            try? await Task.sleep(for: now.delay)
+            try await now.gate?.pass()
             if !now.isAccepted { throw FileProviderError(.notAuthenticated, "The password is another one.") }
         }
 
@@ -50,16 +50,28 @@ import Testing
         }
     }
 
-    private static let longest = SyncContext.patienceWhenAway * 6
-
     private func engine(_ test: TestEngine, _ account: Account) -> SyncEngine {
         var times = SyncTimes()
-        // Nobody else asks meanwhile.
+        // The probe asks when it is told to.
         times.firstRetry = 3_600
         return SyncEngine(
             context: SyncContext(
                 provider: account, catalog: test.catalog, store: test.store, times: times,
                 defaults: test.context.defaults, logger: test.context.logger))
+    }
+
+    /// Somebody signs in, and looks while the store has not said anything yet, for longer than one that is away is given.
+    private func signIn(
+        _ engine: SyncEngine, _ account: Account, isAccepted: Bool, _ look: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let gate = Gate()
+        account.set(isAccepted: isAccepted, gate)
+        await engine.credentialMayHaveChanged()
+        #expect(engine.context.connection.failure != nil, "until the store has said so")
+        let task = Task { try await look() }
+        try await Task.sleep(for: SyncContext.patienceWhenAway * 4)
+        gate.open()
+        try await task.value
     }
 
     @Test("who has just signed in waits for the store; who has not is told at once") func listing() async throws {
@@ -68,19 +80,14 @@ import Testing
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
         #expect(engine.context.connection.failure?.code == .notAuthenticated)
 
-        account.set(isAccepted: false, delay: Self.longest)
-        for _ in 0..<2 {
-            // (The second joins what the first has begun.)
-            let start = ContinuousClock.now
-            await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
-            #expect(start.duration(to: .now) < Self.longest / 2, "it waited for a store that is known to be away")
-        }
-        try await Task.sleep(for: Self.longest)
+        let gate = Gate()
+        account.set(isAccepted: false, gate)
+        // (The second joins what the first has begun. Who waits for the gate waits for ever.)
+        for _ in 0..<2 { await #expect(throws: SyncError.self) { try await engine.enumerate(.root) } }
+        gate.open()
+        while await !engine.fetcher.foldersUnderWay.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
 
-        account.set(isAccepted: true, delay: Self.longest)
-        await engine.credentialMayHaveChanged()
-        #expect(engine.context.connection.failure != nil, "until the store has said so")
-        try await engine.enumerate(.root)
+        try await signIn(engine, account, isAccepted: true) { try await engine.enumerate(.root) }
         #expect(engine.context.connection.failure == nil)
     }
 
@@ -88,29 +95,39 @@ import Testing
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
-        await engine.credentialMayHaveChanged()
-        #expect(!engine.context.isKnownToBeAway)
-        await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
+        await #expect(throws: SyncError.self) {
+            try await signIn(engine, account, isAccepted: false) { try await engine.enumerate(.root) }
+        }
         #expect(engine.context.isKnownToBeAway)
+    }
+
+    @Test("nobody need look for that: the probe asks") func refusedProbe() async throws {
+        let (test, account) = (try TestEngine(), Account())
+        let engine = engine(test, account)
+        await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
+        try await signIn(engine, account, isAccepted: false) {}
+        #expect(try await eventually { engine.context.isKnownToBeAway })
     }
 
     @Test("who reads waits as well") func reading() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         try account.base.put("a", Array("abc".utf8))
-        account.set(isAccepted: true, delay: .zero)
+        account.set(isAccepted: true)
         try await engine.enumerate(.root)
-        account.set(isAccepted: false, delay: .zero)
+        account.set(isAccepted: false)
         let (content, target) = try test.download("a")
-        func read() async throws { try await engine.hydrator.provide(0..<3, of: content, for: target) }
+        let read = { @Sendable in try await engine.hydrator.provide(0..<3, of: content, for: target) }
         await #expect(throws: SyncError.self) { try await read() }
-        account.set(isAccepted: false, delay: Self.longest)
-        let start = ContinuousClock.now
+        let gate = Gate()
+        account.set(isAccepted: false, gate)
         await #expect(throws: SyncError.self) { try await read() }
-        #expect(start.duration(to: .now) < Self.longest / 2, "it waited for a store that is known to be away")
-        try await Task.sleep(for: Self.longest)
-        account.set(isAccepted: true, delay: Self.longest)
-        await engine.credentialMayHaveChanged()
-        try await read()
+        gate.open()
+        let log = engine.context.events
+        #expect(
+            try await eventually {
+                log.listen(last: .max).now(most: .max >> 1).events.filter { $0.kind == .startProvidingItem }.count == 2
+            })
+        try await signIn(engine, account, isAccepted: true) { try await read() }
     }
 }

@@ -183,17 +183,14 @@ final class ScopedConnection: Sendable {
 
     func endAndWait() async {
         let folder = state.withLock { $0.access?.folder }
-        if let folder, MountTable.mount(at: folder) == nil {
-            // It was taken away: the daemon is about to say why.
-            let patience = Task {
-                if (try? await Task.sleep(for: Self.patience)) != nil { end() }
-            }
-            await wait { $0.hasEnded }
-            patience.cancel()
-        } else {
+        let wasTakenAway = folder.map { MountTable.mount(at: $0) == nil } ?? false
+        let ending = Task {
+            // The daemon is about to say why.
+            if wasTakenAway { try? await Task.sleep(for: Self.patience) }
             end()
-            await wait { $0.hasEnded }
         }
+        await wait { $0.hasEnded }
+        ending.cancel()
         guard let folder else { return }
         // The daemon hears of it from the kernel, and needs a moment to take the folder away.
         for _ in 0..<500 {

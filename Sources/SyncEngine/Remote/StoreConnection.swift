@@ -25,6 +25,9 @@ package final class StoreConnection: Sendable {
 
     func mayBeBack() { current.withLock { $0.mayBeBack = $0.failure != nil } }
 
+    /// Somebody has asked since; what it failed with before is not news.
+    func isNotBack() { current.withLock { $0.mayBeBack = false } }
+
     /// What means that nothing can be had, whatever one asks for.
     static func isAway(_ code: FileProviderError.Code) -> Bool {
         code == .serverUnreachable || code == .notAuthenticated
@@ -58,6 +61,8 @@ actor ReturnProbe {
     private let context: SyncContext
     private var task: Task<Void, Never>?
     private var pause: Task<Void, Never>?
+    /// Somebody wants it to ask, who may have come while it did not pause.
+    private var isUrgent = false
     private var isOver = false
     /// In seconds.
     private static let longest = 30.0
@@ -75,7 +80,9 @@ actor ReturnProbe {
         while !isOver, context.connection.failure != nil {
             let pause = Task { [seconds] in _ = try? await Task.sleep(for: .seconds(seconds)) }
             self.pause = pause
+            if isUrgent { pause.cancel() }
             await pause.value
+            isUrgent = false
             seconds = min(max(seconds, 0.1) * 2, Self.longest)
             if isOver || context.connection.failure == nil { break }
             await context.knock()
@@ -84,7 +91,11 @@ actor ReturnProbe {
     }
 
     /// Something may be otherwise by now: the network, the password.
-    func now() { pause?.cancel() }
+    func now() {
+        guard task != nil else { return }
+        isUrgent = true
+        pause?.cancel()
+    }
 
     func end() {
         isOver = true
@@ -99,7 +110,8 @@ extension SyncContext {
         do throws(FileProviderError) {
             _ = try await provider.providePlaceholder(for: .rootContainer)
         } catch {
-            if StoreConnection.isAway(error.code) || error.code == .cancelled { return }
+            if error.code == .cancelled { return }
+            if StoreConnection.isAway(error.code) { return connection.isNotBack() }
         }
         storeAnswered()
     }
