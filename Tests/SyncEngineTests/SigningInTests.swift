@@ -109,6 +109,23 @@ import Testing
         #expect(try await eventually { engine.context.isKnownToBeAway })
     }
 
+    @Test("who signs in while the probe asks is not forgotten") func signedInMeanwhile() async throws {
+        let (test, account) = (try TestEngine(), Account())
+        let engine = engine(test, account)
+        await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
+        let gate = Gate()
+        account.set(isAccepted: false, gate)
+        await engine.credentialMayHaveChanged()
+        await gate.waitForArrivals()
+        account.set(isAccepted: true)
+        await engine.credentialMayHaveChanged()
+        gate.open()
+        let start = ContinuousClock.now
+        #expect(try await eventually { engine.context.connection.failure == nil })
+        // (By itself it asks again after 30 s.)
+        #expect(start.duration(to: .now) < .seconds(20))
+    }
+
     @Test("who reads waits as well") func reading() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
