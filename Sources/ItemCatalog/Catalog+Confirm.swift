@@ -186,9 +186,18 @@ extension Catalog.Writer {
     }
 
     /// What failed for this reason is tried again at once.
-    package func retryNow(failedWith code: String) throws {
+    ///
+    /// - Parameter later: at these moments, unless they were to be tried before.
+    package func retryNow(failedWith code: String, but later: [ItemID: FileTime] = [:]) throws {
+        let waiting = try later.compactMap { id, moment in
+            try item(id)?.failure.flatMap { $0.code == code ? (id, min(moment, $0.retryAt)) : nil }
+        }
         try db.cachedStatement(sql: "UPDATE item SET retry_at = 0 WHERE pending = 1 AND error_code = ?")
             .execute(arguments: [code])
+        for (id, moment) in waiting {
+            try db.cachedStatement(sql: "UPDATE item SET retry_at = ? WHERE id = ?")
+                .execute(arguments: [moment.nanoseconds, id.rawValue])
+        }
     }
 
     /// What is about to be sent, so that it is known again if the reply gets lost.

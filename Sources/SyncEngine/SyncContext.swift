@@ -31,6 +31,7 @@ package final class SyncContext: Sendable {
     package let refused = RefusedEntries()
     let copies = CopySources()
     let sentByOthers = SentByOthers()
+    let loneFailures = LoneFailures()
     /// Held by each eviction; true once none may begin any more.
     let evictions = AdaptiveMutex(false)
     /// How full the store is, as it said last.

@@ -95,6 +95,7 @@ extension Volume {
                     context.release(target.identifier)
                     engine.changed()
                 }
+                var pause = context.times.firstRetry
                 while !Task.isCancelled {
                     do {
                         return try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
@@ -104,7 +105,8 @@ extension Volume {
                             "a deleted document that is still open cannot be downloaded whole",
                             metadata: ["item": "\(target.name)", "error": "\(error)"])
                     }
-                    try? await Task.sleep(for: .seconds(context.times.firstRetry))
+                    try? await Task.sleep(for: .seconds(pause))
+                    pause = min(pause * 2, context.times.longestRetry)
                 }
             }
         }

@@ -24,8 +24,12 @@ actor ChangeListener {
 
     /// To be asked again, and how often that was in vain.
     private var kept: [ChangeSignal: Int64] = [:]
-    private var timer: Task<Void, Never>?
+    private var timer: (task: Task<Void, Never>, end: ContinuousClock.Instant)?
     private var askedAt: ContinuousClock.Instant?
+    /// How often in a row the store answered again, and then not what it was asked.
+    private var inVain: Int64 = 0
+    /// Since it was asked last.
+    private var hasReturned = false
     /// More than so many questions are one: after everything.
     private static let mostKept = 64
 
@@ -59,7 +63,7 @@ actor ChangeListener {
             }
         }
         isOver = true
-        timer?.cancel()
+        timer?.task.cancel()
     }
 
     // MARK: Looking
@@ -134,21 +138,34 @@ actor ChangeListener {
         // What is just being changed from here will not be for long.
         if case .provider(let failure)? = error, failure.code != .busy { code = failure.code }
         let attempts = kept.values.min() ?? 1
-        let delay = RetryDelay.seconds(after: attempts - 1, code, context.times)
-        timer = Task { [weak self] in
-            if (try? await Task.sleep(for: .seconds(delay))) != nil { await self?.askAgain() }
-        }
+        askAgain(in: RetryDelay.seconds(after: attempts - 1, code, context.times, isAlone: inVain > 0))
     }
 
-    /// Nothing need wait any longer. (A store that answers one question and not the next is not asked all the time.)
+    /// Nothing need wait any longer. (A store that answers everything else is asked ever less often.)
     func storeAnswers() {
-        let isEarly = askedAt.map { $0.duration(to: .now) < .seconds(context.times.firstRetry) } ?? false
-        if timer != nil, !isEarly { askAgain() }
+        guard timer != nil else { return }
+        let pause = RetryDelay.seconds(after: inVain, nil, context.times)
+        let waited = askedAt.map { $0.duration(to: .now) / .seconds(1) } ?? .infinity
+        hasReturned = true
+        if waited < pause { askAgain(in: pause - waited) } else { askAgain() }
+    }
+
+    /// Unless it is asked sooner anyway.
+    private func askAgain(in seconds: Double) {
+        let end = ContinuousClock.now + .seconds(seconds)
+        if let timer, timer.end <= end { return }
+        timer?.task.cancel()
+        let task = Task { [weak self] in
+            if (try? await Task.sleep(until: end, clock: .continuous)) != nil { await self?.askAgain() }
+        }
+        timer = (task, end)
     }
 
     private func askAgain() {
-        timer?.cancel()
+        timer?.task.cancel()
         timer = nil
+        if hasReturned { inVain += 1 }
+        hasReturned = false
         askedAt = .now
         for signal in kept.keys { take(signal) }
     }
@@ -187,6 +204,7 @@ actor ChangeListener {
     private func ended(_ signal: ChangeSignal, _ error: SyncError?) {
         guard let error else {
             kept[signal] = nil
+            if kept.isEmpty { inVain = 0 }
             return
         }
         context.logger.debug(

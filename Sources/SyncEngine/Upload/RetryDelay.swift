@@ -4,11 +4,17 @@ import ItemCatalog
 /// How long to wait after a failed attempt. A change is never given up.
 enum RetryDelay {
     /// Seconds; doubles with every attempt, up to the longest.
-    static func seconds(after attempts: Int64, _ code: FileProviderError.Code?, _ times: SyncTimes) -> Double {
+    ///
+    /// - Parameter isAlone: the store answers everything else.
+    static func seconds(
+        after attempts: Int64, _ code: FileProviderError.Code?, _ times: SyncTimes, isAlone: Bool = false
+    ) -> Double {
         // What will not get better by itself is tried rarely from the start.
-        if let code, Refusal(code) != nil { return min(times.longestRetry, max(30, times.firstRetry)) }
+        let isRefused = code.flatMap { Refusal($0) } != nil
+        let first = isRefused ? max(30, times.firstRetry) : times.firstRetry
         // The network may come back any moment, and one try tells for all.
-        let longest = code == .serverUnreachable ? min(30, times.longestRetry) : times.longestRetry
-        return min(longest, times.firstRetry * Double(1 << min(attempts, 20)))
+        let isAway = code == .serverUnreachable && !isAlone
+        let longest = isAway ? min(30, times.longestRetry) : times.longestRetry
+        return min(longest, first * Double(1 << min(attempts, 20)))
     }
 }

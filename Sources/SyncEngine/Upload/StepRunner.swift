@@ -57,7 +57,10 @@ struct StepRunner: Sendable {
         if case .cancelled = error { return .postponed }
         var code: FileProviderError.Code?
         if case .provider(let failure) = error { code = failure.code }
-        let delay = RetryDelay.seconds(after: item.failure?.attempts ?? 0, code, context.times)
+        let isAway = code.map { StoreConnection.isAway($0) } ?? false
+        let isAlone = isAway && context.loneFailures.failed(item.id) > 0
+        if !isAway { context.loneFailures.ended(item.id) }
+        let delay = RetryDelay.seconds(after: item.failure?.attempts ?? 0, code, context.times, isAlone: isAlone)
         let next = FailureTable.next(sending: code?.description, inSeconds: delay)
         context.logger.warning(
             "a change could not be sent",

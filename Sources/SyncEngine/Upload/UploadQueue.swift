@@ -216,13 +216,17 @@ actor UploadQueue {
         return step.flatMap { context.isSentByOthers($0.pending.item) ? nil : [$0] } ?? []
     }
 
-    /// Whatever waits because the store did not answer need not wait for its next try.
+    /// Whatever waits because the store did not answer need not wait for its next try; a change that fails alone waits on.
     func storeAnswers() {
         offlineSince = nil
         pausedUntil = nil
+        let later = context.loneFailures.storeReturned().mapValues { count in
+            FileTime.now.adding(
+                seconds: RetryDelay.seconds(after: Int64(count), nil, context.times, isAlone: true))
+        }
         _ = try? context.catalog.write { writer in
             for code in [FileProviderError.Code.serverUnreachable, .notAuthenticated] {
-                try writer.retryNow(failedWith: code.description)
+                try writer.retryNow(failedWith: code.description, but: later)
             }
         }
         wake()
@@ -235,6 +239,7 @@ actor UploadQueue {
         tasks[id] = nil
         switch outcome {
         case .done:
+            context.loneFailures.ended(id)
             if offlineSince != nil { storeAnswers() }
             pausedUntil = nil
             // Nothing came of it: the same step would come at once, and again, and again.

@@ -1,0 +1,83 @@
+import FileProvider
+import FileProviderTesting
+import Foundation
+import ItemCatalog
+import Testing
+
+@testable import SyncEngine
+
+/// One question that fails as if the store were away, while the store answers all others.
+@Suite(.timeLimit(.minutes(5))) struct LoneFailureTests {
+    private let test: TestEngine
+
+    /// The first wait after a failure is 50 ms.
+    init() throws { test = try TestEngine() }
+
+    @Test("a change that alone fails is sent ever less often, and keeps nothing else from being sent")
+    func upload() async throws {
+        try test.remote.put("a", "old")
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        test.plan.fail(.itemChanged, times: 10_000, with: .serverUnreachable)
+        let start = ContinuousClock.now
+        try test.write(try test.inode("a").id, "new")
+        #expect(try await eventually { test.plan.attempts(of: .itemChanged) >= 3 })
+        try test.save("b", "text")
+        #expect(try await eventually { test.remote.snapshot()["b"] == .document(Array("text".utf8)) })
+        #expect(try await eventually { test.plan.attempts(of: .itemChanged) >= 6 })
+        // 100, 200, 400 and 800 ms after the second attempt and those that follow.
+        #expect(start.duration(to: .now) >= .milliseconds(1_500))
+        test.plan.clear()
+        #expect(try await eventually { try test.pending().isEmpty })
+        #expect(test.remote.read("a") == Array("new".utf8))
+    }
+
+    @Test("a change that waited for the store is sent as soon as it is back, however long it was away")
+    func outage() async throws {
+        try test.remote.put("a", "old")
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        test.plan.isOffline = true
+        try test.write(try test.inode("a").id, "new")
+        #expect(try await eventually { test.plan.attempts(of: .itemChanged) >= 1 })
+        // As after hours of that.
+        let id = try test.item("a").id
+        #expect(try await eventually { try test.item("a").failure != nil })
+        try await Task.sleep(for: .milliseconds(100))
+        try test.catalog.write {
+            try $0.recordFailure(
+                id, code: "serverUnreachable", message: "away", retryAt: FileTime.now.adding(seconds: 3_600))
+        }
+        test.plan.isOffline = false
+        #expect(try await eventually { test.remote.read("a") == Array("new".utf8) })
+    }
+
+    @Test("a folder whose listing alone fails is asked for ever less often") func listing() async throws {
+        try test.remote.put("a", "A")
+        try await test.engine.enumerate(.root)
+        test.engine.start()
+        #expect(try await eventually { test.remote.signalListenerCount == 1 })
+        #expect(try await eventually { test.plan.attempts(of: .enumerateItems) >= 2 })
+        let before = test.plan.attempts(of: .enumerateItems)
+        test.plan.fail(.enumerateItems, times: 10_000, with: .serverUnreachable)
+        let start = ContinuousClock.now
+        try test.remote.put("b", "B")
+        #expect(try await eventually { test.plan.attempts(of: .enumerateItems) >= before + 7 })
+        #expect(start.duration(to: .now) >= .milliseconds(1_500))
+        test.plan.clear()
+        #expect(try await eventually { try test.names() == ["a", "b"] })
+    }
+
+    @Test func ofAChangeThatFailsItIsKnownHowOftenItFailedAlone() {
+        let failures = LoneFailures()
+        let (a, b) = (ItemID(rawValue: 1), ItemID(rawValue: 2))
+        // The store is away: that tells nothing of a change.
+        for item in [a, a, b] { #expect(failures.failed(item) == 0) }
+        #expect(failures.storeReturned().isEmpty)
+        for _ in 0..<2 { #expect(failures.failed(a) == 1) }
+        #expect(failures.storeReturned() == [a: 1])
+        #expect(failures.failed(a) == 2)
+        failures.ended(a)
+        #expect(failures.failed(a) == 0)
+    }
+}
