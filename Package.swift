@@ -51,7 +51,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "FUSE", dependencies: ["CFUSE"]),
+        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux"]),
         .target(name: "CLinux"),
         .target(name: "Locking"),
 
@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
 
-        .target(name: "ControlAPI", dependencies: [.logging, .nioCore, .nioPosix]),
+        .target(name: "ControlAPI", dependencies: ["CLinux", .logging, .nioCore, .nioPosix]),
         .target(name: "Coordination"),
         .target(name: "UniformTypes"),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),

@@ -189,10 +189,6 @@ static inline int hydrant_replace(int fd, int replacement) {
     return result;
 }
 
-static inline int hydrant_detach_mount(const char *path) {
-    return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW);
-}
-
 // MARK: libfuse's log
 
 /// Implemented in FUSELog.swift.

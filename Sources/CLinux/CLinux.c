@@ -1,10 +1,14 @@
 #define _GNU_SOURCE
 #include "CLinux.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -63,6 +67,29 @@ ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offs
 }
 
 int clinux_sync_file_system(int fd) { return syncfs(fd); }
+
+int clinux_unmount(const char *path, int flags) {
+    const char *slash = strrchr(path, '/');
+    if (path[0] != '/' || slash[1] == 0 || strlen(path) >= PATH_MAX) {
+        errno = EINVAL;
+        return -1;
+    }
+    char folder[PATH_MAX] = "/", found[PATH_MAX] = "", name[PATH_MAX + 64];
+    if (slash != path) memcpy(folder, path, (size_t)(slash - path));
+    int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return -1;
+    int result = -1, error = ELOOP;
+    // Where the kernel says that the folder is: another place when a link was followed on the way.
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+    if (readlink(name, found, sizeof found - 1) > 0 && strcmp(found, folder) == 0) {
+        snprintf(name, sizeof name, "/proc/self/fd/%d/%s", fd, slash + 1);
+        result = umount2(name, flags | UMOUNT_NOFOLLOW);
+        error = errno;
+    }
+    close(fd);
+    errno = error;
+    return result;
+}
 
 int64_t clinux_file_system_magic(const char *path) {
     struct statfs status;

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The kernel's end of a FUSE mount.
@@ -41,9 +42,8 @@ package final class KernelConnection: Sendable {
             return
         }
         // MNT_FORCE, as root. It may well be busy; that is enough.
-        let (force, noFollow): (Int32, Int32) = (1, 8)
         if geteuid() == 0, MountTable.identity(of: mountPoint) == identity {
-            _ = umount2(mountPoint, force | noFollow)
+            _ = clinux_unmount(mountPoint, CLINUX_UNMOUNT_FORCE)
         }
     }
 }

@@ -7,6 +7,8 @@ public enum MountTable {
         public var mountPoint: String
         public var fileSystem: String
         public var source: String
+        /// Whose daemon serves it (`user_id` of a FUSE mount); nil: it is no FUSE mount.
+        public var owner: UInt32?
     }
 
     public static let hydrantType = "fuse.hydrant"
@@ -31,13 +33,26 @@ public enum MountTable {
         let fields = line.split(whereSeparator: { $0 == " " || $0 == "\n" })
         guard let dash = fields.firstIndex(of: "-"), fields.count > dash + 2, fields.count > 4 else { return nil }
         return Entry(
-            mountPoint: unescape(fields[4]), fileSystem: String(fields[dash + 1]), source: unescape(fields[dash + 2]))
+            mountPoint: unescape(fields[4]), fileSystem: String(fields[dash + 1]), source: unescape(fields[dash + 2]),
+            owner: fields.count > dash + 3 ? owner(in: fields[dash + 3]) : nil)
+    }
+
+    /// fusermount3 and the kernel write it; a user cannot name another there.
+    private static func owner(in options: Substring) -> UInt32? {
+        let option = options.split(separator: ",").first { $0.hasPrefix("user_id=") }
+        return option.flatMap { UInt32($0.dropFirst("user_id=".count)) }
+    }
+
+    /// The domains that this user has mounted. Others' daemons take no orders from him, and a type is soon said: any user
+    /// may give it to a file system of his own.
+    public static func ownDomains() -> [Entry] {
+        entries().filter { $0.fileSystem == hydrantType && $0.owner == geteuid() }
     }
 
     /// The mount that is on top at this path, if one is mounted exactly there.
     public static func mount(at path: String) -> Entry? { entries().last { $0.mountPoint == path } }
 
-    /// The hydrant mount that an absolute path lies in.
+    /// The hydrant mount that an absolute path lies in, whoever's it is.
     public static func hydrantMount(containing path: String) -> Entry? {
         entries().filter { entry in
             entry.fileSystem == hydrantType

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Takes a FUSE mount down from outside: umount2(2) for root, fusermount3(1) for everyone else.
@@ -10,6 +11,7 @@ public enum Unmounter {
         case failed(String)
     }
 
+    /// - Parameter mountPoint: absolute and free of symbolic links, as ``MountTable`` has it.
     /// - Parameter lazily: also when programs still use it; they keep what they have open.
     /// - Returns: nil, or why it is still mounted.
     public static func unmount(_ mountPoint: String, lazily: Bool) -> String? {
@@ -23,9 +25,7 @@ public enum Unmounter {
     /// As ``unmount(_:lazily:)``, for who wants to know why not.
     public static func attempt(_ mountPoint: String, lazily: Bool) -> Outcome {
         if geteuid() == 0 {
-            let detach: Int32 = 2  // MNT_DETACH
-            let noFollow: Int32 = 8  // UMOUNT_NOFOLLOW
-            if umount2(mountPoint, noFollow | (lazily ? detach : 0)) == 0 { return .unmounted }
+            if clinux_unmount(mountPoint, lazily ? CLINUX_UNMOUNT_DETACH : 0) == 0 { return .unmounted }
             return errno == EBUSY ? .busy : .failed("\(mountPoint): \(String(cString: strerror(errno)))")
         }
         switch run(["fusermount3", lazily ? "-uz" : "-u", "--", mountPoint]) {

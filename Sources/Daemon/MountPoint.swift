@@ -49,6 +49,10 @@ enum MountPoint {
     /// A mount whose daemon was killed answers ENOTCONN for ever; it is cleared. statfs(2) always asks the
     /// daemon; a stat(2) may be answered from the kernel's cache.
     private static func clear(_ mountPoint: String, _ mount: MountTable.Entry) throws(DaemonError) {
+        // (Root could clear another's, who may say of any file system that it is one of ours.)
+        guard mount.owner == geteuid() else {
+            throw DaemonError("\(mountPoint): another user's mount is there; choose another directory")
+        }
         // Killed in a bad moment, it keeps its programs waiting, and would us.
         if let daemon = ServingProcess.serving(mountPoint), !daemon.isAlive {
             KernelConnection(mountPoint: mountPoint)?.abort()

@@ -1,4 +1,5 @@
 internal import CFUSE
+internal import CLinux
 internal import Glibc
 
 /// Our mount as /proc/self/mountinfo shows it: to look at the mount point itself would be a
@@ -70,7 +71,7 @@ struct MountTable {
 /// files open keeps them. Does nothing when something else is mounted there by now.
 func detachMount(at path: String, device: String?) {
     guard let device, MountTable().fuseDevice(at: path) == device else { return }
-    if geteuid() == 0, hydrant_detach_mount(path) == 0 { return }
+    if geteuid() == 0, clinux_unmount(path, CLINUX_UNMOUNT_DETACH) == 0 { return }
 
     let arguments = ["fusermount3", "-u", "-z", "-q", "--", path]
     let words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]

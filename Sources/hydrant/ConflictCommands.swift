@@ -22,7 +22,7 @@ struct ConflictsCommand: AsyncParsableCommand {
     func run() async throws {
         let mountPoints =
             try mountpoint.map { [try MountedPath.mountPoint($0)] }
-            ?? MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map(\.mountPoint)
+            ?? MountTable.ownDomains().map(\.mountPoint)
         if mountPoints.isEmpty { throw fail("nothing is mounted", CommandExit.unavailable) }
         var all: [ConflictStatus] = []
         var failure: ExitCode?

@@ -163,7 +163,7 @@ struct DomainRemoveCommand: AsyncParsableCommand {
 enum Mounts {
     static func byDomain() async -> [String: String] {
         var found: [String: String] = [:]
-        for mount in MountTable.entries() where mount.fileSystem == MountTable.hydrantType {
+        for mount in MountTable.ownDomains() {
             guard let path = try? SocketDirectory.socketPath(mountPoint: mount.mountPoint),
                 case .domain(let status, _)? = try? await ControlClient(socketPath: path).send(
                     .status(paths: []), timeout: 5)

@@ -13,6 +13,7 @@ struct MountedPath {
         guard let mount = MountTable.hydrantMount(containing: absolute) else {
             throw fail("\(path): is not in a hydrant mount (hydrant mount shows how to make one)")
         }
+        try Self.requireOwn(mount, path)
         mountPoint = mount.mountPoint
         relative = PathBytes(
             bytes: absolute.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
@@ -49,16 +50,28 @@ struct MountedPath {
         return groups
     }
 
-    /// The mount named by the user, or the only one there is.
-    static func mountPoint(_ named: String?) throws(ExitCode) -> String {
+    /// Somebody else's daemon takes no orders from us.
+    private static func requireOwn(_ mount: MountTable.Entry, _ path: String) throws(ExitCode) {
+        guard let owner = mount.owner, owner != geteuid() else { return }
+        let name = getpwuid(owner).map { String(cString: $0.pointee.pw_name) } ?? "user \(owner)"
+        throw fail(
+            "\(path): is in a mount of \(name)'s (\(mount.mountPoint)), whose daemon answers to nobody else; run this as \(name)",
+            CommandExit.unavailable)
+    }
+
+    /// The mount named by the user, or the only one of his.
+    ///
+    /// - Parameter anybodys: also somebody else's, for what needs no daemon's answer.
+    static func mountPoint(_ named: String?, anybodys: Bool = false) throws(ExitCode) -> String {
         if let named {
             let absolute = Self.absolute(named)
             guard let mount = MountTable.hydrantMount(containing: absolute) else {
                 throw fail("\(named): nothing is mounted there", CommandExit.unavailable)
             }
+            if !anybodys { try requireOwn(mount, named) }
             return mount.mountPoint
         }
-        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }
+        let mounts = MountTable.ownDomains()
         guard let only = mounts.first else { throw fail("nothing is mounted", CommandExit.unavailable) }
         guard mounts.count == 1 else {
             throw fail("several are mounted, name one: " + mounts.map(\.mountPoint).joined(separator: ", "))

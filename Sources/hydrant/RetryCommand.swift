@@ -33,7 +33,7 @@ struct RetryCommand: AsyncParsableCommand {
     func run() async throws {
         var groups = try MountedPath.grouped(paths)
         if paths.isEmpty {
-            groups = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map { ($0.mountPoint, []) }
+            groups = MountTable.ownDomains().map { ($0.mountPoint, []) }
             if groups.isEmpty { throw fail("nothing is mounted", CommandExit.unavailable) }
         }
         var left: [PendingChange] = []

@@ -73,7 +73,7 @@ struct StatusCommand: AsyncParsableCommand {
         var domains: [DomainStatus] = []
         var unsettled: [ItemStatus] = []
         var failures = 0
-        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }
+        let mounts = MountTable.ownDomains()
         if mounts.isEmpty { lines.append("nothing is mounted") }
         for mount in mounts {
             guard let answer = try? await ask(mount.mountPoint, .status(paths: []), timeout: 30),

@@ -50,7 +50,8 @@ struct UnmountCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let mountPoint = try MountedPath.mountPoint(mountpoint)
+        // Root may unmount anybody's.
+        let mountPoint = try MountedPath.mountPoint(mountpoint, anybodys: geteuid() == 0)
         // Or we would be one of those who use it.
         chdir("/")
         var report = Report(mountPoint: mountPoint)

@@ -51,6 +51,13 @@ int clinux_leave_no_core(void);
 /// syncfs(2).
 int clinux_sync_file_system(int fd);
 
+/// umount2(2) of what is mounted at this absolute path, which must be free of symbolic links: none is followed, in no part of
+/// it. (Who may rename a folder above could otherwise have root unmount what he points at.) -1, ELOOP: there is one.
+int clinux_unmount(const char *path, int flags);
+
+#define CLINUX_UNMOUNT_FORCE 1
+#define CLINUX_UNMOUNT_DETACH 2
+
 /// statfs(2): the file system's magic number, 0 when it cannot be told.
 int64_t clinux_file_system_magic(const char *path);
 

@@ -34,18 +34,37 @@ final class ScopedFolders: Sendable {
 
     /// Takes away what a daemon of this domain left that was killed. Before there are new ones; blocks.
     func sweep() {
-        for entry in MountTable.entries()
-        where entry.fileSystem == MountTable.scopedType && entry.source == mountPoint {
-            if let why = Unmounter.unmount(entry.mountPoint, lazily: true) {
-                volume.engine.context.logger.warning("an old scoped folder stays", metadata: ["reason": "\(why)"])
-            }
-            rmdir(entry.mountPoint)
+        for problem in Self.unmountOld(of: mountPoint) {
+            volume.engine.context.logger.warning("an old scoped folder stays", metadata: ["reason": "\(problem)"])
         }
         let catalog = volume.engine.context.catalog
         guard (try? catalog.read { try $0.note(Self.note) }) == "1" else { return }
         if ScopeRemains(volume: volume, kernel: kernel).removeAll() {
             try? catalog.write { try $0.takeNote(Self.note, "0") }
         }
+    }
+
+    /// Only what lies directly in our own folder: type and source of a mount are what whoever mounted it says they are.
+    ///
+    /// - Returns: why some of them stay.
+    static func unmountOld(of mountPoint: String) -> [String] {
+        guard let path = try? parent() else { return [] }
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard folder >= 0 else { return [] }
+        defer { close(folder) }
+        var status = stat()
+        guard fstat(folder, &status) == 0, status.st_uid == geteuid(), status.st_mode & 0o022 == 0,
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(folder)")
+        else { return [] }
+        var problems: [String] = []
+        for entry in MountTable.entries()
+        where entry.fileSystem == MountTable.scopedType && entry.source == mountPoint && entry.owner == geteuid() {
+            let name = (entry.mountPoint as NSString).lastPathComponent
+            guard entry.mountPoint == place + "/" + name else { continue }
+            if let why = Unmounter.unmount(entry.mountPoint, lazily: true) { problems.append(why) }
+            unlinkat(folder, name, 0x200)  // AT_REMOVEDIR
+        }
+        return problems
     }
 
     func begin(_ inode: InodeID, grant: UUID, user: Int32, isWritable: Bool) async throws -> ScopedFolder {

@@ -27,7 +27,7 @@ enum ImportedCopy {
 
     /// By every daemon that is there: the one that the document is from may be gone before the program is.
     private static func keep(_ folder: String) async throws {
-        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map(\.mountPoint)
+        let mounts = MountTable.ownDomains().map(\.mountPoint)
         let isKept = await withTaskGroup(of: Bool.self) { group in
             for mountPoint in Set(mounts) {
                 group.addTask {

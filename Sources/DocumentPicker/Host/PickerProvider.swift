@@ -39,7 +39,7 @@ public struct PickerProvider: Sendable, Hashable {
     /// All there are now; mounted domains are asked at once, and those that do not answer say so.
     public static func all() async -> (providers: [PickerProvider], problems: [String]) {
         let installed = DocumentPickerManifest.installed()
-        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map(\.mountPoint)
+        let mounts = MountTable.ownDomains().map(\.mountPoint)
         var providers = await withTaskGroup(of: [PickerProvider].self) { group in
             for mountPoint in Set(mounts) {
                 group.addTask { await ofDomain(at: mountPoint, installed.manifests) }

@@ -25,7 +25,7 @@ enum DomainConnection {
 
     /// Asks every mounted domain at once whether it made the bookmark: one that hangs keeps nobody waiting.
     static func find(_ bookmark: Bookmark) async throws -> Found {
-        let mounts = MountTable.entries().filter { $0.fileSystem == MountTable.hydrantType }.map(\.mountPoint)
+        let mounts = MountTable.ownDomains().map(\.mountPoint)
         let kept = BookmarkPayload(unchecked: bookmark.data)
         return try await withThrowingTaskGroup(of: Result<Found, CoordinationError>.self) { group in
             for mountPoint in Set(mounts) {

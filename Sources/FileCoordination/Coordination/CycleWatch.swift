@@ -20,7 +20,7 @@ struct CycleWatch: Sendable {
     private func cycle() async -> [ClaimID]? {
         var graph = WaitGraph()
         var nested: Set<ClaimID> = []
-        for mount in MountTable.entries() where mount.fileSystem == MountTable.hydrantType {
+        for mount in MountTable.ownDomains() {
             guard let client = FileCoordinator.client(of: mount.mountPoint),
                 case .claims(let claims) = try? await client.send(.claims, timeout: 5)
             else { continue }
