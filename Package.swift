@@ -54,6 +54,7 @@ let package = Package(
         .target(name: "FUSE", dependencies: ["CFUSE", "CLinux"]),
         .target(name: "CLinux"),
         .target(name: "Locking"),
+        .target(name: "Surroundings"),
 
         .target(name: "FileProvider"),
         .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
@@ -68,7 +69,7 @@ let package = Package(
                 .nioSSL,
             ]),
         .target(name: "CSecret", linkerSettings: [.linkedLibrary("dl")]),
-        .target(name: "Accounts", dependencies: ["CSecret", "HTTPTransport", .tomlKit]),
+        .target(name: "Accounts", dependencies: ["CSecret", "HTTPTransport", "Surroundings", .tomlKit]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .target(
             name: "WebDAVProvider",
@@ -89,28 +90,30 @@ let package = Package(
         .target(
             name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
 
-        .target(name: "ControlAPI", dependencies: ["CLinux", .logging, .nioCore, .nioPosix]),
+        .target(name: "ControlAPI", dependencies: ["CLinux", "Surroundings", .logging, .nioCore, .nioPosix]),
         .target(name: "Coordination"),
-        .target(name: "UniformTypes"),
+        .target(name: "UniformTypes", dependencies: ["Surroundings"]),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "DocumentPicker",
-            dependencies: ["CLinux", "ControlAPI", "FileCoordination", "UniformTypes", .nioPosix, .tomlKit]),
+            dependencies: [
+                "CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes", .nioPosix, .tomlKit,
+            ]),
         // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
-        .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker"]),
+        .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker", "Surroundings"]),
         .target(
             name: "Daemon",
             dependencies: [
                 "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
                 "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
-                "UniformTypes", .crypto, .logging,
+                "Surroundings", "UniformTypes", .crypto, .logging,
             ]),
         .executableTarget(
             name: "hydrant",
             dependencies: [
                 "Accounts", "Daemon", "ControlAPI", "DocumentPicker", "FileCoordination", "HTTPTransport",
-                "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
+                "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a stranger's package sees.
@@ -157,6 +160,7 @@ let package = Package(
             dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", "MountHarness", .logging]),
         .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
+        .testTarget(name: "SurroundingsTests", dependencies: ["Surroundings"]),
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),

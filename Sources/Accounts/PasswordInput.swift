@@ -1,5 +1,6 @@
 import Foundation
 package import HTTPTransport
+import Surroundings
 
 /// A password from a person or a program; never from the command line, where everybody reads it.
 package enum PasswordInput {
@@ -14,7 +15,7 @@ package enum PasswordInput {
         }
         defer { close(terminal) }
         let what = settings.usesToken ? "Token" : "Password of \(settings.user ?? "the user")"
-        write(terminal, "\(what) for \(domain) (\(settings.url)): ")
+        write(terminal, ShownText.line("\(what) for \(domain) (\(settings.url)): "))
         var shown = termios()
         guard tcgetattr(terminal, &shown) == 0 else { throw AccountError("the terminal cannot be asked") }
         var hidden = shown

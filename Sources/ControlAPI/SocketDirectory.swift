@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Surroundings
 
 /// Where the sockets of mounted domains live: a folder that only their user can look into.
 public enum SocketDirectory {
@@ -15,7 +16,7 @@ public enum SocketDirectory {
     ///   somebody else or is open to others: somebody may be lying in wait there.
     public static func path() throws(ControlError) -> String {
         try path(
-            runtimeDirectory: runtimeDirectory ?? ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"],
+            runtimeDirectory: runtimeDirectory ?? BaseDirectory.runtime(),
             systemDirectory: "/run/user/\(geteuid())", fallbackParent: "/tmp")
     }
 

@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Surroundings
 
 /// Where a domain keeps its catalog and its bytes; locked for as long as this object lives.
 final class StateDirectory: Sendable {
@@ -63,12 +64,10 @@ final class StateDirectory: Sendable {
     deinit { close(lock) }
 
     static func defaultPath(domain: String) throws(DaemonError) -> String {
-        let environment = ProcessInfo.processInfo.environment
-        if let data = environment["XDG_DATA_HOME"], data.hasPrefix("/") { return "\(data)/hydrant/domains/\(domain)" }
-        guard let home = environment["HOME"], home.hasPrefix("/") else {
-            throw DaemonError("neither XDG_DATA_HOME nor HOME is set; say --state-dir DIR")
+        guard let data = BaseDirectory.data.path() else {
+            throw DaemonError("\(BaseDirectory.data.missing); say --state-dir DIR")
         }
-        return "\(home)/.local/share/hydrant/domains/\(domain)"
+        return "\(data)/hydrant/domains/\(domain)"
     }
 
     private static func make(_ path: String) throws(DaemonError) {

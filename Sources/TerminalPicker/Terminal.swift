@@ -1,5 +1,6 @@
 import CNcurses
 import Glibc
+import Surroundings
 
 /// The controlling terminal, in ncurses' hands.
 ///
@@ -132,7 +133,9 @@ struct Terminal: @unchecked Sendable {
     /// As much of it as fits; what is left out is said by an ellipsis.
     static func fit(_ text: String, _ width: Int) -> String {
         var clean = String.UnicodeScalarView()
-        for scalar in text.unicodeScalars { clean.append(terminal_width(scalar.value) < 0 ? "\u{FFFD}" : scalar) }
+        for scalar in ShownText.line(text).unicodeScalars {
+            clean.append(terminal_width(scalar.value) < 0 ? "\u{FFFD}" : scalar)
+        }
         let whole = String(clean)
         if Terminal.width(whole) <= width { return whole }
         var fitting = String.UnicodeScalarView()

@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 
 /// Which types there are, what they conform to, and which MIME types and filename extensions they have.
 ///
@@ -13,7 +14,7 @@ public struct UniformTypeTable: Sendable {
     private let typesByExtension: [String: UniformType]
 
     /// This machine's, as it was when it was first asked for.
-    public static let system = UniformTypeTable(dataDirectories: DataDirectories.all)
+    public static let system = UniformTypeTable(dataDirectories: BaseDirectory.shared())
 
     /// - Parameter dataDirectories: folders that have `mime/globs2` in them, as `$XDG_DATA_DIRS` names them; the first wins.
     public init(dataDirectories: [String]) {

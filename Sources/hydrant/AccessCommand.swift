@@ -74,7 +74,7 @@ struct AccessCommand: AsyncParsableCommand {
         let folder = (path as NSString).deletingLastPathComponent
         if command.isEmpty {
             let held = Held(path: path, folder: folder, writable: scoped.isWritable)
-            try StandardOutput.write((json ? Output.json(held, oneLine: true) : path) + "\n")
+            try json ? StandardOutput.write(Output.json(held, oneLine: true)) : StandardOutput.write(paths: [path])
             // Until nobody wants it any more, or it is taken away.
             let (ends, signal) = AsyncStream<Int32>.makeStream()
             Task {

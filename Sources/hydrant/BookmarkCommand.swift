@@ -85,7 +85,7 @@ struct BookmarkCommand: AsyncParsableCommand {
             let url = URL(filePath: path, directoryHint: .notDirectory)
             let bookmark = try await saying { try await Bookmark.make(of: url, including: keys(), scope: scope) }
             let made = Made(bookmark: bookmark.text, path: url.standardizedFileURL.path(percentEncoded: false))
-            try StandardOutput.write((json ? Output.json(made) : bookmark.text) + "\n")
+            try json ? StandardOutput.write(Output.json(made)) : StandardOutput.write([bookmark.text])
         }
     }
 
@@ -136,9 +136,9 @@ struct BookmarkCommand: AsyncParsableCommand {
                     Output.json(
                         Found(
                             path: path, stale: stale, values: BookmarkValue.all(of: found.resourceValues),
-                            writable: found.scopedURL?.isWritable)) + "\n")
+                            writable: found.scopedURL?.isWritable)))
             }
-            try StandardOutput.write(path + "\n")
+            try StandardOutput.write(paths: [path])
             if found.isStale { warn("the bookmark is stale (\(stale.joined(separator: ", "))); make it anew") }
         }
     }
@@ -164,9 +164,9 @@ struct BookmarkCommand: AsyncParsableCommand {
                 throw fail("this is no bookmark of hydrant's, or a part of one")
             }
             let all = BookmarkValue.all(of: values)
-            if json { return try StandardOutput.write(Output.json(all) + "\n") }
+            if json { return try StandardOutput.write(Output.json(all)) }
             for key in ResourceKey.allCases.map(\.rawValue) {
-                if let value = all[key] { try StandardOutput.write("\(key): \(value)\n") }
+                if let value = all[key] { try StandardOutput.write(["\(key): \(value)"]) }
             }
         }
     }

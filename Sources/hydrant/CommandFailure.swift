@@ -1,15 +1,18 @@
 import ArgumentParser
 import ControlAPI
 import Foundation
+import Surroundings
 
 /// Prints one line and ends with a status.
 func fail(_ message: String, _ status: Int32 = CommandExit.failed) -> ExitCode {
-    FileHandle.standardError.write(Data("hydrant: \(message)\n".utf8))
+    warn(message)
     return ExitCode(status)
 }
 
 /// A line on standard error, for what does not keep the command from going on.
-func warn(_ message: String) { FileHandle.standardError.write(Data("hydrant: \(message)\n".utf8)) }
+func warn(_ message: String) {
+    FileHandle.standardError.write(Data("hydrant: \(ShownText.line(message))\n".utf8))
+}
 
 /// Sends a request to the daemon of a mount; an error becomes a line and an exit status.
 func ask(_ mountPoint: String, _ request: ControlRequest, timeout: Double? = nil) async throws(ExitCode)

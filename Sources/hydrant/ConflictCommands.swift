@@ -45,12 +45,12 @@ struct ConflictsCommand: AsyncParsableCommand {
         print("hydrant resolve PATH --keep mine|theirs|both ends a conflict")
     }
 
-    private static func lines(_ conflict: ConflictStatus) -> String {
+    private static func lines(_ conflict: ConflictStatus) -> [String] {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.dateFormat = "yyyy-MM-dd HH:mm"
         let moment = formatter.string(from: Date(timeIntervalSince1970: conflict.moment))
-        return "\(conflict.original)\n  mine: \(conflict.copy)\n  \(moment): \(conflict.explanation)"
+        return [conflict.original, "  mine: \(conflict.copy)", "  \(moment): \(conflict.explanation)"]
     }
 }
 

@@ -125,8 +125,7 @@ struct CoordinateCommand: AsyncParsableCommand {
         let paths = granted.map { $0.url.path(percentEncoded: false) }
         let held = Held(
             reading: Array(paths.prefix(read.count)), writing: Array(paths.dropFirst(read.count)))
-        try StandardOutput.write(
-            json ? Output.json(held, oneLine: true) + "\n" : paths.map { $0 + "\n" }.joined())
+        try json ? StandardOutput.write(Output.json(held, oneLine: true)) : StandardOutput.write(paths: paths)
         await StandardInput.end()
         return 0
     }

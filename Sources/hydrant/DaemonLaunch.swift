@@ -6,7 +6,7 @@ import Foundation
 /// how it went. (A running Swift process must not fork: its threads would be gone.)
 struct DaemonLaunch {
     let program: ProviderProgram
-    let configuration: DaemonConfiguration
+    private(set) var configuration: DaemonConfiguration
     /// Seconds until a daemon must have said that it is one, and until it must have made its provider.
     private let patience: (hello: Double, made: Double)
 
@@ -47,12 +47,14 @@ struct DaemonLaunch {
 
     /// Returns when the mount answers.
     @discardableResult
-    func inBackground() throws(ExitCode) -> pid_t {
+    mutating func inBackground() throws(ExitCode) -> pid_t {
+        let output = openLog()
+        defer { close(output) }
         guard let ends = ReadyReport.pipe() else {
             throw fail("cannot make a pipe: \(String(cString: strerror(errno)))")
         }
-        let log = logPath()
-        let pid = try spawn(log)
+        let log = configuration.logFile ?? "there is none"
+        let pid = try spawn(output)
         close(ends.daemon)
         let end = Listening(to: ends.own).wait(patience)
         close(ends.own)
@@ -84,7 +86,7 @@ struct DaemonLaunch {
         }
     }
 
-    private func spawn(_ log: String) throws(ExitCode) -> pid_t {
+    private func spawn(_ output: Int32) throws(ExitCode) -> pid_t {
         let offered = try offer()
         defer { close(offered) }
         var actions = posix_spawn_file_actions_t()
@@ -92,7 +94,7 @@ struct DaemonLaunch {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, output, 2)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -128,18 +130,19 @@ struct DaemonLaunch {
             : "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
     }
 
-    /// Where a daemon in the background writes its log.
-    private func logPath() -> String {
-        let environment = ProcessInfo.processInfo.environment
-        let base = environment["XDG_STATE_HOME"] ?? environment["HOME"].map { $0 + "/.local/state" } ?? "/tmp"
-        let folder = base + "/hydrant"
+    /// Where a daemon in the background writes its log. Without one it can be mounted as well.
+    private mutating func openLog() -> Int32 {
         do {
-            try FileManager.default.createDirectory(
-                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let log = try LogFile.usual()
+            let descriptor = try log.open()
+            // Also daemons that end at once, with a trace each, do not fill the disk.
+            log.follow(descriptor)
+            configuration.logFile = log.path
+            return descriptor
         } catch {
-            return "/dev/null"
+            warn("no log is written: \(error.message)")
+            return open("/dev/null", O_WRONLY | O_CLOEXEC)
         }
-        return folder + "/hydrant.log"
     }
 }
 

@@ -51,7 +51,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let state = try await stateDirectory()
-        var logger = Logger(label: "hydrant") { StreamLogHandler.standardError(label: $0) }
+        var logger = Logger(label: "hydrant") { StreamLogHandler(label: $0, stream: LogStream()) }
         logger.logLevel = .error
         let report: Doctor.Report
         do {

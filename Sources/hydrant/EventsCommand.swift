@@ -44,7 +44,10 @@ struct EventsCommand: AsyncParsableCommand {
             let client = ControlClient(socketPath: try SocketDirectory.socketPath(mountPoint: mountPoint))
             let response = try await client.follow(request) { news in
                 guard case .events(let events) = news else { return }
-                for event in events { try StandardOutput.write(line(event) + "\n") }
+                for event in events {
+                    try json
+                        ? StandardOutput.write(Output.json(event, oneLine: true)) : StandardOutput.write([line(event)])
+                }
             }
             if case .failure(let failure) = response { throw fail(failure.message) }
         } catch let error as ControlError {
@@ -54,7 +57,6 @@ struct EventsCommand: AsyncParsableCommand {
     }
 
     private func line(_ event: EventRecord) -> String {
-        if json { return Output.json(event, oneLine: true) }
         var line = "\(event.time)  \(event.event.padding(toLength: 20, withPad: " ", startingAt: 0))"
         // The message of an error names the file.
         if event.event != "error", let path = event.path { line += path }

@@ -139,7 +139,7 @@ struct MountCommand: ParsableCommand {
             throw fail("\(error)")
         }
         try account?.askForPassword()
-        let launch = DaemonLaunch(program, configuration)
+        var launch = DaemonLaunch(program, configuration)
         if foreground { try launch.replaceThisProcess() }
         let pid = try launch.inBackground()
         if json {

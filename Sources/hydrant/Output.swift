@@ -4,14 +4,14 @@ import Foundation
 /// What commands print.
 enum Output {
     /// - Parameter oneLine: for a stream of them (JSON Lines).
-    static func json(_ value: some Encodable, oneLine: Bool = false) -> String {
+    static func json(_ value: some Encodable, oneLine: Bool = false) -> JSONText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
         if !oneLine { encoder.outputFormatting.insert(.prettyPrinted) }
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+        return JSONText((try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "null")
     }
 
-    static func line(_ item: ItemStatus) -> String {
+    static func lines(_ item: ItemStatus) -> [String] {
         var marks: [String] = []
         if item.modified { marks.append("modified") }
         if item.pinned { marks.append("pinned") }
@@ -20,17 +20,14 @@ enum Output {
         let state = item.state.rawValue.padding(toLength: 12, withPad: " ", startingAt: 0)
         var line = "\(state)\(size.padding(toLength: 24, withPad: " ", startingAt: 0))\(item.path)"
         if !marks.isEmpty { line += "  [\(marks.joined(separator: ", "))]" }
-        if let error = item.error { line += "\n            \(error)" }
-        return line
+        return [line] + (item.error.map { [String(repeating: " ", count: 12) + $0] } ?? [])
     }
 
-    static func line(_ change: PendingChange) -> String {
+    static func lines(_ change: PendingChange) -> [String] {
         var line = "\(change.what.padding(toLength: 9, withPad: " ", startingAt: 0))\(change.path)"
         if let error = change.error { line += "  (\(error)" + next(change.nextTry) + ")" }
-        if let remedy = change.remedy {
-            line += "\n" + String(repeating: " ", count: 13) + "refused; \(remedy), or give it up: hydrant discard"
-        }
-        return line
+        guard let remedy = change.remedy else { return [line] }
+        return [line, String(repeating: " ", count: 9) + "refused; \(remedy), or give it up: hydrant discard"]
     }
 
     static func line(_ disk: DiskUse) -> String {

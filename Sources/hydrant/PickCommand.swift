@@ -117,9 +117,9 @@ struct PickCommand: AsyncParsableCommand {
                     reference: picked.reference?.path(percentEncoded: false), inStore: picked.isInStore)
             }
             if json {
-                try StandardOutput.write(Output.json(["result": result], oneLine: true) + "\n")
+                try StandardOutput.write(Output.json(["result": result], oneLine: true))
             } else if let result {
-                try StandardOutput.write((bookmark ? result.bookmark ?? "" : result.path) + "\n")
+                try StandardOutput.write(paths: [bookmark ? result.bookmark ?? "" : result.path])
             }
             if picked == nil { throw ExitCode(CommandExit.failed) }
         } catch let error as DocumentPickerError {
@@ -159,7 +159,7 @@ struct PickCommand: AsyncParsableCommand {
 /// The picker for front ends in other languages: a view a line out, an action a line in.
 struct JSONFront: DocumentPickerFront {
     func show(_ view: PickerView) async {
-        try? StandardOutput.write(Output.json(view, oneLine: true) + "\n")
+        try? StandardOutput.write(Output.json(view, oneLine: true))
     }
 
     func actions() -> AsyncStream<PickerAction> {

@@ -68,10 +68,10 @@ struct PickersCommand: AsyncParsableCommand {
                 types: provider.manifest.supportedTypes.map(\.identifier), mountPoint: provider.mountPoint,
                 off: preferences.off.contains(provider.id), problem: provider.problem)
         }
-        if json { return try StandardOutput.write(Output.json(lines) + "\n") }
+        if json { return try StandardOutput.write(Output.json(lines)) }
         for line in lines {
             let state = line.problem ?? (line.off ? "off" : line.modes.joined(separator: ", "))
-            try StandardOutput.write("\(line.id)  \(line.title)  (\(state))\n")
+            try StandardOutput.write(["\(line.id)  \(line.title)  (\(state))"])
         }
     }
 }

@@ -46,10 +46,11 @@ struct PresentCommand: AsyncParsableCommand {
         let response = try await follow(place.mountPoint, .present(request)) { news in
             guard case .presenter(let message) = news else { return }
             if json {
-                try StandardOutput.write(Output.json(Line(message: message), oneLine: true) + "\n")
+                try StandardOutput.write(Output.json(Line(message: message), oneLine: true))
             } else {
-                try StandardOutput.write(
-                    ([message.kind.rawValue] + [message.path].compactMap { $0 }).joined(separator: "  ") + "\n")
+                try StandardOutput.write([
+                    ([message.kind.rawValue] + [message.path].compactMap { $0 }).joined(separator: "  ")
+                ])
                 if let question = message.question {
                     _ = try await ask(place.mountPoint, .answer(presenter: id, question: question), timeout: 10)
                 }

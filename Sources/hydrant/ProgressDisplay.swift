@@ -1,6 +1,7 @@
 import ControlAPI
 import Dispatch
 import Foundation
+import Surroundings
 
 /// How far a command is: a bar on a terminal, a line every few seconds elsewhere. On standard error, so that the results
 /// stay by themselves.
@@ -42,7 +43,7 @@ final class ProgressDisplay {
             Self.write("\r\(line.bar(width: Self.width()))\u{1b}[K")
             isShown = true
         } else if now - lastLine >= Self.pause {
-            Self.write(line.plain + "\n")
+            Self.write(ShownText.line(line.plain) + "\n")
             lastLine = now
         }
     }
@@ -97,17 +98,12 @@ struct ProgressLine {
         let cells = max(10, min(30, width / 4))
         let full = cells * percent / 100
         let bar = "[" + String(repeating: "#", count: full) + String(repeating: ".", count: cells - full) + "]"
-        return String((bar + Self.printable(text)).prefix(max(1, width - 1)))
+        return String((bar + ShownText.line(text)).prefix(max(1, width - 1)))
     }
 
     private var left: String {
         let seconds = Int((Double(progress.bytesTotal - progress.bytes) / rate).rounded(.up))
         if seconds < 120 { return "\(seconds) s" }
         return seconds < 7_200 ? "\(seconds / 60) min" : "\(seconds / 3_600) h"
-    }
-
-    /// A file's name may hold what moves a cursor.
-    private static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 32 || $0.value == 127 ? "?" : $0 }))
     }
 }

@@ -50,7 +50,7 @@ struct RetryCommand: AsyncParsableCommand {
         if json {
             print(Output.json(left))
         } else {
-            for change in left.prefix(100) { print(Output.line(change)) }
+            for change in left.prefix(100) { print(Output.lines(change)) }
         }
         if !left.isEmpty { throw fail("\(Output.changes(left.count)) still pending", CommandExit.tryAgain) }
         if let failure { throw failure }

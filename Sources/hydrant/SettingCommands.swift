@@ -79,6 +79,7 @@ struct SettingTarget: ParsableArguments {
     func set(_ request: ControlRequest, _ say: (DomainSettings) -> String) async throws {
         let mountPoint = try MountedPath.mountPoint(mountpoint)
         guard case .settings(let settings) = try await ask(mountPoint, request, timeout: 30) else { return }
-        print(json ? Output.json(settings) : "\(mountPoint): \(say(settings))")
+        if json { return print(Output.json(settings)) }
+        print("\(mountPoint): \(say(settings))")
     }
 }

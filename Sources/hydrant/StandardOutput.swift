@@ -1,14 +1,45 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import Surroundings
+
+/// Prints a line, whatever names are in it. (In place of Swift's own, which would print them raw.)
+func print(_ line: String, terminator: String = "\n") { Swift.print(ShownText.line(line), terminator: terminator) }
+
+func print(_ lines: [String]) { for line in lines { print(line) } }
+
+func print(_ json: JSONText) { Swift.print(json.text) }
+
+/// What a program reads: its line ends are its own, and no name in it does anything to a terminal.
+struct JSONText {
+    let text: String
+
+    init(_ text: String) { self.text = ShownText.json(text) }
+}
 
 /// Standard output for what comes line by line for as long as somebody reads it.
 enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    static func write(_ lines: [String]) throws(ExitCode) {
+        try writeRaw(lines.map { ShownText.line($0) + "\n" }.joined())
+    }
+
+    static func write(_ json: JSONText) throws(ExitCode) { try writeRaw(json.text + "\n") }
+
+    /// Paths, a line each. Programs get them as they are.
+    static func write(paths: [String]) throws(ExitCode) {
+        try isTerminal ? write(paths) : writeRaw(paths.map { $0 + "\n" }.joined())
+    }
+
+    /// From the top, over what was there; what is left of it goes at last: nothing flickers.
+    static func redraw(_ lines: [String]) throws(ExitCode) {
+        try writeRaw("\u{1b}[H" + lines.map { ShownText.line($0) + "\u{1b}[K\n" }.joined() + "\u{1b}[J")
+    }
+
     /// Written when it returns, also into a pipe. When nobody reads any more (`| head`) the command ends as it would
     /// by SIGPIPE, which the network library keeps from us.
-    static func write(_ text: String) throws(ExitCode) {
+    private static func writeRaw(_ text: String) throws(ExitCode) {
         var rest = ArraySlice(text.utf8)
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }

@@ -35,27 +35,40 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         guard watch else {
             let (text, failures) = try await look()
-            try StandardOutput.write(text)
+            try write(text)
             if failures > 0 { throw ExitCode(CommandExit.unavailable) }
             return
         }
         let isRedrawn = !json && StandardOutput.isTerminal
         while true {
             let (text, _) = try await look()
-            // From the top, over what was there; what is left of it goes at last: nothing flickers.
-            let shown = isRedrawn ? "\u{1b}[H" + text.replacing("\n", with: "\u{1b}[K\n") + "\u{1b}[J" : text
-            try StandardOutput.write(shown + (json || isRedrawn ? "" : "\n"))
+            if isRedrawn, case .lines(let lines) = text {
+                try StandardOutput.redraw(lines)
+            } else {
+                try write(text)
+                if !json { try StandardOutput.write([""]) }
+            }
             try await Task.sleep(for: .seconds(1))
         }
     }
 
-    private func look() async throws -> (text: String, failures: Int) {
-        if paths.isEmpty { return await overview() }
-        let items = try await named()
-        return (json ? Output.json(items, oneLine: watch) + "\n" : Self.lines(items.map(Output.line)), 0)
+    private enum Text {
+        case lines([String])
+        case json(JSONText)
     }
 
-    private static func lines(_ lines: [String]) -> String { lines.map { $0 + "\n" }.joined() }
+    private func write(_ text: Text) throws {
+        switch text {
+        case .lines(let lines): try StandardOutput.write(lines)
+        case .json(let json): try StandardOutput.write(json)
+        }
+    }
+
+    private func look() async throws -> (text: Text, failures: Int) {
+        if paths.isEmpty { return await overview() }
+        let items = try await named()
+        return (json ? .json(Output.json(items, oneLine: watch)) : .lines(items.flatMap(Output.lines)), 0)
+    }
 
     private func named() async throws -> [ItemStatus] {
         var all: [ItemStatus] = []
@@ -68,7 +81,7 @@ struct StatusCommand: AsyncParsableCommand {
         return all
     }
 
-    private func overview() async -> (String, Int) {
+    private func overview() async -> (Text, Int) {
         var lines: [String] = []
         var domains: [DomainStatus] = []
         var unsettled: [ItemStatus] = []
@@ -87,9 +100,9 @@ struct StatusCommand: AsyncParsableCommand {
             unsettled += items
             lines += Self.lines(of: domain)
         }
-        guard json else { return (Self.lines(lines), failures) }
+        guard json else { return (.lines(lines), failures) }
         let text = self.mounts ? Output.json(domains, oneLine: watch) : Output.json(unsettled, oneLine: watch)
-        return (text + "\n", failures)
+        return (.json(text), failures)
     }
 
     private static func lines(of domain: DomainStatus) -> [String] {
@@ -111,7 +124,7 @@ struct StatusCommand: AsyncParsableCommand {
         lines.append(
             domain.pending.isEmpty
                 ? "  everything is in the store" : "  \(Output.changes(domain.pending.count)) pending:")
-        for change in domain.pending.prefix(50) { lines.append("    " + Output.line(change)) }
+        for change in domain.pending.prefix(50) { lines += Output.lines(change).map { "    " + $0 } }
         if let held = domain.heldDeletions { lines += Output.lines(held, domain.mountPoint) }
         if let conflicts = domain.conflicts, conflicts > 0 {
             let count = conflicts == 1 ? "1 conflict is" : "\(conflicts) conflicts are"

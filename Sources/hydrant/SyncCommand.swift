@@ -38,7 +38,7 @@ struct SyncCommand: AsyncParsableCommand {
         guard case .synced(let pending) = response else { return }
         if json { print(Output.json(pending)) }
         guard !pending.isEmpty else { return }
-        if isShown { for change in pending.prefix(100) { print(Output.line(change)) } }
+        if isShown { for change in pending.prefix(100) { print(Output.lines(change)) } }
         var why = ""
         if isReadOnly(mountPoint) {
             why = ": \(mountPoint) is mounted read-only; they are sent after a mount that is not"

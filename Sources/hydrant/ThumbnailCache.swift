@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Surroundings
 
 /// The user's cache of thumbnails, where file managers look before they make one themselves.
 ///
@@ -8,14 +9,10 @@ struct ThumbnailCache {
     private let folder: String
 
     init() throws {
-        let environment = ProcessInfo.processInfo.environment
-        if let cache = environment["XDG_CACHE_HOME"], cache.hasPrefix("/") {
-            folder = cache + "/thumbnails"
-        } else if let home = environment["HOME"], home.hasPrefix("/") {
-            folder = home + "/.cache/thumbnails"
-        } else {
-            throw Problem("neither XDG_CACHE_HOME nor HOME is set; get the picture with -o FILE")
+        guard let cache = BaseDirectory.cache.path() else {
+            throw Problem("\(BaseDirectory.cache.missing); get the picture with -o FILE")
         }
+        folder = cache + "/thumbnails"
     }
 
     struct Problem: Error, CustomStringConvertible {

@@ -159,7 +159,7 @@ struct UnmountCommand: AsyncParsableCommand {
     private func listPending(_ pending: [PendingChange], _ what: String) {
         guard !pending.isEmpty else { return }
         print("\(Output.changes(pending.count)) \(what):")
-        for change in pending.prefix(20) { print("  " + Output.line(change)) }
+        for change in pending.prefix(20) { print(Output.lines(change).map { "  " + $0 }) }
         if pending.count > 20 { print("  … and \(pending.count - 20) more") }
     }
 }

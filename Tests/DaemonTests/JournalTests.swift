@@ -80,9 +80,9 @@ struct JournalTests {
         let journal = try Journal()
         let socket = try #require(JournalSocket(path: journal.path))
         let logger = Logger(label: "x") { JournalLogHandler(label: $0, identifier: "hydrant", socket: socket) }
-        logger.error("one\ntwo", metadata: ["what": "three\n\nPRIORITY=0\n"])
+        logger.error("one\ntwo\u{1b}[2J", metadata: ["what": "three\n\nPRIORITY=0\n"])
         let got = try journal.next()
-        #expect(got["MESSAGE"] == "one\ntwo what=three\n\nPRIORITY=0\n")
+        #expect(got["MESSAGE"] == "one\ntwo\\x1b[2J what=three\n\nPRIORITY=0\n")
         #expect(got["HYDRANT_WHAT"] == "three\n\nPRIORITY=0\n" && got["PRIORITY"] == "3")
     }
 

@@ -29,7 +29,8 @@ struct OtherUsersTests {
         user unmount "$own/mnt"
         """#
 
-    @Test("an ordinary user's status, retry, conflicts and sync know of his own mounts only; another's is named as such")
+    @Test(
+        "an ordinary user's status, retry, conflicts and sync know of his own mounts only; another's is named as such")
     func ownOnly() async throws {
         try await withMount { mount in
             let arguments = ["unshare", "--mount", "--propagation", "private", "bash", "-c", Self.script]

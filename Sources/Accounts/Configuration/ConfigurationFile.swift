@@ -1,4 +1,5 @@
 import Foundation
+package import Surroundings
 
 /// `$XDG_CONFIG_HOME/hydrant/config.toml`. What people wrote into it (comments, order) stays when the command adds or
 /// removes a domain.
@@ -6,18 +7,15 @@ package struct ConfigurationFile: Sendable {
     package let path: String
 
     package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws(AccountError) {
-        path = try Self.folder(environment, "XDG_CONFIG_HOME", ".config") + "/config.toml"
+        path = try Self.folder(.configuration, environment) + "/config.toml"
     }
 
-    /// Of Hydrant's own, below a base directory of the XDG specification.
+    /// Of Hydrant's own, below a base directory.
     package static func folder(
-        _ environment: [String: String], _ variable: String, _ fallback: String
+        _ base: BaseDirectory, _ environment: [String: String]
     ) throws(AccountError) -> String {
-        if let base = environment[variable], base.hasPrefix("/") { return base + "/hydrant" }
-        guard let home = environment["HOME"], home.hasPrefix("/") else {
-            throw AccountError("neither \(variable) nor HOME is set")
-        }
-        return "\(home)/\(fallback)/hydrant"
+        guard let path = base.path(in: environment) else { throw AccountError(base.missing) }
+        return path + "/hydrant"
     }
 
     /// No file is an empty one.

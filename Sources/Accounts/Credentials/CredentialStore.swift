@@ -1,5 +1,6 @@
 import Foundation
 package import HTTPTransport
+import Surroundings
 
 /// Where passwords and tokens are kept, by the names of domains.
 package protocol CredentialStore: Sendable {
@@ -17,7 +18,7 @@ package struct FileStore: CredentialStore {
     private let folder: String
 
     package init(environment: [String: String] = ProcessInfo.processInfo.environment) throws(AccountError) {
-        folder = try ConfigurationFile.folder(environment, "XDG_DATA_HOME", ".local/share") + "/credentials"
+        folder = try ConfigurationFile.folder(.data, environment) + "/credentials"
     }
 
     package var place: String { folder }

@@ -5,7 +5,9 @@ import Logging
 /// the log file. Whatever part of the process logs, with swift-log, goes there.
 enum DaemonLog {
     /// Once a process, before anything is logged.
-    static func begin(level: Logger.Level, secrets: Secrets, program: String) {
+    ///
+    /// - Parameter file: what standard error is connected to, if it is a log of ours.
+    static func begin(level: Logger.Level, secrets: Secrets, program: String, file: LogFile?) {
         let inJournal = JournalSocket.isStandardError(named: getenv("JOURNAL_STREAM").map { String(cString: $0) })
         let socket = inJournal ? JournalSocket() : nil
         LoggingSystem.bootstrap { label in
@@ -13,7 +15,7 @@ enum DaemonLog {
                 if inJournal {
                     JournalLogHandler(label: label, identifier: program, socket: socket)
                 } else {
-                    StreamLogHandler.standardError(label: label)
+                    StreamLogHandler(label: label, stream: LogStream(file))
                 }
             handler.logLevel = level
             return secrets.values.isEmpty ? handler : ScrubbingLogHandler(handler, secrets)

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import Surroundings
 
 /// Logs to systemd's journal: `MESSAGE` with the metadata behind it, for those who read, and each of the metadata as a
 /// field `HYDRANT_…`, for those who look for something: `journalctl HYDRANT_ITEM=report.txt`.
@@ -28,7 +29,8 @@ struct JournalLogHandler: LogHandler {
         for more in [metadataProvider?.get(), event.metadata] { all.merge(more ?? [:]) { $1 } }
         if let error = event.error { all["error"] = "\(error)" }
         let facts = all.sorted { $0.key < $1.key }
-        let message = ([event.message.description] + facts.map { "\($0)=\($1)" }).joined(separator: " ")
+        let message = ShownText.lines(
+            ([event.message.description] + facts.map { "\($0)=\($1)" }).joined(separator: " "))
         let priority = Self.priority(event.level)
         var fields: [(name: String, value: String)] = [
             ("MESSAGE", message), ("PRIORITY", "\(priority)"), ("SYSLOG_IDENTIFIER", identifier),
@@ -37,7 +39,7 @@ struct JournalLogHandler: LogHandler {
         fields += facts.map { (Self.field($0), "\($1)") }
         if socket?.send(fields) == true { return }
         // Standard error is the journal as well, line by line, with the priority in front (sd-daemon(3)).
-        let line = message.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        let line = ShownText.line(message)
         FileHandle.standardError.write(Data("<\(priority)>\(line)\n".utf8))
     }
 

@@ -39,6 +39,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     package var hold = DeletionHold()
     package var times = SyncTimes()
     package var logLevel = Logger.Level.info
+    /// What standard error is connected to, of a daemon in the background; nil: it is something else.
+    package var logFile: String?
     /// What tells this boot of the machine from others; nil: as the kernel says.
     package var boot: String?
     /// Whether downloaded documents may be read and written past the daemon, where the kernel lets us.

@@ -29,7 +29,7 @@ package struct DaemonProcess: Sendable {
             if report.isAwaited {
                 report.say(.error(error.message))
             } else {
-                FileHandle.standardError.write(Data("hydrant: \(error.message)\n".utf8))
+                LogStream().write("hydrant: \(error.message)\n")
             }
             return 1
         }
@@ -47,7 +47,9 @@ package struct DaemonProcess: Sendable {
         }
         let location = try StoreLocation(
             configuration.store, kind: maker.kind, workingDirectory: configuration.workingDirectory)
-        DaemonLog.begin(level: configuration.logLevel, secrets: location.secrets, program: program)
+        DaemonLog.begin(
+            level: configuration.logLevel, secrets: location.secrets, program: program,
+            file: configuration.logFile.map { LogFile(path: $0) })
         let made = maker.followed(by: { report.say(.made) })
         do throws(DaemonError) {
             let daemon = Daemon(configuration, location: location, maker: made, logger: Logger(label: "hydrant"))

@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 
 /// What the user wants of pickers: an order of providers, some switched off; and which one was used last.
 ///
@@ -11,29 +12,25 @@ public struct PickerPreferences: Sendable, Codable, Equatable {
     /// By mode.
     var last: [String: String] = [:]
 
-    private static var path: String { folder + "/pickers.json" }
-
-    /// Source: XDG Base Directory Specification.
-    private static var folder: String {
-        let environment = ProcessInfo.processInfo.environment
-        if let folder = environment["XDG_STATE_HOME"], folder.hasPrefix("/") { return folder + "/hydrant" }
-        return (environment["HOME"] ?? "") + "/.local/state/hydrant"
-    }
+    private static var folder: String? { BaseDirectory.state.path().map { $0 + "/hydrant" } }
 
     /// As they are kept; the usual ones if there are none.
     public static func load() -> PickerPreferences {
-        let data = FileManager.default.contents(atPath: path)
+        let data = folder.flatMap { FileManager.default.contents(atPath: $0 + "/pickers.json") }
         return data.flatMap { try? JSONDecoder().decode(PickerPreferences.self, from: $0) } ?? PickerPreferences()
     }
 
     /// Replaces what is kept.
     public func save() throws {
-        try FileManager.default.createDirectory(atPath: Self.folder, withIntermediateDirectories: true)
+        guard let folder = Self.folder else { throw DocumentPickerError(BaseDirectory.state.missing) }
+        let path = folder + "/pickers.json"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let new = Self.path + ".\(getpid())"
+        let new = path + ".\(getpid())"
         try encoder.encode(self).write(to: URL(filePath: new, directoryHint: .notDirectory))
-        guard rename(new, Self.path) == 0 else { throw FileCopy.failure(Self.path) }
+        guard rename(new, path) == 0 else { throw FileCopy.failure(path) }
     }
 
     /// In the user's order, without those that are switched off.

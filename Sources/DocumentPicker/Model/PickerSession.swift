@@ -1,6 +1,7 @@
 import ControlAPI
 import FileCoordination
 import Foundation
+import Surroundings
 import UniformTypes
 
 /// One presentation: which provider, what its extension shows, what is waited for, what came of it. Fronts only draw it.
@@ -223,8 +224,10 @@ actor PickerSession {
         await leaveProvider()
         let number = presentation
         let storage = provider.mountPoint.map { URL(filePath: $0, directoryHint: .isDirectory) }
-        let group = provider.manifest.documentGroup.map {
-            URL(filePath: DataDirectories.user + "/hydrant/groups/" + $0, directoryHint: .isDirectory)
+        let group = provider.manifest.documentGroup.flatMap { name in
+            BaseDirectory.data.path().map {
+                URL(filePath: $0 + "/hydrant/groups/" + name, directoryHint: .isDirectory)
+            }
         }
         if let group { try? FileManager.default.createDirectory(at: group, withIntermediateDirectories: true) }
         let context = DocumentPickerContext(

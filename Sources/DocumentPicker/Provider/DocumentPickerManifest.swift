@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 import TOMLKit
 public import UniformTypes
 
@@ -119,7 +120,7 @@ public struct DocumentPickerManifest: Sendable, Hashable {
     static func installed() -> (manifests: [DocumentPickerManifest], problems: [String]) {
         var manifests: [DocumentPickerManifest] = []
         var problems: [String] = []
-        for folder in DataDirectories.all {
+        for folder in BaseDirectory.shared() {
             let path = folder + "/hydrant/pickers"
             for name in ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
             where name.hasSuffix(".toml") {

@@ -1,0 +1,47 @@
+import Foundation
+
+/// Where programs keep what is a user's, and find what is the machine's. A variable that is empty, or holds a relative path,
+/// counts as unset, HOME as well.
+///
+/// Source: XDG Base Directory Specification.
+package enum BaseDirectory: String, CaseIterable, Sendable {
+    case configuration = "XDG_CONFIG_HOME"
+    case data = "XDG_DATA_HOME"
+    case state = "XDG_STATE_HOME"
+    case cache = "XDG_CACHE_HOME"
+
+    private var inHome: String {
+        switch self {
+        case .configuration: ".config"
+        case .data: ".local/share"
+        case .state: ".local/state"
+        case .cache: ".cache"
+        }
+    }
+
+    /// Nil: neither this variable nor HOME names a place. There is no other one: a folder that all users may write to is none.
+    package func path(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        Self.folder(environment, rawValue) ?? Self.folder(environment, "HOME").map { "\($0)/\(inHome)" }
+    }
+
+    /// For messages.
+    package var missing: String { "neither \(rawValue) nor HOME is set to an absolute path" }
+
+    /// Where sockets belong; nil: it is not said.
+    package static func runtime(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        folder(environment, "XDG_RUNTIME_DIR")
+    }
+
+    /// What programs share: the user's own, then the machine's; the first wins.
+    package static func shared(in environment: [String: String] = ProcessInfo.processInfo.environment) -> [String] {
+        let named = (environment["XDG_DATA_DIRS"] ?? "").split(separator: ":").map(String.init).filter(isAbsolute)
+        return [data.path(in: environment)].compactMap { $0 }
+            + (named.isEmpty ? ["/usr/local/share", "/usr/share"] : named)
+    }
+
+    private static func folder(_ environment: [String: String], _ variable: String) -> String? {
+        environment[variable].flatMap { isAbsolute($0) ? $0 : nil }
+    }
+
+    private static func isAbsolute(_ path: String) -> Bool { path.hasPrefix("/") }
+}

@@ -1,0 +1,61 @@
+/// Text with names from elsewhere in it, as it may stand on a terminal or in a log.
+///
+/// A name may hold anything but a slash and a NUL: a newline would begin a line that somebody takes for ours, an escape
+/// sequence would move the cursor or give the window another title.
+package enum ShownText {
+    /// On one line.
+    package static func line(_ text: String) -> String { escaped(text) { Self.isActive($0) } }
+
+    /// With its newlines, for where a message of several lines is known to be one.
+    package static func lines(_ text: String) -> String { escaped(text) { $0 != "\n" && Self.isActive($0) } }
+
+    /// JSON means the same with its active characters escaped. (Its encoder escapes those below U+0020 only, and those
+    /// that are left are its own line ends.)
+    package static func json(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 >= 0x7F }) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if scalar.value >= 0x7F, isActive(scalar) {
+                let digits = String(scalar.value, radix: 16)
+                result.append(
+                    contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+            } else {
+                result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    /// Control characters, separators of lines, and what turns the direction of the text that follows. All are below U+10000.
+    private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    private static func escaped(_ text: String, where isEscaped: (Unicode.Scalar) -> Bool) -> String {
+        // Nearly every text has none.
+        guard text.utf8.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return text }
+        var result = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            if isEscaped(scalar) {
+                result.append(contentsOf: escape(scalar).unicodeScalars)
+            } else {
+                result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\n": return "\\n"
+        case "\r": return "\\r"
+        case "\t": return "\\t"
+        default:
+            let digits = String(scalar.value, radix: 16)
+            return scalar.value < 0x100 ? "\\x\(digits.count < 2 ? "0" : "")\(digits)" : "\\u{\(digits)}"
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Testing
+
+@testable import Surroundings
+
+@Suite("Text with names in it")
+struct ShownTextTests {
+    @Test("a line stays one line, and does nothing to a terminal; what is only foreign stays as it is")
+    func line() {
+        #expect(ShownText.line("Ünïcödé 日本語 👩‍👩‍👧 שלום \\ \"x\"") == "Ünïcödé 日本語 👩‍👩‍👧 שלום \\ \"x\"")
+        #expect(ShownText.line("a\nb\r\tc") == "a\\nb\\r\\tc")
+        #expect(ShownText.line("\u{1b}]0;title\u{7}\u{0}") == "\\x1b]0;title\\x07\\x00")
+        #expect(ShownText.line("\u{7f}\u{85}\u{9b}31m") == "\\x7f\\x85\\x9b31m")
+        #expect(ShownText.line("a\u{2028}b\u{2029}c") == "a\\u{2028}b\\u{2029}c")
+        #expect(ShownText.line("cod.\u{202e}gpj.exe\u{2066}") == "cod.\\u{202e}gpj.exe\\u{2066}")
+        // One character to Swift, two to a terminal.
+        #expect(ShownText.line("a\r\nb") == "a\\r\\nb")
+        #expect(ShownText.lines("a\nb\u{1b}[2J\n") == "a\nb\\x1b[2J\n")
+    }
+
+    @Test("every scalar that is not escaped is printed as one, and none that is a control or turns directions is left")
+    func allScalars() {
+        for value in 0...0x1_0000 {
+            guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
+            let isActive =
+                [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+                || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+            let isKept = ShownText.line(String(Character(scalar))).unicodeScalars.elementsEqual([scalar])
+            if isKept == isActive { Issue.record("U+\(String(value, radix: 16))") }
+        }
+    }
+
+    @Test("JSON means what it meant, and has no active characters but its own line ends")
+    func json() throws {
+        let names = ["plain", "a\n\u{1b}[2J", "\u{7f}\u{9b}1m", "x\u{2028}y\u{202e}z", "ü \\ \" 👩‍👩‍👧"]
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .prettyPrinted
+        let text = ShownText.json(String(decoding: try encoder.encode(names), as: UTF8.self))
+        #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == names)
+        #expect(ShownText.lines(text) == text && text.contains("\n"))
+    }
+}
+
+@Suite("The folders of a user")
+struct BaseDirectoryTests {
+    @Test("a variable that is empty or relative counts as unset, as does HOME", arguments: BaseDirectory.allCases)
+    func unset(_ directory: BaseDirectory) {
+        let name = directory.rawValue
+        let usual = directory.path(in: ["HOME": "/home/ada"])
+        #expect(usual?.hasPrefix("/home/ada/.") == true)
+        #expect(directory.path(in: [name: "/x/y", "HOME": "/home/ada"]) == "/x/y")
+        for value in ["", "relative", "./x", "~/x"] {
+            #expect(directory.path(in: [name: value, "HOME": "/home/ada"]) == usual)
+            #expect(directory.path(in: [name: value, "HOME": value]) == nil)
+        }
+        #expect(directory.path(in: [:]) == nil)
+    }
+
+    @Test("what is shared comes from the user, then from the machine; relative folders in the list are left out")
+    func shared() {
+        let machine = ["/usr/local/share", "/usr/share"]
+        #expect(BaseDirectory.shared(in: ["HOME": "/h"]) == ["/h/.local/share"] + machine)
+        #expect(BaseDirectory.shared(in: ["XDG_DATA_DIRS": ""]) == machine)
+        #expect(BaseDirectory.shared(in: ["XDG_DATA_DIRS": "x:y"]) == machine)
+        #expect(BaseDirectory.shared(in: ["XDG_DATA_HOME": "/d", "XDG_DATA_DIRS": "/a::b:/c"]) == ["/d", "/a", "/c"])
+        #expect(BaseDirectory.runtime(in: ["XDG_RUNTIME_DIR": ""]) == nil)
+        #expect(BaseDirectory.runtime(in: ["XDG_RUNTIME_DIR": "run"]) == nil)
+        #expect(BaseDirectory.runtime(in: ["XDG_RUNTIME_DIR": "/run/user/7"]) == "/run/user/7")
+    }
+}
