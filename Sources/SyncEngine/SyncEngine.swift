@@ -100,8 +100,8 @@ package final class SyncEngine: Sendable {
         return isIdle
     }
 
-    /// When this returns, what has been downloaded so far is in the catalog. Not under a node's lock.
-    package func recordDownloads() { hydrator.recordNow() }
+    /// When this returns, what has been downloaded so far of the document is in the catalog. Not under a node's lock.
+    package func recordDownload(of inode: InodeID) { hydrator.recordNow(inode) }
 
     /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
     package func makeDownloadsDurable() {
@@ -241,7 +241,7 @@ package final class SyncEngine: Sendable {
     /// Drops the local bytes of an unmodified document that nobody uses. Returns how many bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
         context.volume?.endWritingNow()
-        hydrator.recordNow()
+        hydrator.recordNow(inode)
         do { return try evictor.evict(inode) } catch { throw SyncError(error) }
     }
 
@@ -255,7 +255,7 @@ package final class SyncEngine: Sendable {
     /// Downloads all of a document, and records it. Returns how many bytes came.
     package func download(_ inode: InodeID) async throws(SyncError) -> Int64 {
         let count = try await hydrator.bringWhole(inode)
-        hydrator.recordNow()
+        hydrator.recordNow(inode)
         // Whoever asked for it is going to use it: it is not the first to go.
         if count > 0 { cache.used(inode) }
         return count

@@ -59,7 +59,7 @@ extension Volume {
             return state.content
         }
         // Recorded later, what was downloaded would count as not durable.
-        if content?.isRecorded == false { engine.recordDownloads() }
+        if content?.isRecorded == false { engine.recordDownload(of: node.inode) }
         var synced: SyncedContents?
         var downloaded: UndurableContents?
         var isUnsent = false

@@ -31,7 +31,7 @@ extension Volume {
         let writes = flags & O_ACCMODE != O_RDONLY || truncates
         let reads = flags & O_ACCMODE != O_WRONLY
         // A writer's mark, and what he syncs, are to come after it.
-        if writes { engine.recordDownloads() }
+        if writes { engine.recordDownload(of: node.inode) }
         // Counted first, so that an eviction either sees this open or is over before it.
         table.opened(node)
         do {

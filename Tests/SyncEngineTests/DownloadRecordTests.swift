@@ -4,6 +4,7 @@ import FileProviderTesting
 import Foundation
 import Glibc
 import ItemCatalog
+import MountHarness
 import Testing
 
 @testable import SyncEngine
@@ -33,9 +34,12 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(try await eventually { try names.allSatisfy { try isRecorded($0, test) } })
+        // (The catalog has it first, then the file is told.)
+        #expect(
+            try await eventually {
+                try names.allSatisfy { try isRecorded($0, test) } && downloads.allSatisfy { $0.0.isRecorded }
+            })
         #expect(test.catalog.edition - edition < 40)
-        #expect(downloads.allSatisfy { $0.0.isRecorded })
         #expect(try test.catalog.read { try $0.undurable().count } == 60)
         test.engine.makeDownloadsDurable()
         #expect(try test.catalog.read { try $0.undurable().isEmpty })
@@ -72,6 +76,43 @@ import Testing
         let after = try test.inode("doc1")
         #expect(after.generation == number && after.extents?.isEmpty == true)
         #expect(try test.catalog.read { try $0.undurable(after.id)?.number } != number)
+    }
+
+    /// Has given all the bytes and takes its time to end.
+    private struct LingeringProvider: ForwardingProvider {
+        let base: InMemoryProvider
+        let end = Gate()
+
+        func startProvidingItem(
+            _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
+        ) async throws(FileProviderError) {
+            try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+            try await end.pass()
+        }
+    }
+
+    @Test("what has come is recorded when somebody is told so, though the provider has not ended the download")
+    func lingering() async throws {
+        let (test, _) = try await prepared(3)
+        let provider = LingeringProvider(base: test.remote)
+        let engine = SyncEngine(
+            context: SyncContext(
+                provider: provider, catalog: test.catalog, store: test.store, times: test.context.times,
+                defaults: test.context.defaults, logger: test.context.logger))
+        defer { provider.end.open() }
+        #expect(try await engine.download(test.inode("doc1").id) == 10_000)
+        #expect(try isRecorded("doc1", test))
+        for name in ["doc2", "doc3"] {
+            let (content, target) = try test.download(name)
+            try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+        }
+        // As before a program writes to it, or syncs it.
+        engine.recordDownload(of: try test.inode("doc2").id)
+        #expect(try isRecorded("doc2", test))
+        // As when the daemon ends.
+        engine.makeDownloadsDurable()
+        #expect(try isRecorded("doc3", test))
+        #expect(try test.catalog.read { try $0.undurable().isEmpty })
     }
 
     @Test("a file that cannot be changed is not in the way of the others") func oneFails() async throws {

@@ -149,7 +149,7 @@ final class FakeVolume: VolumeObserving {
     func isBeingWritten(_ inode: InodeID) -> Bool { state.withLock { $0.writing.contains(inode) } }
 }
 
-/// Waits for something that comes in the background; false after ten seconds.
+/// Waits for something that comes in the background; false after a minute.
 func eventually(_ condition: () throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !condition() {

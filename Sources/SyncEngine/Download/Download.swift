@@ -28,6 +28,8 @@ final class Download: Sendable {
         var received: Int64 = 0
         /// Waits for its turn under the bandwidth limit, not for the provider.
         var isHeldBack = false
+        /// The store could not be used; whoever comes now needs another one.
+        var isLost = false
     }
     private struct State {
         /// Who has this download in hand, and waits by and by.
@@ -71,6 +73,11 @@ final class Download: Sendable {
     /// It is not idle until ``leave()``: another one of the same generation would ask the provider once more.
     func enter() { state.withLock { $0.users += 1 } }
     func leave() { state.withLock { $0.users -= 1 } }
+
+    /// Bytes are here, and whoever waited for them may have them, before the stream has ended that brings them.
+    func noteIfUnrecorded() {
+        if !isIdle, !content.isRecorded { records.add(content, name: target.name) }
+    }
 
     var isAwaited: Bool { state.withLock { !$0.waiters.isEmpty } }
 
@@ -127,7 +134,7 @@ final class Download: Sendable {
     }
 
     private func startIfNeeded(_ state: inout State, for offset: Int64, _ thread: Int32?) {
-        let running = state.streams.values.map(\.plan)
+        let running = state.streams.values.filter { !$0.isLost }.map(\.plan)
         guard !DownloadPlan.covers(running, offset), running.count < DownloadPlan.mostStreams else { return }
         let gaps = content.missing(in: 0..<content.baseSize)
         if let range = DownloadPlan.stream(from: offset, gaps: gaps, streams: running) { start(&state, range, thread) }
@@ -176,7 +183,12 @@ final class Download: Sendable {
             // What is wrong with our disk is not the provider's word.
             if let local = error.cause as? ContentError { failure = .content(local) }
         }
-        let received = state.withLock { $0.streams[id]?.received }
+        // Before anybody can see it: a read that begins afterwards does not get this stream's answer once more.
+        let isLost = refusal.map { StoreConnection.isAway($0.code) } ?? false
+        let (received, last) = state.withLock { state in
+            state.streams[id]?.isLost = isLost
+            return (state.streams[id]?.received, isLost ? state.nextID : .max)
+        }
         context.tell(
             .startProvidingItem, target.identifier, at: target.name, bytes: received ?? 0, since: started,
             process: process, refusal)
@@ -185,7 +197,7 @@ final class Download: Sendable {
             records.add(content, name: target.name)
             await restart(id)
         } else {
-            await finished(id, range, failure, process)
+            await finished(id, range, failure, process, since: started, last)
         }
         endTransferIfIdle()
     }
@@ -252,8 +264,10 @@ final class Download: Sendable {
         if mustSave { records.add(content, name: target.name) }
     }
 
+    /// - Parameter last: whoever came later does not get this stream's failure.
     private func finished(
-        _ id: UInt64, _ range: Range<Int64>, _ failure: SyncError?, _ process: CausingProcess?
+        _ id: UInt64, _ range: Range<Int64>, _ failure: SyncError?, _ process: CausingProcess?,
+        since started: ContinuousClock.Instant, _ last: UInt64
     ) async {
         records.add(content, name: target.name)
         guard state.withLock({ $0.streams[id] != nil }) else { return }
@@ -278,9 +292,11 @@ final class Download: Sendable {
             fail(id, Self.isGone)
         case .provider(let error) where [.cannotSynchronize, .busy].contains(error.code) && mayRetry():
             await restart(id)
+        case .some(let failure) where context.isOutdated(failure, since: started):
+            await restart(id)
         case .some(let failure):
             tell(failure, process)
-            fail(id, failure)
+            fail(id, failure, upTo: last)
         }
     }
 
@@ -310,13 +326,13 @@ final class Download: Sendable {
         }
     }
 
-    /// Ends a stream and fails whoever no other stream serves.
-    private func fail(_ id: UInt64, _ failure: SyncError) {
+    /// Ends a stream and fails whoever no other stream serves, of those who came up to `last`.
+    private func fail(_ id: UInt64, _ failure: SyncError, upTo last: UInt64 = .max) {
         let failed = state.withLock { state -> [Continuation] in
             state.streams.removeValue(forKey: id)?.task?.cancel()
-            let others = state.streams.values.map(\.plan)
+            let others = state.streams.values.filter { !$0.isLost }.map(\.plan)
             var failed: [Continuation] = []
-            for (key, waiter) in state.waiters {
+            for (key, waiter) in state.waiters where key <= last {
                 guard let first = content.missing(in: waiter.range).first else { continue }
                 if DownloadPlan.covers(others, first.lowerBound) { continue }
                 failed.append(waiter.continuation)

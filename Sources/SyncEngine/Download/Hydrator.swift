@@ -62,7 +62,13 @@ package final class Hydrator: Sendable {
     }
 
     /// What has come so far is in the catalog when this returns.
-    func recordNow() { records.recordNow() }
+    ///
+    /// - Parameter inode: of what is still coming, only of this document; nil: of all.
+    func recordNow(_ inode: InodeID? = nil) {
+        let wanted = downloads.withLock { $0.values.filter { inode == nil || $0.target.inode == inode } }
+        for download in wanted { download.noteIfUnrecorded() }
+        records.recordNow()
+    }
 
     // MARK: Whole documents
 

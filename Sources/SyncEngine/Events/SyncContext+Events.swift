@@ -29,7 +29,7 @@ extension SyncContext {
         since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
     ) {
         if let error {
-            if StoreConnection.isAway(error.code) { storeIsAway(error) }
+            if StoreConnection.isAway(error.code) { storeIsAway(error, asked: started) }
         } else if hook != .stopProvidingItem {
             storeAnswered()
         }
@@ -39,8 +39,8 @@ extension SyncContext {
                 process: process, code: error?.code.description, message: error?.message))
     }
 
-    private func storeIsAway(_ error: FileProviderError) {
-        guard connection.failed(error) else { return }
+    private func storeIsAway(_ error: FileProviderError, asked: ContinuousClock.Instant) {
+        guard connection.failed(error, asked: asked) else { return }
         logger.warning("the store cannot be used", metadata: ["error": "\(error.message)"])
         events.add(SyncEvent(.offline, code: error.code.description, message: error.message))
         storeIsLost()

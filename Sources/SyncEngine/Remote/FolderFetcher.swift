@@ -28,10 +28,19 @@ actor FolderFetcher {
             if let newer = running[folder] { return try await newer.value.get() }
         }
         let task = Task(executorPreference: context.workers) { [context] () -> Result<Bool, SyncError> in
-            let result: Result<Bool, SyncError>
-            do { result = .success(try await FolderListing(context: context).fetch(folder)) } catch {
-                result = .failure(SyncError(error))
-            }
+            var result: Result<Bool, SyncError>
+            var isOutdated: Bool
+            repeat {
+                let asked = ContinuousClock.now
+                do {
+                    result = .success(try await FolderListing(context: context).fetch(folder))
+                    isOutdated = false
+                } catch {
+                    let failure = SyncError(error)
+                    result = .failure(failure)
+                    isOutdated = context.isOutdated(failure, since: asked)
+                }
+            } while isOutdated && !Task.isCancelled
             // Whoever asks again when this has ended is not given its answer once more.
             await self.ended(folder)
             return result

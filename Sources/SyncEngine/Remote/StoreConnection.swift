@@ -11,6 +11,11 @@ package final class StoreConnection: Sendable {
         package var since: FileTime?
         /// The user has signed in again since it failed; nobody has asked it since.
         fileprivate var mayBeBack = false
+        /// When the user signed in last.
+        fileprivate var signedIn: ContinuousClock.Instant?
+
+        /// What was asked then was asked as the user was known before.
+        fileprivate func isOutdated(_ asked: ContinuousClock.Instant) -> Bool { signedIn.map { asked < $0 } ?? false }
     }
     private let current = AdaptiveMutex(State())
     package init() {}
@@ -23,10 +28,20 @@ package final class StoreConnection: Sendable {
     /// The same, unless something has happened since that may have made it otherwise.
     var knownFailure: FileProviderError? { current.withLock { $0.mayBeBack ? nil : $0.failure } }
 
-    func mayBeBack() { current.withLock { $0.mayBeBack = $0.failure != nil } }
+    func mayBeBack() {
+        current.withLock { state in
+            state.mayBeBack = state.failure != nil
+            state.signedIn = .now
+        }
+    }
 
-    /// Somebody has asked since; what it failed with before is not news.
-    func isNotBack() { current.withLock { $0.mayBeBack = false } }
+    /// Somebody asked at `asked`; what it failed with before is not news.
+    func isNotBack(asked: ContinuousClock.Instant) {
+        current.withLock { state in state.mayBeBack = state.mayBeBack && state.isOutdated(asked) }
+    }
+
+    /// The user has signed in since the store was asked: the refusal says nothing of what it says now.
+    func isOutdated(asked: ContinuousClock.Instant) -> Bool { current.withLock { $0.isOutdated(asked) } }
 
     /// What means that nothing can be had, whatever one asks for.
     static func isAway(_ code: FileProviderError.Code) -> Bool {
@@ -34,12 +49,12 @@ package final class StoreConnection: Sendable {
     }
 
     /// - Returns: whether that is news.
-    func failed(_ error: FileProviderError) -> Bool {
+    func failed(_ error: FileProviderError, asked: ContinuousClock.Instant) -> Bool {
         current.withLock { state in
             let isNews = state.failure?.code != error.code
             if state.failure == nil { state.since = .now }
             state.failure = error
-            state.mayBeBack = false
+            state.mayBeBack = state.isOutdated(asked)
             return isNews
         }
     }
@@ -107,11 +122,12 @@ actor ReturnProbe {
 extension SyncContext {
     /// Asks the store something, so that it is known whether it answers. That it still does not is no event.
     fileprivate func knock() async {
+        let asked = ContinuousClock.now
         do throws(FileProviderError) {
             _ = try await provider.providePlaceholder(for: .rootContainer)
         } catch {
             if error.code == .cancelled { return }
-            if StoreConnection.isAway(error.code) { return connection.isNotBack() }
+            if StoreConnection.isAway(error.code) { return connection.isNotBack(asked: asked) }
         }
         storeAnswered()
     }

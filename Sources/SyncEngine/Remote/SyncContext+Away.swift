@@ -9,6 +9,12 @@ extension SyncContext {
     /// last time. A store on this machine says at once that it is away.
     var isKnownToBeAway: Bool { connection.knownFailure != nil && provider is any SigningIn }
 
+    /// The store could not be used, but was asked before the user signed in: it is asked once more.
+    func isOutdated(_ failure: SyncError, since asked: ContinuousClock.Instant) -> Bool {
+        guard case .provider(let error) = failure, StoreConnection.isAway(error.code) else { return false }
+        return connection.isOutdated(asked: asked)
+    }
+
     /// The result of `body`, or, while the store is known to be away, at once why nothing can be had from it; then `body`
     /// goes on by itself.
     func unlessAway<T: Sendable>(
