@@ -225,7 +225,8 @@ extension ContentFile.Presence {
 }
 
 extension timespec {
-    var nanoseconds: Int64 { Int64(tv_sec) * 1_000_000_000 + Int64(tv_nsec) }
+    /// Since 1970; of a date that is too far away the nearest one that is not.
+    var nanoseconds: Int64 { Int64(clamping: Int128(tv_sec) * 1_000_000_000 + Int128(tv_nsec)) }
 }
 
 extension Int64 {

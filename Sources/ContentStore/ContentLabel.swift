@@ -8,14 +8,14 @@ package struct ContentLabel: Sendable, Equatable {
     /// The content version that the change started from.
     package var base: [UInt8]?
     /// Nanoseconds since 1970; nil: the file's own date is the document's.
-    package var modified: Int64?
+    package var modified: Int128?
     /// Permission bits.
     package var mode: UInt32
     /// Which bytes are real; nil: all.
     package var extents: LabelledExtents?
 
     package init(
-        path: [UInt8], identifier: String? = nil, base: [UInt8]? = nil, modified: Int64? = nil, mode: UInt32,
+        path: [UInt8], identifier: String? = nil, base: [UInt8]? = nil, modified: Int128? = nil, mode: UInt32,
         extents: LabelledExtents? = nil
     ) {
         self.path = path

@@ -45,7 +45,7 @@ struct FileLabel {
         }
         return ContentLabel(
             path: place, identifier: get(.identifier).map { String(decoding: $0, as: UTF8.self) }, base: get(.base),
-            modified: get(.mtime).flatMap { Int64(String(decoding: $0, as: UTF8.self)) }, mode: mode & 0o7777,
+            modified: get(.mtime).flatMap { Int128(String(decoding: $0, as: UTF8.self)) }, mode: mode & 0o7777,
             extents: extents)
     }
 

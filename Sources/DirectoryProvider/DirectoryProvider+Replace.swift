@@ -76,7 +76,8 @@ extension Store {
             try draft.finish(permissions: permissions, modified: modified)
             let new = Entry.contentVersion(of: try draft.status, usesInodes: old.usesInodes)
             if new != old.contentVersion { break }
-            modified = Timestamp(FileTime(nanoseconds: FileTime(modified).nanoseconds + step))
+            modified = Timestamp(
+                FileTime(seconds: modified.seconds, nanoseconds: Int64(modified.nanoseconds) + step))
         }
     }
 

@@ -1,33 +1,41 @@
-/// A moment, in whole nanoseconds since 1970-01-01 00:00:00 UTC (may be negative), as statx(2) has it.
+/// A moment, to the nanosecond, as statx(2) has it: any that a file can have.
 public struct FileTime: Hashable, Sendable, Comparable {
-    /// Since 1970-01-01 00:00:00 UTC.
-    public var nanoseconds: Int64
-    /// - Parameter nanoseconds: since 1970-01-01 00:00:00 UTC.
-    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
-    /// What is out of range (before 1677, after 2262) becomes the nearest moment that is not.
-    ///
+    /// Whole seconds since 1970-01-01 00:00:00 UTC (may be negative), rounded down.
+    public let seconds: Int64
+    private let fraction: UInt32
+    /// The part below a second in nanoseconds, 0 ..< 1,000,000,000.
+    public var subsecond: Int64 { Int64(fraction) }
+
     /// - Parameters:
     ///   - seconds: since 1970-01-01 00:00:00 UTC.
     ///   - nanoseconds: to be added.
     public init(seconds: Int64, nanoseconds: Int64 = 0) {
-        let whole = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let sum = whole.partialValue.addingReportingOverflow(nanoseconds)
-        let isOutOfRange = whole.overflow || sum.overflow
-        self.nanoseconds = isOutOfRange ? (seconds < 0 ? .min : .max) : sum.partialValue
+        var (carry, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        if rest < 0 { (carry, rest) = (carry - 1, rest + 1_000_000_000) }
+        let (sum, overflow) = seconds.addingReportingOverflow(carry)
+        self.seconds = overflow ? (seconds < 0 ? .min : .max) : sum
+        fraction = UInt32(rest)
     }
-    /// The earlier one is less.
-    public static func < (a: FileTime, b: FileTime) -> Bool { a.nanoseconds < b.nanoseconds }
+    /// - Parameter nanoseconds: since 1970-01-01 00:00:00 UTC.
+    public init(nanoseconds: Int64) { self.init(seconds: 0, nanoseconds: nanoseconds) }
 
-    /// Whole seconds, rounded down.
-    public var seconds: Int64 {
-        let (quotient, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
-        return rest < 0 ? quotient - 1 : quotient
+    /// Since 1970-01-01 00:00:00 UTC. Of a moment before 1677 or after 2262, for which there is no such number, the nearest
+    /// one that has one.
+    public var nanoseconds: Int64 {
+        get { exactNanoseconds ?? (seconds < 0 ? .min : .max) }
+        set { self = FileTime(nanoseconds: newValue) }
     }
-    /// The part below a second, 0 ..< 1,000,000,000.
-    public var subsecond: Int64 {
-        let rest = nanoseconds % 1_000_000_000
-        return rest < 0 ? rest + 1_000_000_000 : rest
-    }
+
+    /// Nil before 1677 and after 2262.
+    package var exactNanoseconds: Int64? { Int64(exactly: wideNanoseconds) }
+    /// Of every moment.
+    package var wideNanoseconds: Int128 { Int128(seconds) * 1_000_000_000 + Int128(fraction) }
+
+    /// With what a `Double` keeps of the fraction.
+    package var secondsSince1970: Double { Double(seconds) + Double(fraction) / 1e9 }
+
+    /// The earlier one is less.
+    public static func < (a: FileTime, b: FileTime) -> Bool { (a.seconds, a.fraction) < (b.seconds, b.fraction) }
 }
 
 /// What an item is.

@@ -48,8 +48,8 @@ extension Catalog.Reader {
             baseVersion: version(7), local: place(9), contentRevision: row.int(11), metadataRevision: row.int(12),
             remote: place(13), remoteVersion: version(15),
             remoteFacts: RemoteFacts(
-                size: row.int(17), modified: FileTime(nanoseconds: row.int(18)),
-                born: row.intOrNil(19).map(FileTime.init(nanoseconds:)),
+                size: row.int(17), modified: row.time(18),
+                born: row.timeOrNil(19),
                 mode: row.intOrNil(20).map { UInt16(truncatingIfNeeded: $0) },
                 extendedAttributes: row.bytes(30).flatMap { ExtendedAttributes.decode($0) },
                 capabilities: ItemCapabilities(column: row.intOrNil(31))),

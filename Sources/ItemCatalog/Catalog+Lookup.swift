@@ -19,7 +19,7 @@ extension Catalog.Reader {
 
     static func inode(_ row: Columns, from first: Int = 0) -> InodeRecord {
         func int(_ column: Int) -> Int64 { row.int(first + column) }
-        func time(_ column: Int) -> FileTime { FileTime(nanoseconds: int(column)) }
+        func time(_ column: Int) -> FileTime { row.time(first + column) }
         let extents = row.bytes(first + 14)
         let writing: WritingMark? =
             switch int(15) {

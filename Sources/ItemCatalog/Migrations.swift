@@ -49,7 +49,7 @@ enum Migrations {
             gid INTEGER NOT NULL,
             nlink INTEGER NOT NULL,         -- 0: unlinked, kept while a program has it open
             size INTEGER NOT NULL,
-            atime INTEGER NOT NULL,         -- times in ns since 1970
+            atime INTEGER NOT NULL,         -- times in ns since 1970; out of range, a BLOB (FileTime.blob)
             mtime INTEGER NOT NULL,
             ctime INTEGER NOT NULL,
             btime INTEGER NOT NULL,

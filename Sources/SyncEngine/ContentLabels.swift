@@ -76,15 +76,11 @@ package final class ContentLabels: Sendable {
 
     /// While a program writes, the file's own date is the document's. One that was set afterwards, or of a file that a
     /// download may write to as well, must be said.
-    private func ownDate(of inode: InodeRecord, _ id: GenerationID) -> Int64? {
-        let modified = inode.modified.nanoseconds
-        // (A date may be anything: what overflows is far apart.)
-        guard inode.extents == nil, let own = store.status(id)?.modified,
-            case let (apart, overflow) = own.subtractingReportingOverflow(modified), !overflow,
-            apart.magnitude < 100_000_000
-        else {
-            return modified
-        }
+    private func ownDate(of inode: InodeRecord, _ id: GenerationID) -> Int128? {
+        // (The file has no date that is too far away to be a number of nanoseconds.)
+        guard inode.extents == nil, let modified = inode.modified.exactNanoseconds,
+            let own = store.status(id)?.modified, (Int128(own) - Int128(modified)).magnitude < 100_000_000
+        else { return inode.modified.wideNanoseconds }
         return nil
     }
 

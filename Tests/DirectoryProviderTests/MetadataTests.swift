@@ -29,6 +29,25 @@ import Testing
             sourceLocation: sourceLocation)
     }
 
+    /// Before 1677 and after 2262 there is no number of nanoseconds in 64 bits. (tmpfs keeps every date.)
+    @Test(arguments: [-28_501_372_800, 16_725_225_600] as [Int64])
+    func datesFarAway(_ seconds: Int64) async throws {
+        let store = try TestStore(in: "/dev/shm")
+        let date = FileTime(seconds: seconds, nanoseconds: 5)
+        let item = try await store.provider.createItem(
+            ItemTemplate(
+                parentIdentifier: .rootContainer, filename: "a", kind: .document, contentModificationDate: date,
+                posixPermissions: 0o644), contents: TextSource("one"))
+        try expect(item, store, mode: 0o644, date: date)
+        var metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 0), posixPermissions: 0o644)
+        let other = try await store.provider.updateMetadata(item.identifier, to: metadata, baseVersion: item.version)
+        try expect(other, store, mode: 0o644, date: FileTime(seconds: 0))
+        metadata.contentModificationDate = date
+        let changed = try await store.provider.itemChanged(
+            item.identifier, contents: TextSource("two"), metadata: metadata, baseVersion: other.version)
+        try expect(changed, store, mode: 0o644, date: date)
+    }
+
     @Test(arguments: [ItemKind.document, .folder], Self.modes)
     func modesAndDates(_ kind: ItemKind, _ mode: UInt16) async throws {
         let store = try TestStore()

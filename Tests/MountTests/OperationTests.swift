@@ -290,4 +290,31 @@ struct OperationTests {
             #expect(try scene.files.names("many") == all.sorted())
         }
     }
+
+    /// As on the file system that the store is on, which may have a limit of its own (ext4: 1901 to 2446).
+    @Test("dates before 1677 and after 2262, of documents, folders and links")
+    func datesFarAway() async throws {
+        let list = "stat -c '%.9Y %n' *1066 *2400"
+        let make = """
+            for date in 1066 2400; do
+                echo text >doc$date; mkdir folder$date; ln -s doc$date link$date
+                touch -h -d "$date-10-14 09:00:00.000000007 UTC" doc$date folder$date link$date
+            done; \(list)
+            """
+        try await withMount(.with { $0.store = .directory }) { mount in
+            let seen = try mount.run(make)
+            // (As stat(1) writes 7 ns after a second before 1970.)
+            for (date, seconds) in [("1066", "-28502722799.999999993"), ("2400", "13594294800.000000007")] {
+                for kind in ["doc", "folder", "link"] { #expect(seen.contains("\(seconds) \(kind)\(date)\n")) }
+            }
+            try mount.sync()
+            let elsewhere = try Sandbox()
+            defer { try? elsewhere.remove() }
+            func there(_ directory: String, _ script: String) throws -> String {
+                try elsewhere.run(["sh", "-c", "cd '\(directory)'; \(script)"], limit: 10).stdout
+            }
+            #expect(try there(mount.store, list) == there(elsewhere.scratch, make))
+            #expect(try mount.run(list) == seen)
+        }
+    }
 }

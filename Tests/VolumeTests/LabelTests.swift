@@ -101,6 +101,26 @@ import Volume
         #expect(found == ContentLabel(path: Array("a".utf8), modified: 5_000_000_000, mode: 0o600))
     }
 
+    /// The local file cannot always have it.
+    @Test(arguments: [FileTime(seconds: -28_501_372_800, nanoseconds: 5), FileTime(seconds: 16_725_225_600)])
+    func aDateFarAwayStaysWhateverTheLocalFileHas(_ date: FileTime) async throws {
+        let test = try TestVolume(settle: 60)
+        let node = try await test.save("a", "text").node
+        let change = AttributeRequest(attributes: AttributeChange(modified: date), size: nil)
+        func shown() throws -> FileTime { try test.volume.attributes(of: node).record.modified }
+        _ = try test.volume.setAttributes(node, to: change)
+        #expect(try shown() == date)
+        #expect(try await label(test, "a")?.modified == date.wideNanoseconds)
+        // While a program has it open for writing, and after one that wrote nothing.
+        let opened = try await test.open("a", O_RDWR)
+        #expect(try shown() == date)
+        _ = try test.volume.setAttributes(node, to: change)
+        try test.close(opened.handle)
+        #expect(try shown() == date)
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.item(at: "a")?.contentModificationDate == date)
+    }
+
     @Test func aTruncationAloneIsLabelled() async throws {
         let test = try TestVolume(settle: 60)
         try test.remote.put("a", "0123456789")

@@ -17,10 +17,10 @@ struct FileCopy {
     }
 
     /// Permission bits (never setuid and the like: nobody vouches for them) and date, in nanoseconds since 1970.
-    func dress(mode: UInt32, modified: Int64) -> String? {
+    func dress(mode: UInt32, modified: Int128) -> String? {
         var (seconds, rest) = modified.quotientAndRemainder(dividingBy: 1_000_000_000)
         if rest < 0 { (seconds, rest) = (seconds - 1, rest + 1_000_000_000) }
-        let time = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+        let time = timespec(tv_sec: Int(clamping: seconds), tv_nsec: Int(rest))
         guard fchmod(target, mode & 0o777) == 0, futimens(target, [time, time]) == 0 else { return Self.lastError }
         return nil
     }

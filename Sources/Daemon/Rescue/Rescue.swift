@@ -100,7 +100,7 @@ package struct Rescue {
         defer { close(made.descriptor) }
         var result = describe(candidate, at: made.path, size: size)
         let copy = FileCopy(source: source, target: made.descriptor, size: size, path: result.path)
-        let modified = label.modified ?? Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec)
+        let modified = label.modified ?? Int128(status.st_mtim.tv_sec) * 1_000_000_000 + Int128(status.st_mtim.tv_nsec)
         if let problem = copy.run() ?? copy.dress(mode: label.mode, modified: modified) { result.failure = problem }
         if let extents = label.extents { try writeRanges(extents.real(size: size), size, beside: made.path, target) }
         return result

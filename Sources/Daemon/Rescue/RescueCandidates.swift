@@ -92,7 +92,7 @@ struct RescueCandidates {
     }
 
     /// Of one that was being written the file's own date is the later one.
-    private func modified(_ inode: InodeRecord, _ id: GenerationID) -> Int64? {
-        isChanged(inode, id) ? nil : inode.modified.nanoseconds
+    private func modified(_ inode: InodeRecord, _ id: GenerationID) -> Int128? {
+        isChanged(inode, id) ? nil : inode.modified.wideNanoseconds
     }
 }

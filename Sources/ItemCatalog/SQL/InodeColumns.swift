@@ -10,10 +10,10 @@ let inodeTable = TableColumns<InodeRecord>(
         ColumnGroup("gid", \.gid) { $1.add(Int64($0)) },
         ColumnGroup("nlink", \.linkCount) { $1.add($0) },
         ColumnGroup("size", \.size) { $1.add($0) },
-        ColumnGroup("atime", \.accessed) { $1.add($0.nanoseconds) },
-        ColumnGroup("mtime", \.modified) { $1.add($0.nanoseconds) },
-        ColumnGroup("ctime", \.changed) { $1.add($0.nanoseconds) },
-        ColumnGroup("btime", \.born) { $1.add($0.nanoseconds) },
+        ColumnGroup("atime", \.accessed) { $1.add($0) },
+        ColumnGroup("mtime", \.modified) { $1.add($0) },
+        ColumnGroup("ctime", \.changed) { $1.add($0) },
+        ColumnGroup("btime", \.born) { $1.add($0) },
         ColumnGroup("target", \.target) { $1.add($0) },
         ColumnGroup("generation", \.generation) { $1.add($0) },
         ColumnGroup("base_size", \.baseSize) { $1.add($0) },
@@ -28,8 +28,8 @@ let inodeTable = TableColumns<InodeRecord>(
             }
             bindings.add(writing)
             bindings.add(stamp.size)
-            bindings.add(stamp.modified.nanoseconds)
-            bindings.add(stamp.changed.nanoseconds)
+            bindings.add(stamp.modified)
+            bindings.add(stamp.changed)
         },
         ColumnGroup("enumerated", \.isEnumerated) { $1.add($0) },
         ColumnGroup("rdev", \.device) { $1.add(Int64(bitPattern: $0)) },

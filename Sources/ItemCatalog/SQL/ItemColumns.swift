@@ -18,8 +18,8 @@ let itemTable = TableColumns<ItemRecord>(
         ColumnGroup("remote_parent remote_name", \.remote) { $1.add($0) },
         ColumnGroup("remote_content remote_metadata", \.remoteVersion) { $1.add($0) },
         ColumnGroup("remote_size", \.remoteFacts.size) { $1.add($0) },
-        ColumnGroup("remote_mtime", \.remoteFacts.modified) { $1.add($0.nanoseconds) },
-        ColumnGroup("remote_btime", \.remoteFacts.born) { $1.add($0?.nanoseconds) },
+        ColumnGroup("remote_mtime", \.remoteFacts.modified) { $1.add($0) },
+        ColumnGroup("remote_btime", \.remoteFacts.born) { $1.add($0) },
         ColumnGroup("remote_mode", \.remoteFacts.mode) { $1.add($0.map { Int64($0) }) },
         ColumnGroup("ready_at", \.readyAt) { $1.add($0.nanoseconds) },
         ColumnGroup("error_code error attempts retry_at", \.failure) { failure, bindings in

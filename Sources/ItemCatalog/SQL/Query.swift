@@ -1,3 +1,4 @@
+import FileProvider
 import GRDB
 import GRDBSQLite
 import Locking
@@ -79,6 +80,16 @@ struct Bindings: ~Copyable {
 
     mutating func add(_ value: Bool) { add(Int64(value ? 1 : 0)) }
 
+    /// A file's date: nanoseconds since 1970 as a number; before 1677 and after 2262, of which there is no such number, as
+    /// a BLOB (``FileTime/blob``).
+    mutating func add(_ time: FileTime) {
+        if let number = time.exactNanoseconds { add(number) } else { add(time.blob) }
+    }
+
+    mutating func add(_ time: FileTime?) {
+        if let time { add(time) } else { addNull() }
+    }
+
     mutating func addNull() {
         position += 1
         sqlite3_bind_null(statement, position)
@@ -129,6 +140,15 @@ struct Columns {
     func int(_ column: Int) -> Int64 { sqlite3_column_int64(statement, Int32(column)) }
     func bool(_ column: Int) -> Bool { int(column) != 0 }
     func intOrNil(_ column: Int) -> Int64? { isNull(column) ? nil : int(column) }
+
+    /// As ``Bindings/add(_:)`` wrote it. NULL is 1970.
+    func time(_ column: Int) -> FileTime {
+        guard sqlite3_column_type(statement, Int32(column)) == SQLITE_BLOB else {
+            return FileTime(nanoseconds: int(column))
+        }
+        return bytes(column).flatMap { FileTime(blob: $0) } ?? FileTime(nanoseconds: 0)
+    }
+    func timeOrNil(_ column: Int) -> FileTime? { isNull(column) ? nil : time(column) }
 
     func bytes(_ column: Int) -> [UInt8]? {
         guard !isNull(column) else { return nil }
@@ -231,4 +251,19 @@ extension Catalog.Reader {
     }
 
     var lastInserted: Int64 { db.lastInsertedRowID }
+}
+
+extension FileTime {
+    /// Seconds since 1970 (8 bytes) and nanoseconds (4), both big-endian.
+    fileprivate var blob: [UInt8] {
+        let (seconds, rest) = (UInt64(bitPattern: seconds), UInt32(subsecond))
+        return (0..<8).reversed().map { UInt8(truncatingIfNeeded: seconds >> ($0 * 8)) }
+            + (0..<4).reversed().map { UInt8(truncatingIfNeeded: rest >> ($0 * 8)) }
+    }
+
+    fileprivate init?(blob: [UInt8]) {
+        guard blob.count == 12 else { return nil }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        self.init(seconds: Int64(bitPattern: number(blob[..<8])), nanoseconds: Int64(number(blob[8...])))
+    }
 }
