@@ -15,16 +15,18 @@ struct Access {
         let isOwner = status.owner == user
         // unlink(2), rename(2): in a folder with the sticky bit only what is one's own.
         let isSticky = folder.status.permissions & 0o1000 != 0 && folder.status.owner != user
-        let mayReplace = folder.mayAccess([UInt8(ascii: ".")], W_OK | X_OK) && (!isSticky || isOwner)
+        let ownsFolder = folder.status.owner == user && folder.identifier != .rootContainer
+        let mayReplace =
+            folder.lets([UInt8(ascii: ".")], W_OK | X_OK, isOwner: ownsFolder) && (!isSticky || isOwner)
         if mayReplace { may.formUnion([.renaming, .deleting]) }
         switch status.kind {
         case .document, .special:
-            if folder.mayAccess(name, R_OK) { may.insert(.reading) }
+            if folder.lets(name, R_OK, isOwner: isOwner) { may.insert(.reading) }
             if mayReplace, isOwner || folder.mayAccess(name, W_OK) { may.insert(.writing) }
             may.insert(.addingSubItems)
         case .folder:
-            if folder.mayAccess(name, R_OK | X_OK) { may.insert(.reading) }
-            if folder.mayAccess(name, W_OK | X_OK) { may.insert(.addingSubItems) }
+            if folder.lets(name, R_OK | X_OK, isOwner: isOwner) { may.insert(.reading) }
+            if folder.lets(name, W_OK | X_OK, isOwner: isOwner) { may.insert(.addingSubItems) }
             if isOwner { may.insert(.writing) }
         case .link:
             may.formUnion([.reading, .addingSubItems])
@@ -33,7 +35,7 @@ struct Access {
         return may
     }
 
-    /// The topmost folder has no folder above it here.
+    /// The topmost folder has no folder above it here, and its mode is not ours to change.
     func capabilities(ofRoot root: Folder) -> ItemCapabilities {
         guard user != 0 else { return .all }
         var may: ItemCapabilities = [.renaming, .deleting]
@@ -48,5 +50,11 @@ extension Folder {
     /// faccessat(2), with the rights that this thread has for files.
     fileprivate func mayAccess(_ name: [UInt8], _ mode: Int32) -> Bool {
         withName(name) { faccessat(descriptor.number, $0, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) } == 0
+    }
+
+    /// As access(2) says, or as its owner could make it say with chmod(2): not on a read-only disk (EROFS), and not of what
+    /// may never be changed (EPERM, chattr(1)).
+    fileprivate func lets(_ name: [UInt8], _ mode: Int32, isOwner: Bool) -> Bool {
+        mayAccess(name, mode) || (isOwner && errno == EACCES)
     }
 }

@@ -26,6 +26,11 @@ extension Catalog.Writer {
         let before = inode
         // What capabilities hide was not there to be kept by whoever changed the rest.
         let hidden = inode.hiddenMode
+        if let mode = change.mode, mode & hidden != 0 {
+            throw CatalogError(
+                .notAllowed,
+                "the store does not let be done what the mode \(String(mode & 0o7777, radix: 8)) would allow")
+        }
         if let mode = change.mode { inode.mode = (mode & 0o7777 & ~hidden) | (inode.mode & hidden) }
         if let uid = change.uid { inode.uid = uid }
         if let gid = change.gid { inode.gid = gid }
@@ -45,6 +50,16 @@ extension Catalog.Writer {
         item.metadataRevision = nextRevision(after: item.metadataRevision)
         // A writer at work decides for itself when its change is ready.
         if item.readyAt != .farFuture { item.becomesReady(at: now.adding(seconds: settle)) }
+        try update(item)
+    }
+
+    /// The store has, or is to get, another mode or date of it than it has here: its own are sent, when that may be.
+    package func metadataIsUnsent(_ id: ItemID) throws {
+        guard id != .root, var item = try item(id), item.local != nil, !item.isExcluded, item.metadataRevision == 0
+        else {
+            return
+        }
+        item.metadataRevision = nextRevision(after: 0)
         try update(item)
     }
 

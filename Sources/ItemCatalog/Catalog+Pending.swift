@@ -17,6 +17,9 @@ package struct PendingItem: Sendable, Equatable {
     package var staysInItself = false
     /// Something else may have been made in its place at the provider: that is found out first.
     package var placeIsDoubtful = false
+    /// Of a folder with another mode or date: something in it is to be sent first. The mode may forbid it, and it gives the
+    /// folder another date.
+    package var hasUnsentChildren = false
 
     package enum RemoteChildren: Sendable {
         case none
@@ -39,7 +42,9 @@ package struct PendingItem: Sendable, Equatable {
 
 extension Catalog.Reader {
     /// The next pending changes that may be sent at `moment`, oldest first, at most `limit`.
-    package func pending(at moment: FileTime, limit: Int) throws -> [PendingItem] {
+    ///
+    /// - Parameter lasting: codes of failures that do not pass by themselves: what failed by them keeps no folder waiting.
+    package func pending(at moment: FileTime, limit: Int, lasting: [String] = []) throws -> [PendingItem] {
         let sql = """
             SELECT \(Self.itemColumns), p.identifier AS parent_identifier FROM item t LEFT JOIN item p ON p.id = t.local_parent
             WHERE t.pending = 1 AND t.ready_at <= ? AND t.retry_at <= ?
@@ -71,8 +76,41 @@ extension Catalog.Reader {
                 pending.goesIntoItself = try isRemotelyInside(local.parent, item.id)
                 if pending.goesIntoItself { pending.staysInItself = try !leaves(local.parent, item.id) }
             }
+            if item.kind.isFolder, item.identifier != nil, item.metadataRevision != 0, item.local == item.base {
+                pending.hasUnsentChildren = try hasUnsentChildren(item.id, lasting: lasting)
+            }
             return pending
         }
+    }
+
+    /// What comes, what goes, and what is changed in it, at once or after the next try. What a program is still writing may
+    /// take for ever, as may what the store does not want, or a database that is in use.
+    private func hasUnsentChildren(_ folder: ItemID, lasting: [String]) throws -> Bool {
+        for place in ["local_parent", "remote_parent"] {
+            let sql = """
+                SELECT 1 FROM item WHERE \(place) = ? AND pending = 1 AND ready_at < ?
+                    AND (error_code IS NULL OR error_code NOT IN ('held'\(lasting.map { _ in ", ?" }.joined())))
+                LIMIT 1
+                """
+            let found = try all(sql: sql) { bindings in
+                bindings.add(folder.rawValue)
+                bindings.add(FileTime.farFuture.nanoseconds)
+                for code in lasting { bindings.add(code) }
+            } _: { _ in
+                true
+            }
+            if !found.isEmpty { return true }
+        }
+        return false
+    }
+
+    /// Whether something is in it here, or was made in it, that the store does not have yet.
+    package func hasNewChildren(_ folder: ItemID) throws -> Bool {
+        try !all(sql: "SELECT 1 FROM item WHERE local_parent = ? AND pending = 1 AND identifier IS NULL LIMIT 1") {
+            $0.add(folder.rawValue)
+        } _: { _ in
+            true
+        }.isEmpty
     }
 
     /// Whether `inner` is `outer` or below it, in the remote tree.

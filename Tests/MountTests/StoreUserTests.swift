@@ -6,7 +6,7 @@ import Testing
 @Suite("An ordinary user's mount of a directory with others' files")
 struct StoreUserTests {
     /// In a mount namespace of its own, in which /dev/fuse is for everybody, as it is on most machines.
-    private static let script = #"""
+    private static let prologue = #"""
         set -e
         sandbox=$(dirname "$STORE")
         user() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
@@ -17,6 +17,10 @@ struct StoreUserTests {
         fi
         # A build in a home that is its user's alone.
         if ! user test -x "$HYDRANT"; then cp "$HYDRANT" "$sandbox/hydrant"; HYDRANT=$sandbox/hydrant; fi
+
+        """#
+
+    private static let script = #"""
         cd "$STORE"
         mkdir mine theirs sticky
         echo a >mine/doc; echo b >mine/locked; echo c >mine/secret; echo d >theirs/doc
@@ -49,11 +53,15 @@ struct StoreUserTests {
         inside "mv theirs/doc theirs/doc2; ls theirs"
         """#
 
+    private static func run(_ script: String, _ mount: MountedStore) throws -> ChildResult {
+        let arguments = ["unshare", "--mount", "--propagation", "private", "bash", "-c", prologue + script]
+        return try mount.sandbox.run(arguments, environment: mount.environment, limit: 60)
+    }
+
     @Test("the mode shows it, programs are refused, and a change of it in the store is seen")
     func capabilities() async throws {
         try await withSandbox { mount in
-            let arguments = ["unshare", "--mount", "--propagation", "private", "bash", "-c", Self.script]
-            let result = try mount.sandbox.run(arguments, environment: mount.environment, limit: 35)
+            let result = try Self.run(Self.script, mount)
             #expect(result.succeeded, "\(result)")
             #expect(
                 result.stdout == """
@@ -78,6 +86,51 @@ struct StoreUserTests {
                     locked
                     777 555 444\u{20}
                     doc2
+
+                    """, "\(result)")
+        }
+    }
+
+    /// Go's module cache: folders without `w`, with dates.
+    private static let readOnlyFolders = #"""
+        cd "$sandbox"; mkdir state tree tree/module tree/module/inner
+        echo a >tree/module/a; echo b >tree/module/inner/b; chmod 444 tree/module/a tree/module/inner/b
+        touch -d @1000000000 tree/module/a tree/module/inner/b
+        touch -d @1100000000.123456789 tree/module/inner; touch -d @1200000000 tree/module; touch -d @1300000000 tree
+        chmod 555 tree/module tree/module/inner
+        chmod 755 . tree && chown -R 65534:65534 tree "$STORE" mnt run tmp log data home state && chmod 755 mnt "$STORE"
+        user "$HYDRANT" mount "dir:$STORE" "$MOUNT" --state-dir "$sandbox/state"
+        trap 'cd /; user "$HYDRANT" unmount "$MOUNT" >&2' EXIT
+        list() { (cd "$1"; find . -mindepth 1 -printf '%m %Ts %p %l\n' | sort -k3); }
+        sync() { user "$HYDRANT" sync "$MOUNT" --timeout 30; }
+        inside 'cp -a "$(dirname "$STORE")/tree/." .'
+        sync; list "$STORE"
+        inside "find . -mindepth 1 -printf '%m %Ts %p %l\n' | sort -k3" | diff - <(list tree) && echo copied
+        inside 'rm -f module/a 2>/dev/null || echo refused; chmod u+w module; echo more >module/new; chmod u-w module'
+        inside 'chmod u+w module/inner; stat -c %a module/inner; rm -f module/inner/b'
+        sync; cd "$STORE"; cat module/new; stat -c '%a %n' module module/inner; ls module/inner
+        inside 'chmod -R u+w module; rm -r module'
+        sync; ls "$STORE"; echo "the end"
+        """#
+
+    @Test("a tree of read-only folders is copied, changed and deleted, with its modes and dates")
+    func folders() async throws {
+        try await withSandbox { mount in
+            let result = try Self.run(Self.readOnlyFolders, mount)
+            #expect(result.succeeded, "\(result)")
+            #expect(
+                result.stdout == """
+                    555 1200000000 ./module\u{20}
+                    444 1000000000 ./module/a\u{20}
+                    555 1100000000 ./module/inner\u{20}
+                    444 1000000000 ./module/inner/b\u{20}
+                    copied
+                    refused
+                    755
+                    more
+                    555 module
+                    755 module/inner
+                    the end
 
                     """, "\(result)")
         }

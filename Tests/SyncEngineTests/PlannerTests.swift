@@ -59,6 +59,21 @@ import Testing
         #expect(steps(pending(folder, children: .none)) == [.delete])
     }
 
+    @Test func aFoldersModeAndDateComeAfterWhatIsInIt() {
+        let folder = row(9, kind: .folder, base: "f", local: "f", metadata: 2)
+        var child = row(2, identifier: nil, base: nil, local: "a", content: 1)
+        child.local = TreePlace(parent: folder.id, name: "a")
+        var waiting = pending(folder)
+        waiting.hasUnsentChildren = true
+        #expect(steps(waiting, pending(child)) == [.create])
+        #expect(steps(pending(folder)) == [.updateMetadata])
+        // Nor does anything in it begin while they are under way.
+        let planned = Planner.plan([pending(folder), pending(child)])
+        #expect(planned.count == 2 && planned[1].waits(for: planned[0]))
+        child.local = place("a")
+        #expect(!Planner.plan([pending(child)])[0].waits(for: planned[0]))
+    }
+
     @Test func aNameIsTakenWhenItIsFree() {
         let leaving = row(2, base: "a", local: nil)
         let creation = row(1, identifier: nil, base: nil, local: "a", content: 1)

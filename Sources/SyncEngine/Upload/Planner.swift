@@ -30,11 +30,18 @@ enum Planner {
         /// that it goes to may be taken, and a folder that it moves be inside another by now.
         func waits(for other: Planned) -> Bool {
             if pending.item.id == other.pending.item.id { return true }
+            if other.changesFolder, isIn(other.pending.item.id) { return true }
             return (takesPlace && other.takesPlace && pending.item.local == other.pending.item.local)
                 || (movesFolder && other.movesFolder)
         }
         private var moves: Bool { if case .move = step { true } else { false } }
         private var takesPlace: Bool { moves || step == .create }
+        /// It may take the right away to change what is in the folder, and gives it its date.
+        private var changesFolder: Bool { step == .updateMetadata && pending.item.kind.isFolder }
+        private func isIn(_ folder: ItemID) -> Bool {
+            let item = pending.item
+            return [item.local, item.base, item.remote].contains { $0?.parent == folder }
+        }
         var movesFolder: Bool { (moves || step == .moveAside) && pending.item.kind.isFolder }
     }
 
@@ -75,7 +82,7 @@ enum Planner {
             return isWaitingForName(pending) || pending.goesIntoItself ? nil : .move(to: local)
         }
         if item.contentRevision != 0 && item.kind.isDocument { return .uploadContents }
-        if item.metadataRevision != 0 { return .updateMetadata }
+        if item.metadataRevision != 0 { return pending.hasUnsentChildren ? nil : .updateMetadata }
         return nil
     }
 

@@ -5,6 +5,9 @@ package import ItemCatalog
 package enum Refusal: String, Sendable, CaseIterable {
     case permissionDenied, invalidName, unsupported, readOnly, notAuthenticated, insufficientQuota
 
+    /// Of these a failure has its code.
+    static let codes = allCases.map(\.rawValue)
+
     /// Nil: what may pass by itself, and is only tried again.
     package init?(_ code: FileProviderError.Code) { self.init(rawValue: code.description) }
 

@@ -28,27 +28,41 @@ struct StepRunner: Sendable {
         defer { context.ownChanges.end(item.identifier) }
         do {
             if try putBackHeld(item) { return .done }
-            switch planned.step {
-            case .forget: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
-            case .findCreation: try await findCreation(item)
-            case .create: return try await create(planned.pending)
-            case .uploadContents: return try await uploadContents(item)
-            case .move(let place): return try await move(planned.pending, to: place)
-            case .moveAside: return try await moveAside(item)
-            case .updateMetadata: return try await updateMetadata(item)
-            case .delete: return try await delete(item)
-            case .takeBackDeletion:
-                try context.change { try $0.takeBackDeletion(item.id, current: nil, defaults: context.defaults) }
-            case .takeBackMove:
-                context.logger.warning(
-                    "a move is taken back: the store has moved the target into it",
-                    metadata: ["item": "\(context.path(of: item))"])
-                try context.change { try $0.takeBackMove(item.id, defaults: context.defaults) }
-            }
-            return .done
+            try await openFolders(of: planned) { $0.metadataRevision != 0 }
+            let outcome = try await take(planned)
+            if case .done = outcome { try resendFolder(of: planned) }
+            return outcome
         } catch {
-            return record(SyncError(error), of: planned)
+            let error = SyncError(error)
+            if case .provider(let failure) = error, failure.code == .permissionDenied,
+                (try? await openFolders(of: planned) { _ in true }) == true
+            {
+                return .done
+            }
+            return record(error, of: planned)
         }
+    }
+
+    private func take(_ planned: Planner.Planned) async throws -> Outcome {
+        let item = planned.pending.item
+        switch planned.step {
+        case .forget: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+        case .findCreation: try await findCreation(item)
+        case .create: return try await create(planned.pending)
+        case .uploadContents: return try await uploadContents(item)
+        case .move(let place): return try await move(planned.pending, to: place)
+        case .moveAside: return try await moveAside(item)
+        case .updateMetadata: return try await updateMetadata(item)
+        case .delete: return try await delete(item)
+        case .takeBackDeletion:
+            try context.change { try $0.takeBackDeletion(item.id, current: nil, defaults: context.defaults) }
+        case .takeBackMove:
+            context.logger.warning(
+                "a move is taken back: the store has moved the target into it",
+                metadata: ["item": "\(context.path(of: item))"])
+            try context.change { try $0.takeBackMove(item.id, defaults: context.defaults) }
+        }
+        return .done
     }
 
     /// A failure never drops the change; it is tried again later.
@@ -141,7 +155,9 @@ struct StepRunner: Sendable {
             if prepared == nil { return .postponed }
         }
         let inode = try context.catalog.read { try $0.inode(inodeID) }
-        let facts = try prepared?.metadata ?? metadata(of: inode, item)
+        var facts = try prepared?.metadata ?? metadata(of: inode, item)
+        let isFilled = try item.kind.isFolder && fillsLater(item, inode)
+        if isFilled { facts.posixPermissions? |= Self.ownersAll }
         let template = ItemTemplate(
             parentIdentifier: parent, filename: local.name, kind: item.kind,
             contentModificationDate: facts.contentModificationDate, posixPermissions: facts.posixPermissions,
@@ -160,7 +176,7 @@ struct StepRunner: Sendable {
             created.parentIdentifier = parent
             context.creations.note(created.identifier)
             // A listing has met it before the reply came, and may be newer than that.
-            if try confirmCreation(item, created, prepared, asked: last) {
+            if try confirmCreation(item, created, prepared, keepsMetadata: isFilled, asked: last) {
                 await RemoteRefresh(context: context, fetcher: fetcher).refresh(created.identifier)
             }
         } catch let error as FileProviderError {
@@ -190,18 +206,20 @@ struct StepRunner: Sendable {
 
     /// - Parameters:
     ///   - isFound: it was there already: of a folder's or link's own attributes nobody knows which it has.
+    ///   - keepsMetadata: its mode and date are still to be sent.
     ///   - asked: the catalog's last item when the store was asked for it.
     /// - Returns: whether it had an identifier already.
     @discardableResult
     private func confirmCreation(
-        _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, asked: ItemID? = nil
+        _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, keepsMetadata: Bool = false,
+        asked: ItemID? = nil
     ) throws -> Bool {
         context.ownChanges.made(created.identifier)
         let (isConfirmed, wasMet) = try context.change {
             let wasMet = try $0.item(item.id)?.identifier != nil
             let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
-                metadataRevision: prepared?.metadataRevision ?? (isFound ? -1 : item.metadataRevision),
+                metadataRevision: prepared?.metadataRevision ?? (isFound || keepsMetadata ? -1 : item.metadataRevision),
                 sent: item.local, asked: asked, defaults: context.defaults)
             if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: context.defaults) }
             if isConfirmed { try context.relabel(item.inode, in: $0) }

@@ -110,7 +110,7 @@ actor UploadQueue {
     }
 
     private func startSteps(at moment: Moment, _ most: Int) {
-        if context.pause.isOn { return }
+        if context.pause.isOn || context.isMasked { return }
         if let pausedUntil, pausedUntil > moment.clock { return }
         guard inFlight.count < most else { return }
         postponed = postponed.filter { $0.value > moment.clock }
@@ -163,7 +163,11 @@ actor UploadQueue {
     private func plannedSteps(at moment: FileTime) -> [Planner.Planned] {
         var limit = 64
         while true {
-            guard let pending = try? context.catalog.read({ try $0.pending(at: moment, limit: limit) }) else {
+            guard
+                let pending = try? context.catalog.read({
+                    try $0.pending(at: moment, limit: limit, lasting: Refusal.codes)
+                })
+            else {
                 return []
             }
             var moves = FolderMoves(catalog: context.catalog)
