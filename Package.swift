@@ -55,6 +55,7 @@ let package = Package(
         .target(name: "CLinux"),
         .target(name: "Locking"),
         .target(name: "Surroundings"),
+        .target(name: "ChildProcess", dependencies: ["CLinux"]),
 
         .target(name: "FileProvider"),
         .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
@@ -69,7 +70,8 @@ let package = Package(
                 .nioSSL,
             ]),
         .target(name: "CSecret", linkerSettings: [.linkedLibrary("dl")]),
-        .target(name: "Accounts", dependencies: ["CSecret", "HTTPTransport", "Surroundings", .tomlKit]),
+        .target(
+            name: "Accounts", dependencies: ["CSecret", "ChildProcess", "HTTPTransport", "Surroundings", .tomlKit]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .target(
             name: "WebDAVProvider",
@@ -97,7 +99,8 @@ let package = Package(
         .target(
             name: "DocumentPicker",
             dependencies: [
-                "CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes", .nioPosix, .tomlKit,
+                "CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes", .nioPosix,
+                .tomlKit,
             ]),
         // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),

@@ -14,7 +14,8 @@ OURS = {
     "CSecret": [],
     "CNcurses": [],
     "Surroundings": [],
-    "Accounts": ["CSecret", "HTTPTransport", "Surroundings"],
+    "ChildProcess": ["CLinux"],
+    "Accounts": ["CSecret", "ChildProcess", "HTTPTransport", "Surroundings"],
     "FUSE": ["CFUSE", "CLinux"],
     "PassthroughHelper": [],
     "Locking": [],
@@ -32,7 +33,7 @@ OURS = {
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
     "FileCoordination": ["ControlAPI", "Coordination"],
-    "DocumentPicker": ["CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes"],
+    "DocumentPicker": ["CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes"],
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",

@@ -140,3 +140,5 @@ __attribute__((constructor)) static void share_arenas(void) {
 }
 
 void clinux_trim_memory(void) { malloc_trim(0); }
+
+int clinux_pipe(int ends[2], int flags) { return pipe2(ends, flags); }

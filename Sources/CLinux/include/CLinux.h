@@ -77,6 +77,9 @@ int clinux_try_write_lease(int fd);
 /// The same for an O_PATH descriptor of a file or folder.
 int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds);
 
+/// pipe2(2).
+int clinux_pipe(int ends[2], int flags);
+
 /// From now on large pieces of memory go back to the system when they are freed, instead of larger and larger ones being
 /// kept for the next (mallopt(3), M_MMAP_THRESHOLD, M_TRIM_THRESHOLD). That threads share few arenas (M_ARENA_MAX) is seen
 /// to before main.

@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// `hydrant login` for a domain, with a password that was typed into a picker.
@@ -26,19 +27,12 @@ enum SignInCommand {
     }
 
     private static func login(_ executable: String, _ name: String, _ password: String) throws -> (Int32, String) {
-        let process = Process()
-        process.executableURL = URL(filePath: executable, directoryHint: .notDirectory)
-        process.arguments = ["login", name, "--password-stdin"]
-        let (input, errors) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = errors
-        try process.run()
-        input.fileHandleForWriting.write(Data((password + "\n").utf8))
-        try? input.fileHandleForWriting.close()
-        let said = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        let text = String(decoding: said, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return (process.terminationStatus, text.hasPrefix("hydrant: ") ? String(text.dropFirst(9)) : text)
+        let ending: ChildProcess.Ending
+        do {
+            ending = try ChildProcess([executable, "login", name, "--password-stdin"], limit: .seconds(300))
+                .run(input: Array((password + "\n").utf8), reading: .standardError)
+        } catch { throw DocumentPickerError("hydrant login \(name): \(error)") }
+        let text = String(decoding: ending.printed, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return (ending.status, text.hasPrefix("hydrant: ") ? String(text.dropFirst(9)) : text)
     }
 }

@@ -1,0 +1,151 @@
+import CLinux
+import Foundation
+
+/// A program that is run for what it prints. It is waited for until it has ended itself: what it leaves in the background has
+/// its output open, and is none of ours.
+package struct ChildProcess: Sendable {
+    /// The program, looked for in PATH, and its arguments.
+    private let words: [String]
+    private let limit: Duration
+
+    package enum Output: Sendable { case standardOutput, standardError }
+
+    package struct Ending: Sendable {
+        /// As a shell would say it: 128 and more for a signal.
+        package var status: Int32
+        /// The beginning of what it printed.
+        package var printed: [UInt8]
+    }
+
+    package enum Failure: Error, Sendable, CustomStringConvertible {
+        case notStarted(Int32)
+        /// It did not end in time, and was ended.
+        case tooSlow
+
+        package var description: String {
+            switch self {
+            case .notStarted(let code): "cannot be started: \(String(cString: strerror(code)))"
+            case .tooSlow: "did not end in time"
+            }
+        }
+    }
+
+    /// More of what it prints is left out.
+    private static let mostPrinted = 64 << 10
+    /// From SIGTERM to SIGKILL.
+    private static let grace = Duration.seconds(2)
+
+    package init(_ words: [String], limit: Duration) {
+        self.words = words
+        self.limit = limit
+    }
+
+    /// Blocks: call it from a thread of your own.
+    ///
+    /// - Parameter input: what it may read, at most a pipe full (64 KiB); its other output goes nowhere.
+    package func run(input: [UInt8] = [], reading output: Output) throws(Failure) -> Ending {
+        var (given, taken): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+        defer { for end in given + taken where end >= 0 { close(end) } }
+        guard clinux_pipe(&given, O_CLOEXEC) == 0, clinux_pipe(&taken, O_CLOEXEC | O_NONBLOCK) == 0 else {
+            throw .notStarted(errno)
+        }
+        _ = fcntl(given[1], F_SETFL, O_NONBLOCK)
+        _ = input.withUnsafeBytes { write(given[1], $0.baseAddress, $0.count) }
+        // (What it gets is not to be non-blocking.)
+        _ = fcntl(taken[1], F_SETFL, 0)
+        let child = try spawn(input: given[0], output: taken[1], output)
+        for end in [given[0], given[1], taken[1]] { close(end) }
+        (given, taken[1]) = ([-1, -1], -1)
+        return try follow(child, taken[0])
+    }
+
+    private func spawn(input: Int32, output: Int32, _ which: Output) throws(Failure) -> pid_t {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        let (shown, other) = which == .standardOutput ? (STDOUT_FILENO, STDERR_FILENO) : (STDERR_FILENO, STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, output, shown)
+        // What it has to complain of is for whoever reads our own complaints.
+        if other == STDOUT_FILENO { posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0) }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // This may be a thread that blocks signals, or a process that ignores SIGPIPE.
+        var (none, pipe) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        sigemptyset(&pipe)
+        sigaddset(&pipe, SIGPIPE)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &pipe)
+        // A group of its own, in which all of it is ended that is there when the time is up.
+        posix_spawnattr_setpgroup(&attributes, 0)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+        let arguments = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child = pid_t()
+        let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
+        guard code == 0 else { throw .notStarted(code) }
+        return child
+    }
+
+    private func follow(_ child: pid_t, _ output: Int32) throws(Failure) -> Ending {
+        let deadline = ContinuousClock.now + limit
+        var (printed, isOpen) = ([UInt8](), true)
+        while ContinuousClock.now < deadline {
+            if isOpen {
+                var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+                poll(&entry, 1, 20)
+                isOpen = Self.read(output, &printed)
+            } else {
+                usleep(2_000)
+            }
+            guard let status = Self.ending(of: child, WNOHANG) else { continue }
+            // What it printed last; not what others may go on printing for ever.
+            if isOpen { _ = Self.read(output, &printed) }
+            return Ending(status: status, printed: printed)
+        }
+        end(child)
+        throw .tooSlow
+    }
+
+    /// What is there. False: nothing more will come.
+    private static func read(_ output: Int32, _ printed: inout [UInt8]) -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        for _ in 0..<32 {
+            let count = Foundation.read(output, &buffer, buffer.count)
+            if count < 0 { return errno == EAGAIN || errno == EINTR }
+            if count == 0 { return false }
+            printed += buffer[..<min(count, max(0, mostPrinted - printed.count))]
+        }
+        return true
+    }
+
+    /// With all of its group. It is collected last: until then nobody else can have its number, which is the group's.
+    private func end(_ child: pid_t) {
+        kill(-child, SIGTERM)
+        let deadline = ContinuousClock.now + Self.grace
+        var found = siginfo_t()
+        while found.si_signo == 0 && ContinuousClock.now < deadline {
+            usleep(10_000)
+            if waitid(P_PID, id_t(child), &found, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR { break }
+        }
+        kill(-child, SIGKILL)
+        _ = Self.ending(of: child, 0)
+    }
+
+    /// Nil: it runs.
+    private static func ending(of child: pid_t, _ flags: Int32) -> Int32? {
+        var status: Int32 = 0
+        while true {
+            let found = waitpid(child, &status, flags)
+            if found == 0 { return nil }
+            if found < 0 && errno == EINTR { continue }
+            // (Of one that somebody else has waited for nobody knows how it ended.)
+            guard found == child else { return 255 }
+            // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)).
+            return status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f
+        }
+    }
+}
