@@ -17,10 +17,12 @@ package struct BookmarkPayload: Codable, Sendable, Equatable {
     /// Seconds since 1970.
     package var created: Double
     package var grant: UUID?
+    /// Whether that is to write as well, for people; older bookmarks do not say.
+    package var isWritable: Bool?
 
     package init(
         domain: String, domainID: UUID, identifier: String, path: PathBytes, keys: Set<ResourceKey>,
-        values: ResourceValues, created: Double, grant: UUID?
+        values: ResourceValues, created: Double, grant: UUID?, isWritable: Bool? = nil
     ) {
         self.domain = domain
         self.domainID = domainID
@@ -30,6 +32,7 @@ package struct BookmarkPayload: Codable, Sendable, Equatable {
         self.values = values
         self.created = created
         self.grant = grant
+        self.isWritable = isWritable
     }
 
     package static let mark = Array("HYB1".utf8)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import FileCoordination
 import Foundation
 
@@ -7,7 +8,7 @@ struct AccessCommand: AsyncParsableCommand {
         commandName: "access", abstract: "Use what a bookmark grants: one item, and nothing else of its domain.",
         discussion: """
             While COMMAND runs the item is in a folder of its own, below $XDG_RUNTIME_DIR/hydrant/scoped, that a sandbox can \
-            bind. In COMMAND, {} stands for the item there, {folder} for the folder; both are in the environment as \
+            bind. In COMMAND, {} as an argument of its own stands for the item there, {folder} for the folder; both are in the environment as \
             HYDRANT_SCOPED_PATH and HYDRANT_SCOPED_FOLDER. Programs can save as they are used to, with temporary files beside \
             the document; what is left of those goes when COMMAND ends.
 
@@ -33,6 +34,7 @@ struct AccessCommand: AsyncParsableCommand {
     var command: [String] = []
 
     func validate() throws {
+        try ItemWords.check(command, [ItemWords.items, ItemWords.folder])
         if json && !command.isEmpty { throw ValidationError("--json is for holding the item without a command") }
         if bookmark == "-" && command.isEmpty {
             throw ValidationError("standard input cannot be both the bookmark and what the item is held for")
@@ -70,10 +72,10 @@ struct AccessCommand: AsyncParsableCommand {
     }
 
     private func use(_ url: URL, _ scoped: SecurityScopedURL) async throws -> Int32 {
-        let path = url.path(percentEncoded: false)
+        let path = ByteText.text(of: url)
         let folder = (path as NSString).deletingLastPathComponent
         if command.isEmpty {
-            let held = Held(path: path, folder: folder, writable: scoped.isWritable)
+            let held = Held(path: ByteText.shown(path), folder: ByteText.shown(folder), writable: scoped.isWritable)
             try json ? StandardOutput.write(Output.json(held, oneLine: true)) : StandardOutput.write(paths: [path])
             // Until nobody wants it any more, or it is taken away.
             let (ends, signal) = AsyncStream<Int32>.makeStream()
@@ -85,7 +87,7 @@ struct AccessCommand: AsyncParsableCommand {
             for await status in ends { return status }
             return 0
         }
-        let words = command.map { $0 == "{}" ? path : $0 == "{folder}" ? folder : $0 }
+        let words = ItemWords.replaced(in: command, by: [ItemWords.items: [path], ItemWords.folder: [folder]])
         return try await ChildCommand(
             words: words, environment: ["HYDRANT_SCOPED_PATH": path, "HYDRANT_SCOPED_FOLDER": folder]
         ).run()

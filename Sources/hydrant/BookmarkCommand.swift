@@ -2,6 +2,8 @@ import ArgumentParser
 import FileCoordination
 import Foundation
 
+import enum ControlAPI.ByteText
+
 struct BookmarkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bookmark", abstract: "Name items for as long as they exist, and find them again.",
@@ -82,9 +84,9 @@ struct BookmarkCommand: AsyncParsableCommand {
                     $0 == .write ? .write : .read, for: executable,
                     until: days.map { Date(timeIntervalSinceNow: $0 * 86_400) })
             }
-            let url = URL(filePath: path, directoryHint: .notDirectory)
+            let url = ByteText.url(path)
             let bookmark = try await saying { try await Bookmark.make(of: url, including: keys(), scope: scope) }
-            let made = Made(bookmark: bookmark.text, path: url.standardizedFileURL.path(percentEncoded: false))
+            let made = Made(bookmark: bookmark.text, path: ByteText.shown(ByteText.text(of: url.standardizedFileURL)))
             try json ? StandardOutput.write(Output.json(made)) : StandardOutput.write([bookmark.text])
         }
     }
@@ -129,13 +131,14 @@ struct BookmarkCommand: AsyncParsableCommand {
         func run() async throws {
             let bookmark = try Bookmark(named: bookmark)
             let found = try await saying { try await bookmark.resolve() }
-            let path = found.url.path(percentEncoded: false)
+            let path = ByteText.text(of: found.url)
             let stale = found.stale.sorted()
             if json {
                 return try StandardOutput.write(
                     Output.json(
                         Found(
-                            path: path, stale: stale, values: BookmarkValue.all(of: found.resourceValues),
+                            path: ByteText.shown(path), stale: stale,
+                            values: BookmarkValue.all(of: found.resourceValues),
                             writable: found.scopedURL?.isWritable)))
             }
             try StandardOutput.write(paths: [path])
@@ -147,25 +150,30 @@ struct BookmarkCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print what a bookmark carries, without asking anybody.",
             discussion: """
-                As it was when the bookmark was made; that nobody changed it is only seen when it is resolved.
+                The domain, the place in it, the right that goes with it (none, read or write), and the values that were \
+                asked for: as they were when the bookmark was made. That nobody changed it is only seen when it is resolved; \
+                whether the right is still good, hydrant grants says.
 
                 Examples:
-                  hydrant bookmark show "$(cat letter.bookmark)" --json | jq -r .name
+                  hydrant bookmark show "$(cat letter.bookmark)" --json | jq -r .path
                 """)
 
         @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
         var bookmark: String
 
-        @Flag(help: "Print an object of the values that it carries.")
+        @Flag(help: "Print an object: domain, path, right, and the values that it carries.")
         var json = false
 
         func run() throws {
-            guard let values = try Bookmark(named: bookmark).resourceValues else {
+            guard let contents = try Bookmark(named: bookmark).contents else {
                 throw fail("this is no bookmark of hydrant's, or a part of one")
             }
-            let all = BookmarkValue.all(of: values)
+            var all = BookmarkValue.all(of: contents.resourceValues)
+            all["domain"] = .text(contents.domain)
+            all["path"] = .text(contents.path)
+            all["right"] = .text(contents.right.rawValue)
             if json { return try StandardOutput.write(Output.json(all)) }
-            for key in ResourceKey.allCases.map(\.rawValue) {
+            for key in ["domain", "path", "right"] + ResourceKey.allCases.map(\.rawValue) {
                 if let value = all[key] { try StandardOutput.write(["\(key): \(value)"]) }
             }
         }

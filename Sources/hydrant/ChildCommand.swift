@@ -1,3 +1,4 @@
+import ControlAPI
 import Foundation
 
 /// A command that this one runs.
@@ -20,7 +21,10 @@ struct ChildCommand: Sendable {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 9) }
-        let (argv, envp) = (words.map { strdup($0) } + [nil], environment.map { strdup("\($0)=\($1)") } + [nil])
+        let (argv, envp) = (
+            words.map { ByteText.withPath($0) { strdup($0) } } + [nil],
+            environment.map { strdup("\($0)=\($1)") } + [nil]
+        )
         defer { (argv + envp).forEach { free($0) } }
         var child: pid_t = 0
         let code = posix_spawnp(&child, program, &actions, nil, argv, envp)

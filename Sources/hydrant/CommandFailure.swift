@@ -11,7 +11,7 @@ func fail(_ message: String, _ status: Int32 = CommandExit.failed) -> ExitCode {
 
 /// A line on standard error, for what does not keep the command from going on.
 func warn(_ message: String) {
-    FileHandle.standardError.write(Data("hydrant: \(ShownText.line(message))\n".utf8))
+    FileHandle.standardError.write(Data("hydrant: \(ShownText.line(ByteText.shown(message)))\n".utf8))
 }
 
 /// Sends a request to the daemon of a mount; an error becomes a line and an exit status.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import FileCoordination
 import Foundation
 
@@ -8,8 +9,8 @@ struct CoordinateCommand: AsyncParsableCommand {
         discussion: """
             Nobody else: of those who coordinate as well, whether by this command, in Swift (FileCoordination) or in the \
             document picker. Any number may read an item at a time, or one write it; who writes a folder has all that is in \
-            it. All items are granted at once; those that are read are downloaded first. In COMMAND, {} stands for the \
-            places where they are then, in the order given.
+            it. All items are granted at once; those that are read are downloaded first. In COMMAND, {} as an argument of \
+            its own stands for the places where they are then, in the order given.
 
             Without COMMAND the items are held until standard input ends, and a line says when they are: for programs in \
             other languages. A command that is started within another's coordination may use what that one holds if it has \
@@ -67,6 +68,7 @@ struct CoordinateCommand: AsyncParsableCommand {
             if write.isEmpty { throw ValidationError("--for \(aim!.rawValue) is for what is written") }
         default: break
         }
+        try ItemWords.check(command, [ItemWords.items])
         if json && !command.isEmpty { throw ValidationError("--json is for holding the items without a command") }
     }
 
@@ -77,7 +79,8 @@ struct CoordinateCommand: AsyncParsableCommand {
             status = try await coordinator.coordinate(with: intents, timeout: timeout.map { .seconds($0) }) { granted in
                 if command.isEmpty { return try await hold(granted) }
                 return try await CoordinatedCommand(
-                    words: command.flatMap { $0 == "{}" ? granted.map { $0.url.path(percentEncoded: false) } : [$0] }
+                    words: ItemWords.replaced(
+                        in: command, by: [ItemWords.items: granted.map { ByteText.text(of: $0.url) }])
                 ).run()
             }
         } catch let error as CoordinationError {
@@ -110,7 +113,7 @@ struct CoordinateCommand: AsyncParsableCommand {
         case .replacing?: writing.insert(.forReplacing)
         case nil: break
         }
-        func url(_ path: String) -> URL { URL(filePath: path, directoryHint: .notDirectory) }
+        let url = ByteText.url
         return read.map { .readingIntent(with: url($0), options: reading) }
             + write.map { .writingIntent(with: url($0), options: writing) }
     }
@@ -122,9 +125,9 @@ struct CoordinateCommand: AsyncParsableCommand {
     }
 
     private func hold(_ granted: [FileAccessIntent]) async throws -> Int32 {
-        let paths = granted.map { $0.url.path(percentEncoded: false) }
-        let held = Held(
-            reading: Array(paths.prefix(read.count)), writing: Array(paths.dropFirst(read.count)))
+        let paths = granted.map { ByteText.text(of: $0.url) }
+        let shown = paths.map(ByteText.shown)
+        let held = Held(reading: Array(shown.prefix(read.count)), writing: Array(shown.dropFirst(read.count)))
         try json ? StandardOutput.write(Output.json(held, oneLine: true)) : StandardOutput.write(paths: paths)
         await StandardInput.end()
         return 0

@@ -1,11 +1,12 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
 
 extension Hydrant {
     /// As ArgumentParser's own, but that whatever goes wrong is one line on standard error.
     static func main() async {
         do {
-            var command = try await asyncParseAsRoot()
+            var command = try await asyncParseAsRoot(Array(ByteText.arguments.dropFirst()))
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

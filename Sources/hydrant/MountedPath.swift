@@ -16,24 +16,28 @@ struct MountedPath {
         try Self.requireOwn(mount, path)
         mountPoint = mount.mountPoint
         relative = PathBytes(
-            bytes: absolute.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
+            bytes: ByteText.bytes(absolute).dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
     }
 
-    /// Absolute and without `.` and `..`; links are followed in the folders above, not in the last part,
-    /// and never below a mount point (a link in a mount is an item of its own).
+    /// Absolute and without `.` and `..`; links are followed in the folders above, in the last part only where that leads
+    /// into a mount from outside, and never below a mount point (a link in a mount is an item of its own).
     private static func absolute(_ path: String) -> String {
-        let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        let full = path.hasPrefix("/") ? path : ByteText.currentDirectory + "/" + path
         var parts: [Substring] = []
         for part in full.split(separator: "/") where part != "." {
             if part == ".." { _ = parts.popLast() } else { parts.append(part) }
         }
         let plain = "/" + parts.joined(separator: "/")
         if MountTable.hydrantMount(containing: plain) != nil { return plain }
-        let folder = "/" + parts.dropLast().joined(separator: "/")
-        guard let last = parts.last, let resolved = realpath(folder, nil) else { return plain }
-        defer { free(resolved) }
-        let above = String(cString: resolved)
-        return (above == "/" ? "" : above) + "/" + last
+        guard let last = parts.last, let above = ByteText.resolved("/" + parts.dropLast().joined(separator: "/")) else {
+            return plain
+        }
+        let unfollowed = (above == "/" ? "" : above) + "/" + last
+        if MountTable.hydrantMount(containing: unfollowed) != nil { return unfollowed }
+        guard let followed = ByteText.resolved(full), MountTable.hydrantMount(containing: followed) != nil else {
+            return unfollowed
+        }
+        return followed
     }
 
     /// Paths grouped by their mount, in the order given.

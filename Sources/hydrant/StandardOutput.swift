@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import Foundation
 import Glibc
 import Surroundings
@@ -29,7 +30,7 @@ enum StandardOutput {
 
     /// Paths, a line each. Programs get them as they are.
     static func write(paths: [String]) throws(ExitCode) {
-        try isTerminal ? write(paths) : writeRaw(paths.map { $0 + "\n" }.joined())
+        try isTerminal ? write(paths.map(ByteText.shown)) : writeRaw(paths.map { $0 + "\n" }.joined())
     }
 
     /// From the top, over what was there; what is left of it goes at last: nothing flickers.
@@ -40,7 +41,7 @@ enum StandardOutput {
     /// Written when it returns, also into a pipe. When nobody reads any more (`| head`) the command ends as it would
     /// by SIGPIPE, which the network library keeps from us.
     private static func writeRaw(_ text: String) throws(ExitCode) {
-        var rest = ArraySlice(text.utf8)
+        var rest = ByteText.bytes(text)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }

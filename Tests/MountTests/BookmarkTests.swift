@@ -98,7 +98,13 @@ struct BookmarkTests {
             #expect(try resolve(mount, bookmark).stale == ["contentModificationDate", "name", "path", "size", "type"])
             // Of what was not asked for nothing is said.
             let folder = try make(mount, "folder", "--values type")
-            #expect(try mount.run("\"$HYDRANT\" bookmark show \(folder)") == "type: public.folder\n")
+            let told = try mount.run("\"$HYDRANT\" bookmark show \(folder)")
+            #expect(told.hasPrefix("domain: ") && told.hasSuffix("\npath: folder\nright: none\ntype: public.folder\n"))
+            for right in ["read", "write"] {
+                let granted = try make(mount, "a.jpeg", "--grant \(right)")
+                #expect(
+                    try mount.run("\"$HYDRANT\" bookmark show \(granted)").hasSuffix("path: a.jpeg\nright: \(right)\n"))
+            }
             let few = try mount.hydrant(["bookmark", "make", mount.mountPoint, "--values", "colour"])
             #expect(few.status == 64)
         }

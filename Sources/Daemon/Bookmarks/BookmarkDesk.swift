@@ -59,7 +59,8 @@ final class BookmarkDesk: Sendable {
             BookmarkPayload(
                 domain: domainName, domainID: seal.domainID, identifier: identifier.rawValue,
                 path: PathBytes(bytes: Self.joined(names)), keys: request.values,
-                values: values(record, names).only(request.values), created: now, grant: grant?.id))
+                values: values(record, names).only(request.values), created: now, grant: grant?.id,
+                isWritable: grant?.isWritable))
         if let grant { try await onWorkers { [grants] in try grants.add(grant) } }
         return bookmark
     }
@@ -130,8 +131,8 @@ final class BookmarkDesk: Sendable {
         let now = (try? volume.inspect(record.id).0) ?? record
         return ResourceValues(
             name: name, size: record.isFolder ? nil : now.size, type: type.identifier,
-            contentModificationDate: Double(now.modified.nanoseconds) / 1e9,
-            creationDate: Double(now.born.nanoseconds) / 1e9)
+            contentModificationDate: now.modified.secondsSince1970,
+            creationDate: now.born.secondsSince1970)
     }
 
     // MARK: Grants

@@ -57,8 +57,9 @@ public struct Bookmark: Sendable, Hashable {
     ///   ``CoordinationError/Code/notInADomain`` when no mounted domain has made the bookmark.
     public func resolve() async throws -> Resolved {
         let found = try await DomainConnection.find(self)
-        let path = found.mountPoint + (found.answer.path.bytes.isEmpty ? "" : "/" + found.answer.path.string)
-        let url = URL(filePath: path, directoryHint: .notDirectory)
+        let path =
+            found.mountPoint + (found.answer.path.bytes.isEmpty ? "" : "/" + ByteText.text(found.answer.path.bytes))
+        let url = ByteText.url(path)
         let scoped = found.answer.grant.map {
             SecurityScopedURL(url, bookmark: self, mountPoint: found.mountPoint, isWritable: $0.isWritable)
         }
@@ -78,6 +79,42 @@ public struct Bookmark: Sendable, Hashable {
         public var isStale: Bool { !stale.isEmpty }
         /// Of those keys that the bookmark carries, as they are now.
         public let resourceValues: ResourceValues
+    }
+
+    /// What a bookmark says of itself.
+    public struct Contents: Sendable {
+        /// The domain's name.
+        public let domain: String
+        /// Where the item was, relative to the domain's mount point. Bytes that are no UTF-8 are U+FFFD.
+        public let path: String
+        /// What goes with the bookmark.
+        public let right: Right
+        /// Of the keys that were asked for.
+        public let resourceValues: ResourceValues
+
+        /// A right to the item.
+        public enum Right: String, Sendable {
+            /// There is none.
+            case none
+            /// To read it.
+            case read
+            /// To write it as well.
+            case write
+            /// One that is older than bookmarks that say which.
+            case some
+        }
+    }
+
+    /// What the bookmark says, as it was when it was made; without asking anybody. Whether somebody changed it is only
+    /// seen when it is resolved.
+    public var contents: Contents? {
+        BookmarkPayload(unchecked: data).map { payload in
+            let right: Contents.Right =
+                payload.grant == nil ? .none : payload.isWritable.map { $0 ? .write : .read } ?? .some
+            return Contents(
+                domain: payload.domain, path: payload.path.string, right: right,
+                resourceValues: ResourceValues(payload.values))
+        }
     }
 
     /// What the bookmark carries, as it was when it was made; without asking anybody. Whether somebody changed it is only

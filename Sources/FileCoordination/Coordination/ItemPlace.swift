@@ -52,22 +52,23 @@ struct ItemPlace: Sendable {
     private init(_ url: URL, follows: Bool) throws {
         guard url.isFileURL else { throw CoordinationError(.notInADomain, "\(url): is no file") }
         asked = url
-        let path = url.path(percentEncoded: false)
+        let path = ByteText.text(of: url)
         let full = try follows ? Self.resolved(path) : Self.resolvedFolder(path)
         let scoped = MountTable.entries().last { entry in
             entry.fileSystem == MountTable.scopedType && full.hasPrefix(entry.mountPoint + "/")
         }
         if let scoped {
             mountPoint = scoped.source
-            self.path = PathBytes(bytes: full.utf8.dropFirst(scoped.mountPoint.utf8.count + 1))
+            self.path = PathBytes(bytes: ByteText.bytes(full).dropFirst(scoped.mountPoint.utf8.count + 1))
             scope = Scope(folder: scoped.mountPoint, token: (scoped.mountPoint as NSString).lastPathComponent)
             return
         }
         guard let mount = MountTable.hydrantMount(containing: full) else {
-            throw CoordinationError(.notInADomain, "\(path): lies in no mounted domain")
+            throw CoordinationError(.notInADomain, "\(ByteText.shown(path)): lies in no mounted domain")
         }
         mountPoint = mount.mountPoint
-        self.path = PathBytes(bytes: full.utf8.dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
+        self.path = PathBytes(
+            bytes: ByteText.bytes(full).dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
     }
 
     private static func resolvedFolder(_ path: String) throws -> String {
@@ -79,11 +80,10 @@ struct ItemPlace: Sendable {
     }
 
     private static func resolved(_ path: String) throws -> String {
-        guard let resolved = realpath(path, nil) else {
-            throw CoordinationError(.noSuchItem, "\(path): \(String(cString: strerror(errno)))")
+        guard let resolved = ByteText.resolved(path) else {
+            throw CoordinationError(.noSuchItem, "\(ByteText.shown(path)): \(String(cString: strerror(errno)))")
         }
-        defer { free(resolved) }
-        return String(cString: resolved)
+        return resolved
     }
 
     /// Where what was granted is, for who asked for this.
@@ -91,9 +91,9 @@ struct ItemPlace: Sendable {
         if let snapshot = granted.snapshot { return URL(filePath: snapshot, directoryHint: .notDirectory) }
         // (In a scope it may have another name than in the domain.)
         if scope != nil && granted.path == path { return asked }
-        var path = granted.path.string
+        var path = ByteText.text(granted.path.bytes)
         if let scope { path = path.split(separator: "/").dropFirst(scope.depth).joined(separator: "/") }
         let folder = scope?.folder ?? mountPoint
-        return URL(filePath: folder + (path.isEmpty ? "" : "/" + path), directoryHint: .notDirectory)
+        return ByteText.url(folder + (path.isEmpty ? "" : "/" + path))
     }
 }
