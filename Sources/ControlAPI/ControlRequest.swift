@@ -41,6 +41,9 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case prepareUnmount
     /// There may be another password for the store; answered with ``ControlResponse/done``.
     case credentialsChanged
+    /// Sign out: nothing is found or opened from then on, and what no program uses goes at once. The rest goes when the
+    /// mount, which is for the one who asks to detach, has ended. Answered with ``ControlResponse/signedOut(putAside:)``.
+    case signOut(SignOutRequest)
     /// Is somebody there? Answered with ``ControlResponse/pong(pid:)``.
     case ping
     /// A picture of a document that fits into a square of `size` pixels, without downloading the document; answered with
@@ -106,4 +109,17 @@ public enum LimitChange: Codable, Sendable, Equatable {
     case keep
     case none
     case bytesPerSecond(Int64)
+}
+
+/// How to sign out.
+public struct SignOutRequest: Codable, Sendable, Equatable {
+    /// Although changes are pending: the documents among them are put aside first.
+    public var force: Bool
+    /// Where; absolute. What programs that still have documents open write afterwards goes there as well.
+    public var folder: String
+
+    public init(force: Bool, folder: String) {
+        self.force = force
+        self.folder = folder
+    }
 }

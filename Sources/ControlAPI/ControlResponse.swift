@@ -26,6 +26,8 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case claims([ClaimStatus])
 
     case bookmark(Data)
+    /// So many changes are where the request said.
+    case signedOut(putAside: Int)
     case resolved(ResolvedBookmark)
     case grants([GrantStatus])
     /// Relative to the mount point.
@@ -77,6 +79,8 @@ public struct ControlFailure: Codable, Sendable, Equatable, Error {
     public static let notReported = "notReported"
     /// The bookmark is another domain's.
     public static let notMine = "notMine"
+    /// Changes are not in the store yet.
+    public static let pending = "pending"
     /// The daemon could not make its answer: a bug.
     public static let internalError = "internalError"
 }

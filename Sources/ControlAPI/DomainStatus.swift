@@ -129,14 +129,22 @@ public struct DomainStatus: Codable, Sendable, Equatable {
     public var isReadOnly: Bool?
     /// Older daemons do not say.
     public var readAhead: ReadAheadUse?
+    /// What people know it by: the name that it was given, else that of the folder that it is mounted on. Older daemons do
+    /// not say.
+    public var title: String?
+    /// Whether there is an account to sign in to, and out of. Older daemons do not say.
+    public var signsIn: Bool?
 
     public init(
         domain: String, provider: String, mountPoint: String, pid: Int32, pending: [PendingChange] = [],
         passthrough: Bool, stateDirectory: String? = nil, disk: DiskUse,
         transfers: [RunningTransfer]? = nil, settings: DomainSettings? = nil, conflicts: Int? = nil,
         store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil, connection: ConnectionStatus? = nil,
-        providerIdentifier: String? = nil, isReadOnly: Bool? = nil, readAhead: ReadAheadUse? = nil
+        providerIdentifier: String? = nil, isReadOnly: Bool? = nil, readAhead: ReadAheadUse? = nil,
+        title: String? = nil, signsIn: Bool? = nil
     ) {
+        self.title = title
+        self.signsIn = signsIn
         self.readAhead = readAhead
         self.providerIdentifier = providerIdentifier
         self.isReadOnly = isReadOnly

@@ -53,12 +53,16 @@ struct Daemon: Sendable {
                 scopes: scopes)
         } catch { throw DaemonError("\(state.path): its bookmarks' key or grants cannot be read: \(error)") }
         let session = try mount(mountPoint, volume, parts, link)
+        let signOut = SignOutDesk(volume: volume, scopes: scopes, logger: logger) { folder throws(DaemonError) in
+            try DomainRemoval.putAside(state, in: folder)
+        }
         let service = DomainService(
             volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
             hasPassthrough: { session.passthroughAvailable },
             coordination: CoordinationDesk(volume: volume, mountPoint: mountPoint, stateDirectory: state.path),
-            bookmarks: bookmarks)
+            bookmarks: bookmarks, signOut: signOut,
+            title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer
         do {
             server = ControlServer(
@@ -81,11 +85,14 @@ struct Daemon: Sendable {
         await scopes.endAll()
         service.fetches.endAll()
         await server.stop()
+        let isIdle = await parts.engine.stop()
+        let isOver = signOut.isOver()
         // What has been committed is safe without it; it only tidies up the write-ahead log.
-        if await parts.engine.stop() {
+        if isIdle {
             volume.putAway()
             parts.catalog.close()
         }
+        if isOver { try DomainRemoval(of: state).run() }
     }
 
     private struct Parts {

@@ -29,9 +29,23 @@ package struct DomainRemoval {
         }
     }
 
+    /// By the daemon itself, at its end: of what is pending nothing is needed any more.
+    init(of state: StateDirectory) {
+        self.state = state
+        pending = 0
+    }
+
     /// The documents among what is pending; as `hydrant rescue`.
     package func putAside(in folder: String) throws(DaemonError) {
-        guard let state else { return }
+        if let state { try Self.putAside(state, in: folder) }
+    }
+
+    static func putAside(_ state: StateDirectory, in folder: String) throws(DaemonError) {
+        do {
+            let above = (folder as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(
+                atPath: above, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch { throw DaemonError("\(folder): cannot be made: \(error.localizedDescription); nothing was removed") }
         let report = try Rescue(of: state, target: folder).run(dryRun: false)
         if let failed = report.failed.first {
             throw DaemonError("\(failed.path): cannot be put aside: \(failed.failure ?? ""); nothing was removed")

@@ -15,6 +15,9 @@ struct DomainService: ControlService {
     let hasPassthrough: @Sendable () -> Bool
     let coordination: CoordinationDesk
     let bookmarks: BookmarkDesk
+    let signOut: SignOutDesk
+    /// As people know the domain.
+    let title: String
     let fetches = Fetches()
 
     func respond(to request: ControlRequest) async -> ControlResponse {
@@ -55,6 +58,7 @@ struct DomainService: ControlService {
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()
                 return .done
+            case .signOut(let request): return .signedOut(putAside: try await signOut.signOut(request))
             case .prepareUnmount, .domain: return .domain(try summary(), items: [])
             case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
             case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))
@@ -77,7 +81,8 @@ struct DomainService: ControlService {
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
             heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
             connection: connection, providerIdentifier: volume.engine.context.provider.providerIdentifier,
-            isReadOnly: volume.engine.context.isReadOnly, readAhead: readAhead)
+            isReadOnly: volume.engine.context.isReadOnly, readAhead: readAhead, title: title,
+            signsIn: volume.engine.context.provider is any SigningIn)
     }
 
     private var readAhead: ReadAheadUse {

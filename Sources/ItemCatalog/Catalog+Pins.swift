@@ -1,6 +1,10 @@
 import FileProvider
 import GRDB
 
+extension Catalog.Writer {
+    package func unpinAll() throws { try db.execute(sql: "UPDATE item SET pinned = 0 WHERE pinned <> 0") }
+}
+
 /// What is kept downloaded whatever the cache limit says: pinned items, and all that is in pinned folders.
 extension Catalog.Reader {
     /// Pinned items and, with `under`, that one; and everything below them in the local tree.

@@ -3,6 +3,7 @@ package import FileProvider
 package import ItemCatalog
 import Locking
 package import Logging
+import Synchronization
 
 /// What every part of the engine works with.
 package final class SyncContext: Sendable {
@@ -32,6 +33,7 @@ package final class SyncContext: Sendable {
     let copies = CopySources()
     let sentByOthers = SentByOthers()
     let loneFailures = LoneFailures()
+    private let masked = Atomic(false)
     /// Held by each eviction; true once none may begin any more.
     let evictions = AdaptiveMutex(false)
     /// How full the store is, as it said last.
@@ -68,6 +70,14 @@ package final class SyncContext: Sendable {
         self.downloadSyncer = DownloadSyncer(catalog: catalog, store: store, logger: logger)
         self.transfers = Transfers(ticker: ticker)
         self.pause = PauseSwitch(catalog)
+    }
+
+    static let signedOut = FileProviderError(.notAuthenticated, "the user has signed out")
+
+    /// The user has signed out: nothing more is found, opened, downloaded or sent.
+    package var isMasked: Bool {
+        get { masked.load(ordering: .relaxed) }
+        set { masked.store(newValue, ordering: .relaxed) }
     }
 
     /// Set once, before the first request.

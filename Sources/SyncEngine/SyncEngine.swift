@@ -221,6 +221,20 @@ package final class SyncEngine: Sendable {
         }
     }
 
+    /// The user has signed out: nothing more is found, opened, downloaded or sent; uploads are broken off.
+    package func mask() async {
+        context.isMasked = true
+        await queue.pause()
+        await pinner.pause()
+    }
+
+    /// It came to nothing.
+    package func unmask() async {
+        context.isMasked = false
+        await queue.hurry()
+        await pinner.hurry()
+    }
+
     /// Stops uploads, and downloads that nobody waits for, until it is taken back, also over a restart; durable when it
     /// returns. What a program reads, and what a user asks for by hand, comes all the same.
     package func setPaused(_ isPaused: Bool) async throws(SyncError) {

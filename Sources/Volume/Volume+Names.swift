@@ -14,6 +14,7 @@ extension Volume {
     /// Nil: the folder has no such name, and that is certain.
     package func lookUp(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
         try check(name)
+        try refuseSignedOut()
         let parent = try node(folder)
         return try answer {
             let moment = moment
@@ -85,8 +86,14 @@ extension Volume {
         }
     }
 
+    /// Who has something open goes on with it; nobody gets anything else.
+    func refuseSignedOut() throws(VolumeError) {
+        if context.isMasked { throw VolumeError(EACCES, "the user has signed out") }
+    }
+
     func checkedParent(_ folder: NodeID, _ name: Filename) throws(VolumeError) -> Node {
         try check(name)
+        try refuseSignedOut()
         if let problem = name.problem { throw VolumeError(EINVAL, problem) }
         return try node(folder)
     }
@@ -198,6 +205,7 @@ extension Volume {
 
     /// Ready when the folder's listing is here.
     package func listed(_ id: NodeID) throws(VolumeError) -> Outcome<Void> {
+        try refuseSignedOut()
         let folder = try node(id)
         return try answer {
             let record = try catalog.read { try $0.inode(folder.inode) }
@@ -212,6 +220,7 @@ extension Volume {
 
     /// Entries after `cookie` (0: from the beginning), at most `limit`; no references are taken.
     package func entries(of id: NodeID, after cookie: Int64, limit: Int) throws(VolumeError) -> [FolderEntry] {
+        try refuseSignedOut()
         let folder = try node(id)
         if cookie == 0 { keptListings.listed(id) }
         do {

@@ -26,6 +26,7 @@ extension Volume {
     ///
     /// - Parameter killsPrivileges: if it truncates, setuid and the like go (open(2), O_TRUNC).
     package func open(_ id: NodeID, flags: Int32, killsPrivileges: Bool = false) throws(VolumeError) -> Opened {
+        try refuseSignedOut()
         let node = try node(id)
         let truncates = flags & O_TRUNC != 0
         let writes = flags & O_ACCMODE != O_RDONLY || truncates

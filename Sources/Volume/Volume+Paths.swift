@@ -7,6 +7,7 @@ import SyncEngine
 extension Volume {
     /// The inode at a path from the root; folders that were never looked at are listed on the way.
     package func resolve(_ names: [Filename]) async throws(VolumeError) -> InodeRecord {
+        try refuseSignedOut()
         while true {
             do { return try catalog.read { try $0.resolve(names) } } catch {
                 guard let folder = VolumeError.needsListing(error) else { throw VolumeError(error) }

@@ -143,8 +143,7 @@ struct DomainRemoveCommand: AsyncParsableCommand {
     @Argument(help: "Its name.")
     var name: String
 
-    @Flag(help: "Although changes are pending: they are put aside first, and it is said where.")
-    var force = false
+    @OptionGroup var pending: PendingChoice
 
     @Flag(help: "Print an object: domain, putAside (where what was pending is).")
     var json = false
@@ -153,23 +152,28 @@ struct DomainRemoveCommand: AsyncParsableCommand {
         do {
             let file = try ConfigurationFile()
             let settings = try file.domain(name)
-            try await SignOut(name: name, settings: settings, force: force, json: json).run()
+            try await SignOut(name: name, settings: settings, choice: pending, json: json).run(
+                try await SignOut.mount(of: name))
             try file.remove(name)
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }
 }
 
-/// The mounts of this user by the names of their domains.
+/// The mounts of this user.
 enum Mounts {
-    static func byDomain() async -> [String: String] {
-        var found: [String: String] = [:]
+    static func all() async -> [DomainStatus] {
+        var found: [DomainStatus] = []
         for mount in MountTable.ownDomains() {
             guard let path = try? SocketDirectory.socketPath(mountPoint: mount.mountPoint),
-                case .domain(let status, _)? = try? await ControlClient(socketPath: path).send(
-                    .status(paths: []), timeout: 5)
+                case .domain(let status, _)? = try? await ControlClient(socketPath: path).send(.domain, timeout: 5)
             else { continue }
-            found[status.domain] = status.mountPoint
+            found.append(status)
         }
         return found
+    }
+
+    /// By the names of their domains.
+    static func byDomain() async -> [String: String] {
+        Dictionary(await all().map { ($0.domain, $0.mountPoint) }) { $1 }
     }
 }

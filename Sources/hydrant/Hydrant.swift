@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 
 /// The command `hydrant`.
 @main
@@ -12,6 +13,7 @@ struct Hydrant: AsyncParsableCommand {
 
             \(CommandExit.help)
             """,
+        version: "hydrant \(Release.version) (daemon protocol \(DaemonConfiguration.currentVersion))",
         subcommands: [
             MountCommand.self, UnmountCommand.self, DomainCommand.self, LoginCommand.self, LogoutCommand.self,
             ConfigCommand.self,

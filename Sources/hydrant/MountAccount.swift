@@ -42,7 +42,18 @@ struct MountAccount {
         return "\(isSecure ? "webdavs" : "webdav")://\(user ?? "")\(rest)"
     }
 
+    /// As its daemon calls the store.
+    var canonical: String? { try? StoreLocation(store, kind: .url, workingDirectory: "/").canonical }
+
     var places: CredentialPlaces { get throws { try CredentialPlaces(name, settings) } }
+
+    /// What to say of a mount that shows nothing before somebody signs in; nil: there is a password, or none is needed.
+    var missingPassword: String? {
+        guard settings.user != nil || settings.usesToken, settings.passwordCommand == nil else { return nil }
+        do { if try places.find() != nil { return nil } } catch { return nil }
+        return
+            "there is no password yet, and nothing can be read before there is: hydrant login \(domain ?? StoreLocation.shown(store))"
+    }
 
     /// Where somebody sits who can be asked, and nothing is known yet.
     func askForPassword() throws {

@@ -1,5 +1,6 @@
 import Accounts
 import ArgumentParser
+import ControlAPI
 import Daemon
 import Foundation
 import Logging
@@ -140,8 +141,13 @@ struct MountCommand: ParsableCommand {
         }
         try account?.askForPassword()
         var launch = DaemonLaunch(program, configuration)
-        if foreground { try launch.replaceThisProcess() }
+        let missing = account?.missingPassword
+        if foreground {
+            if let missing { warn("\(configuration.mountPoint): \(missing)") }
+            try launch.replaceThisProcess()
+        }
         let pid = try launch.inBackground()
+        if let missing { warn("\(configuration.mountPoint): mounted, but \(missing)") }
         if json {
             print(
                 Output.json(
@@ -154,6 +160,9 @@ struct MountCommand: ParsableCommand {
         let settings = account?.settings
         guard let mountpoint = mountpoint ?? settings?.mountpoint else {
             throw DaemonError("say where to mount \(self.store): an empty directory")
+        }
+        for path in [mountpoint] + [stateDir].compactMap({ $0 }) where ByteText.shown(path) != path {
+            throw DaemonError("\(path): its name is not UTF-8, and must be for a mount point or a state directory")
         }
         var configuration = DaemonConfiguration(
             store: store, mountPoint: absolute(mountpoint), workingDirectory: FileManager.default.currentDirectoryPath)
@@ -190,7 +199,8 @@ struct MountCommand: ParsableCommand {
 
     private func absolute(_ path: String) -> String {
         let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-        return full.count > 1 && full.hasSuffix("/") ? String(full.dropLast()) : full
+        // However many slashes: the name before them counts.
+        return "/" + full.split(separator: "/").joined(separator: "/")
     }
 }
 

@@ -7,6 +7,7 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             Examples:
               hydrant status --watch
+              hydrant status ~/Documents    (of a mount point: the state of that mount)
               hydrant status --json ~/Documents/report.odt
             """)
 
@@ -66,19 +67,42 @@ struct StatusCommand: AsyncParsableCommand {
 
     private func look() async throws -> (text: Text, failures: Int) {
         if paths.isEmpty { return await overview() }
-        let items = try await named()
-        return (json ? .json(Output.json(items, oneLine: watch)) : .lines(items.flatMap(Output.lines)), 0)
+        return (try await json ? .json(Output.json(items(), oneLine: watch)) : .lines(named()), 0)
     }
 
-    private func named() async throws -> [ItemStatus] {
+    private func items() async throws -> [ItemStatus] {
         var all: [ItemStatus] = []
-        for group in try MountedPath.grouped(paths) {
-            guard case .items(let items) = try await ask(group.mountPoint, .status(paths: group.paths)) else {
-                continue
-            }
-            all += items
-        }
+        for group in try MountedPath.grouped(paths) { all += try await items(group.paths, in: group.mountPoint) }
         return all
+    }
+
+    private func items(_ paths: [PathBytes], in mountPoint: String) async throws -> [ItemStatus] {
+        guard case .items(let items) = try await ask(mountPoint, .status(paths: paths)) else { return [] }
+        return items
+    }
+
+    /// In words: of a mount point the state of the mount.
+    private func named() async throws -> [String] {
+        var lines: [String] = []
+        for group in try MountedPath.grouped(paths) {
+            var hint: String?
+            if case .domain(let domain, _) = try await ask(group.mountPoint, .status(paths: []), timeout: 30) {
+                if group.paths.contains(where: \.bytes.isEmpty) {
+                    lines += Self.lines(of: domain)
+                } else {
+                    hint = SignInHint.line(domain).map { "\(domain.mountPoint): \($0)" }
+                }
+            }
+            let paths = group.paths.filter { !$0.bytes.isEmpty }
+            do {
+                if !paths.isEmpty { lines += try await items(paths, in: group.mountPoint).flatMap(Output.lines) }
+            } catch {
+                if let hint { warn(hint) }
+                throw error
+            }
+            if let hint { lines.append(hint) }
+        }
+        return lines
     }
 
     private func overview() async -> (Text, Int) {
@@ -111,6 +135,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let connection = domain.connection, let line = Output.line(connection, domain.domain) {
             lines.append("  " + line)
         }
+        if let hint = SignInHint.line(domain) { lines.append("  " + hint) }
         if domain.settings?.isPaused == true {
             lines.append("  paused: uploads and pinned documents wait for hydrant resume")
         }

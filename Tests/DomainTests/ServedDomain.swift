@@ -59,6 +59,7 @@ final class ServedDomain: Sendable {
         self.session = session
         let folder = try SocketDirectory.path(
             runtimeDirectory: sandbox.runtime, systemDirectory: "", fallbackParent: "/tmp")
+        let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)
         let service = DomainService(
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
             stateDirectory: sandbox.state,
@@ -68,7 +69,9 @@ final class ServedDomain: Sendable {
             bookmarks: try BookmarkDesk(
                 volume: volume, domain: domain, name: "test", mountPoint: sandbox.mountPoint,
                 stateDirectory: sandbox.state,
-                scopes: ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)))
+                scopes: scopes),
+            signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in },
+            title: "test")
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,
             logger: logger)

@@ -14,6 +14,7 @@ import Logging
             case "hang": try await Task.sleep(for: .seconds(600))
             case "refuse": throw FileProviderError(.notAuthenticated, "\(location.rest):\nsign in first")
             case "foreign": throw ForeignError()
+            case "account": return try AccountProvider()
             case "unwilling": return UnwillingProvider(address: location.rest)
             default: break
             }
@@ -49,4 +50,32 @@ struct UnwillingProvider: ReadOnlyFileProvider {
 
 struct ForeignError: LocalizedError {
     var errorDescription: String? { "no such album" }
+}
+
+/// Has an account, and keeps a token of its own for it.
+struct AccountProvider: ReadOnlyFileProvider, SigningIn {
+    private let base = InMemoryProvider()
+    private let token = (ProcessInfo.processInfo.environment["XDG_DATA_HOME"] ?? "/nonexistent") + "/memory-token"
+
+    init() throws {
+        _ = try base.put("hello.txt", "hello\n")
+        try Data("secret".utf8).write(to: URL(filePath: token, directoryHint: .notDirectory))
+    }
+
+    func credentialMayHaveChanged() {}
+    func signOut() async { unlink(token) }
+
+    func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
+        try await base.providePlaceholder(for: identifier)
+    }
+
+    func enumerateItems(
+        in folder: ItemIdentifier, startingAt page: Page?
+    ) async throws(FileProviderError) -> ItemPage { try await base.enumerateItems(in: folder, startingAt: page) }
+
+    func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+    }
 }

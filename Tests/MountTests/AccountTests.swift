@@ -65,10 +65,16 @@ struct AccountTests {
             #expect(try Seeding(server.root).text("d/moved") == "new\n")
             #expect(try account.status().contains("online since"))
             #expect(try account.hydrant("domain", "list").stdout.contains("mounted at \(mount.mountPoint)"))
-            let refused = try account.hydrant("logout", "work")
-            #expect(refused.status == 1 && refused.stderr.contains("is mounted at"), "\(refused)")
-            try mount.unmount()
-            #expect(try account.hydrant("domain", "remove", "work").succeeded)
+            // Of a mount point its state in words; with --json as of any folder.
+            let state = try account.hydrant("status", mount.mountPoint)
+            #expect(
+                state.stdout.contains("\(mount.mountPoint)  webdavs:")
+                    && state.stdout.contains("everything is in the store"))
+            #expect(try account.hydrant("status", "--json", mount.mountPoint).stdout.contains("\"kind\" : \"folder\""))
+            let removed = try account.hydrant("domain", "remove", "work")
+            #expect(removed.succeeded && removed.stdout.contains("signed out"), "\(removed)")
+            #expect(try mount.run("ls -A") == "" && !account.status().contains(mount.mountPoint))
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/domains/work"))
             #expect(try account.hydrant("domain", "list").stdout.contains("there are no domains"))
             #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/credentials/work"))
         }
@@ -188,11 +194,99 @@ struct AccountTests {
             let refused = try account.hydrant("logout", "work")
             #expect(refused.status == 1 && refused.stderr.contains("not in the store yet"), "\(refused)")
             let result = try mount.sandbox.run(
-                ["sh", "-c", "cd \"$SCRATCH\" && exec \"$HYDRANT\" logout work --force --json"],
+                ["sh", "-c", "cd \"$SCRATCH\" && exec \"$HYDRANT\" logout work --force --put-aside aside/here --json"],
                 environment: mount.environment, limit: 20)
-            #expect(result.succeeded && result.stdout.contains("hydrant-work-pending"), "\(result)")
-            #expect(try Seeding(mount.scratch).text("hydrant-work-pending/letter.txt") == "only copy\n")
+            #expect(result.succeeded && result.stdout.contains("aside/here"), "\(result)")
+            // Told before it is done.
+            #expect(result.stderr.contains("are put into") && refused.stderr.contains("/put-aside/work-"), "\(result)")
+            #expect(try Seeding(mount.scratch).text("aside/here/letter.txt") == "only copy\n")
+            #expect(try Seeding(mount.scratch).names() == ["aside"])
             #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/domains/work"))
+        }
+    }
+
+    @Test("logout while a program has documents open: it goes on with them, gets nothing else, and then all is gone")
+    func logoutInUse() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try Seeding(server.root).file("read.txt", "read\n")
+            try Seeding(server.root).file("other.txt", "other\n")
+            try account.add()
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            let state = mount.sandbox.path + "/data/hydrant/domains/work"
+            let program = try mount.startPython(
+                """
+                reading, other = os.open("read.txt", os.O_RDONLY), open("other.txt").read()
+                writing = os.open("late.txt", os.O_RDWR | os.O_CREAT)
+                os.fsync(writing); folder = os.open(".", os.O_RDONLY); os.chdir("/")
+                os.pread(reading, 9, 0); open(SCRATCH + "/ready", "w").close()
+                while not os.path.exists(SCRATCH + "/go"): time.sleep(0.01)
+                print(os.pread(reading, 9, 0))
+                print(fails(lambda: os.open("read.txt", os.O_RDONLY, dir_fd=folder)), fails(os.listdir, folder))
+                print(fails(lambda: os.open("new.txt", os.O_WRONLY | os.O_CREAT, dir_fd=folder)))
+                os.write(writing, b"late"); os.close(writing); os.close(reading); os.close(folder)
+                """)
+            defer { program.destroy() }
+            try waitUntil(20, "the program has them open") { try Seeding(mount.scratch).names().contains("ready") }
+            try mount.sync()
+            let out = try account.hydrant("logout", "work")
+            #expect(
+                out.succeeded && out.stdout.contains("still have documents open") && out.stdout.contains("python3"),
+                "\(out)")
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/credentials/work"))
+            #expect(try mount.run("ls -A") == "")
+            try Seeding(mount.scratch).file("go", "")
+            let rest = program.wait(limit: 20)
+            #expect(rest.stdout.contains("b'read\\n'\nEACCES EACCES\nEACCES\n"), "\(rest)")
+            try waitUntil(30, "nothing is left") { !FileManager.default.fileExists(atPath: state + "/catalog.sqlite") }
+            let aside = mount.sandbox.path + "/data/hydrant/put-aside"
+            let folder = try #require(try FileManager.default.contentsOfDirectory(atPath: aside).first)
+            #expect(try Seeding(aside).text(folder + "/late.txt") == "late")
+        }
+    }
+
+    @Test(
+        "logout while it is mounted and changes are pending: refused, and the mount goes on; with --force they are put aside"
+    )
+    func logoutPending() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try account.add()
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            try mount.run("ls")
+            server.kill()
+            try mount.run("echo only copy > letter.txt")
+            let refused = try account.hydrant("logout", mount.mountPoint)
+            #expect(refused.status == 1 && refused.stderr.contains("not in the store yet"), "\(refused)")
+            #expect(try mount.run("cat letter.txt") == "only copy\n")
+            let aside = mount.scratch + "/aside"
+            let out = try account.hydrant("logout", mount.mountPoint, "--force", "--put-aside", aside)
+            #expect(out.succeeded, "\(out)")
+            #expect(try Seeding(aside).text("letter.txt") == "only copy\n" && mount.run("ls -A") == "")
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/domains/work"))
+        }
+    }
+
+    @Test("a mount before the first login says so, and status says what to do")
+    func mountedTooEarly() async throws {
+        try await Self.withAccount { account in
+            let mount = account.mount
+            try Seeding(account.server.root).file("folder/there.txt", "there\n")
+            try account.add()
+            let mounted = try account.hydrant("mount", "work", mount.mountPoint)
+            #expect(mounted.succeeded && mounted.stderr.contains("hydrant login work"), "\(mounted)")
+            let listed = try mount.shell("ls")
+            #expect(!listed.succeeded, "\(listed)")
+            #expect(try account.status().contains("not signed in; hydrant login work"))
+            #expect(
+                try account.hydrant("status", mount.mountPoint).stdout.contains("not signed in; hydrant login work"))
+            let folder = try account.hydrant("status", mount.mountPoint + "/folder")
+            #expect(folder.stderr.contains("not signed in; hydrant login work"), "\(folder)")
+            #expect(try account.login().succeeded)
+            #expect(try mount.run("cat folder/there.txt") == "there\n")
+            #expect(try !account.status().contains("not signed in"))
         }
     }
 

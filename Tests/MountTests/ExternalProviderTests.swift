@@ -49,6 +49,25 @@ struct ExternalProviderTests {
 
     // MARK: Serving
 
+    @Test("logout of one that signs in: by where it is mounted; one without an account is refused")
+    func logout() async throws {
+        try await withSandbox { mount in
+            try Self.mount(mount, "memory://host/account")
+            #expect(try mount.run("cat hello.txt") == "hello\n")
+            let token = mount.sandbox.path + "/data/memory-token"
+            #expect(FileManager.default.fileExists(atPath: token))
+            let out = try mount.hydrant(["logout", mount.mountPoint])
+            #expect(out.succeeded && out.stdout.contains("signed out"), "\(out)")
+            #expect(try mount.run("ls -A") == "" && !FileManager.default.fileExists(atPath: token))
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.state + "/catalog.sqlite"))
+            try Self.mount(mount, "memory://host/plain")
+            let refused = try mount.hydrant(["logout", mount.mountPoint])
+            #expect(refused.status == 1 && refused.stderr.contains("has no account"), "\(refused)")
+            #expect(try mount.run("cat hello.txt") == "hello\n")
+            try mount.unmount()
+        }
+    }
+
     @Test("the provider of the guide: mounted, read, read-only, and it follows its file")
     func guide() async throws {
         try await withSandbox { mount in

@@ -190,6 +190,29 @@ struct MountCommandTests {
         }
     }
 
+    @Test("people know a domain by the name that it was given, else by that of the folder that it is mounted on")
+    func title() async throws {
+        try await withSandbox { mount in
+            let folder = (mount.mountPoint as NSString).lastPathComponent
+            for (arguments, title) in [([], folder), (["--domain", "letters"], "letters")] as [([String], String)] {
+                let mounted = try mount.hydrant(["mount", "dir:\(mount.store)", mount.mountPoint] + arguments)
+                #expect(mounted.succeeded, "\(mounted)")
+                let pickers = try mount.hydrant(["pickers", "--json"])
+                #expect(pickers.stdout.contains("\"title\" : \"\(title)\""), "\(pickers)")
+                try mount.unmount()
+            }
+        }
+    }
+
+    @Test("hydrant --version")
+    func version() async throws {
+        try await withSandbox { mount in
+            let result = try mount.hydrant(["--version"])
+            #expect(result.succeeded && result.stderr.isEmpty, "\(result)")
+            #expect(result.stdout.wholeMatch(of: /hydrant \d+\.\d+\.\d+ \(daemon protocol \d+\)\n/) != nil, "\(result)")
+        }
+    }
+
     @Test("--foreground stays, and ends in order on SIGTERM")
     func foreground() async throws {
         try await withSandbox { mount in

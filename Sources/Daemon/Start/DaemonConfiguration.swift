@@ -2,6 +2,11 @@ package import ItemCatalog
 package import Logging
 package import SyncEngine
 
+/// Of Hydrant.
+package enum Release {
+    package static let version = "0.1.0"
+}
+
 /// What a daemon is to mount, and how. The command makes it and hands it over (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
     /// Of the fields below: raised in a release in which they are others than in the one before.

@@ -52,8 +52,22 @@ public struct PickerProvider: Sendable, Hashable {
                     id: manifest.identifier, manifest: manifest, mountPoint: nil, storeLocation: nil,
                     domain: nil, isReadOnly: false, problem: nil))
         }
+        // Of one name, by where they are.
+        let names = Dictionary(grouping: providers, by: \.title).filter { $0.value.count > 1 }
+        providers = providers.map { provider in
+            guard names[provider.title] != nil, let mountPoint = provider.mountPoint else { return provider }
+            let place = (mountPoint as NSString).deletingLastPathComponent
+            return provider.named("\(provider.title) (\(place))")
+        }
         providers.sort { ($0.title.lowercased(), $0.id) < ($1.title.lowercased(), $1.id) }
         return (providers, installed.problems)
+    }
+
+    private func named(_ name: String) -> PickerProvider {
+        PickerProvider(
+            id: id, manifest: manifest.named(name), mountPoint: mountPoint, storeLocation: storeLocation,
+            domain: domain,
+            isReadOnly: isReadOnly, problem: problem)
     }
 
     private static func ofDomain(at mountPoint: String, _ manifests: [DocumentPickerManifest]) async -> [PickerProvider]
@@ -70,7 +84,7 @@ public struct PickerProvider: Sendable, Hashable {
             let name = (mountPoint as NSString).lastPathComponent
             return [
                 PickerProvider(
-                    id: mountPoint, manifest: standard(name, [.import, .open, .export, .move], nil),
+                    id: mountPoint, manifest: standard(name, name, [.import, .open, .export, .move], nil),
                     mountPoint: mountPoint, storeLocation: nil, domain: nil, isReadOnly: false,
                     problem: "does not answer")
             ]
@@ -80,7 +94,7 @@ public struct PickerProvider: Sendable, Hashable {
             manifest.fileProvider == status.providerIdentifier && (manifest.domain ?? status.domain) == status.domain
         }
         let usual: Set<DocumentPickerMode> = isReadOnly ? [.import, .open] : Set(DocumentPickerMode.allCases)
-        let all = own.isEmpty ? [standard(status.domain, usual, status.providerIdentifier)] : own
+        let all = own.isEmpty ? [standard(status, usual)] : own
         return all.map { manifest in
             PickerProvider(
                 id: own.isEmpty ? status.domain : manifest.identifier + "/" + status.domain,
@@ -89,12 +103,16 @@ public struct PickerProvider: Sendable, Hashable {
         }
     }
 
+    private static func standard(_ status: DomainStatus, _ modes: Set<DocumentPickerMode>) -> DocumentPickerManifest {
+        standard(status.domain, status.title ?? status.domain, modes, status.providerIdentifier)
+    }
+
     private static func standard(
-        _ name: String, _ modes: Set<DocumentPickerMode>, _ fileProvider: String?
+        _ identifier: String, _ name: String, _ modes: Set<DocumentPickerMode>, _ fileProvider: String?
     ) -> DocumentPickerManifest {
         DocumentPickerManifest(
-            identifier: name, name: name, icon: "folder-remote", modes: modes, supportedTypes: [.item, .content],
-            fileProvider: fileProvider, domain: name)
+            identifier: identifier, name: name, icon: "folder-remote", modes: modes, supportedTypes: [.item, .content],
+            fileProvider: fileProvider, domain: identifier)
     }
 }
 
@@ -104,5 +122,11 @@ extension DocumentPickerManifest {
             identifier: identifier, name: name, icon: icon, modes: modes.intersection(allowed),
             supportedTypes: supportedTypes, documentGroup: documentGroup, fileProvider: fileProvider, domain: domain,
             program: program)
+    }
+
+    fileprivate func named(_ name: String) -> Self {
+        DocumentPickerManifest(
+            identifier: identifier, name: name, icon: icon, modes: modes, supportedTypes: supportedTypes,
+            documentGroup: documentGroup, fileProvider: fileProvider, domain: domain, program: program)
     }
 }

@@ -25,6 +25,7 @@ package final class Hydrator: Sendable {
     package func provide(
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32? = nil
     ) async throws(SyncError) {
+        if context.isMasked { throw SyncError(SyncContext.signedOut) }
         let download = downloads.withLock { downloads in
             if let running = downloads[content.id] {
                 running.enter()

@@ -1,0 +1,16 @@
+import Accounts
+import ControlAPI
+
+/// What somebody does about a domain that waits for a password.
+enum SignInHint {
+    /// Nil: it does not.
+    static func line(_ domain: DomainStatus) -> String? {
+        guard domain.connection?.needsSignIn == true else { return nil }
+        let named = (try? ConfigurationFile().load().domains[domain.domain]) ?? nil
+        let scheme = domain.provider.prefix { $0 != ":" }
+        if named == nil && !["webdav", "webdavs"].contains(scheme) {
+            return "not signed in; sign in to the store again"
+        }
+        return "not signed in; hydrant login \(named == nil ? domain.provider : domain.domain)"
+    }
+}
