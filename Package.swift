@@ -19,7 +19,6 @@ extension Target.Dependency {
     static let nioCore = product(name: "NIOCore", package: "swift-nio")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
-    static let nioHTTPCompression = product(name: "NIOHTTPCompression", package: "swift-nio-extras")
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
     static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
     static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
@@ -43,7 +42,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
-        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/LebJe/TOMLKit", from: "0.6.0"),
@@ -66,7 +64,7 @@ let package = Package(
         .target(
             name: "HTTPTransport",
             dependencies: [
-                "FileProvider", .asyncHTTPClient, .logging, .nioCore, .nioHTTP1, .nioHTTPCompression, .nioPosix,
+                "FileProvider", .asyncHTTPClient, .logging, .nioCore, .nioHTTP1, .nioPosix,
                 .nioSSL,
             ]),
         .target(name: "CSecret", linkerSettings: [.linkedLibrary("dl")]),

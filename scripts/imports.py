@@ -56,7 +56,6 @@ RESERVED = {
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport"],
-    "NIOHTTPCompression": ["HTTPTransport"],
     "Crypto": ["Daemon", "SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
     "NIOPosix": [

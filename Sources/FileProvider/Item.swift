@@ -174,11 +174,28 @@ public struct ItemPage: Sendable {
     /// Where the next page starts; nil after the last one. Only a complete run of pages tells Hydrant
     /// that an item is absent.
     public var nextPage: Page?
+    /// What the store lists besides, and cannot be shown: it is named to the user, and not taken for absent.
+    public var leftOut: [LeftOutItem]
 
     /// One page; without a next one, the last.
-    public init(items: [Item], nextPage: Page? = nil) {
+    public init(items: [Item], nextPage: Page? = nil, leftOut: [LeftOutItem] = []) {
         self.items = items
         self.nextPage = nextPage
+        self.leftOut = leftOut
+    }
+}
+
+/// What a store lists, and what cannot be an item.
+public struct LeftOutItem: Hashable, Sendable {
+    /// What it is called, as far as that is known.
+    public var filename: Filename
+    /// For people, after the name: `the server does not say its size`.
+    public var reason: String
+
+    /// See the properties.
+    public init(filename: Filename, reason: String) {
+        self.filename = filename
+        self.reason = reason
     }
 }
 

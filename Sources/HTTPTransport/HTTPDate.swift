@@ -1,6 +1,7 @@
 import Foundation
 
-/// Dates in the three forms of RFC 9110, 5.6.7.
+/// Dates in the three forms of RFC 9110, 5.6.7; and, since servers write them too, with another zone than GMT, and as RFC
+/// 3339 has them.
 package enum HTTPDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
@@ -9,7 +10,14 @@ package enum HTTPDate {
     /// Seconds since 1970-01-01 00:00:00 UTC; nil: it is none.
     package static func parse(_ text: String) -> Int64? {
         if let seconds = parsePreferred(text) { return seconds }
-        let words = text.lowercased().split { " ,-:".contains($0) }.map(String.init)
+        if text.utf8.first.map({ 48..<58 ~= $0 }) == true { return parseInternet(text) }
+        guard text.utf8.count <= longest else { return nil }
+        // (Behind the hour a minus belongs to the zone; before it, it parts day, month and year.)
+        let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex
+        let (front, back) = (text[..<colon], text[colon...])
+        let words =
+            (front.lowercased().split { " ,-:".contains($0) } + back.lowercased().split { " :".contains($0) })
+            .map(String.init)
         guard words.count >= 7 else { return nil }
         // Sun, 06 Nov 1994 08:49:37 GMT · Sunday, 06-Nov-94 08:49:37 GMT · Sun Nov  6 08:49:37 1994
         let isC = months.contains(words[1])
@@ -23,15 +31,56 @@ package enum HTTPDate {
         else { return nil }
         if year < 70 { year += 2_000 } else if year < 100 { year += 1_900 }
         guard (1_601...9_999).contains(year) else { return nil }
+        // (Its minutes may stand behind a colon.)
+        guard let zone = isC || words.count < 8 ? 0 : offset(words[7...].prefix(2).joined()) else { return nil }
         let days = Self.days(year, month + 1, day)
-        return Int64(days) * 86_400 + Int64(time[0] * 3_600 + time[1] * 60 + time[2])
+        return Int64(days) * 86_400 + Int64(time[0] * 3_600 + time[1] * 60 + time[2] - zone)
+    }
+
+    private static let longest = 100
+
+    /// In seconds; nil: it is no zone. `+0200`, `-05`, and the names of RFC 822, 5.1.
+    private static func offset(_ text: String) -> Int? {
+        let names = [
+            "gmt": 0, "utc": 0, "ut": 0, "z": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
+            "pst": -8, "pdt": -7,
+        ]
+        if let hours = names[text.lowercased()] { return hours * 3_600 }
+        guard let sign = text.first, sign == "+" || sign == "-" else { return nil }
+        let digits = text.dropFirst().filter { $0 != ":" }
+        guard digits.utf8.allSatisfy({ 48..<58 ~= $0 }), digits.count == 4 || digits.count == 2,
+            let hours = Int(digits.prefix(2)), let minutes = Int("0" + digits.dropFirst(2)), hours < 24, minutes < 60
+        else { return nil }
+        return (sign == "-" ? -1 : 1) * (hours * 3_600 + minutes * 60)
+    }
+
+    /// `1994-11-06T08:49:37Z`, `1994-11-06 09:49:37.25+01:00` (RFC 3339).
+    private static func parseInternet(_ text: String) -> Int64? {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 20, bytes.count <= longest, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-"),
+            [UInt8(ascii: "T"), UInt8(ascii: "t"), UInt8(ascii: " ")].contains(bytes[10]),
+            bytes[13] == UInt8(ascii: ":"), bytes[16] == UInt8(ascii: ":")
+        else { return nil }
+        func number(_ range: Range<Int>) -> Int? {
+            bytes[range].allSatisfy { 48..<58 ~= $0 } ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
+        }
+        var rest = bytes[19...]
+        if rest.first == UInt8(ascii: ".") { rest = rest.dropFirst().drop { 48..<58 ~= $0 } }
+        guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
+            let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
+            (1_601...9_999).contains(year), (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60,
+            second <= 60, let zone = offset(String(decoding: rest, as: UTF8.self))
+        else { return nil }
+        return Int64(days(year, month, day)) * 86_400 + Int64(hour * 3_600 + minute * 60 + second - zone)
     }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, which all servers write: of a listing every entry has one.
     private static func parsePreferred(_ text: String) -> Int64? {
         var text = text
         return text.withUTF8 { bytes -> Int64? in
-            guard bytes.count == 29, bytes[3] == UInt8(ascii: ","), bytes[19] == UInt8(ascii: ":") else { return nil }
+            guard bytes.count == 29, bytes[3] == UInt8(ascii: ","), bytes[19] == UInt8(ascii: ":"),
+                bytes[26] == UInt8(ascii: "G"), bytes[27] == UInt8(ascii: "M"), bytes[28] == UInt8(ascii: "T")
+            else { return nil }
             func number(_ range: Range<Int>) -> Int? {
                 var value = 0
                 for index in range {

@@ -31,6 +31,11 @@ package struct HTTPRequest: Sendable {
         self.isTransfer = isTransfer
         self.isRepeatable = isRepeatable
     }
+
+    /// To send it again at once would cost much: a server may have closed the connection since it does not want so much.
+    var isLong: Bool {
+        if case .content(_, let range)? = body { range.count > 1 << 20 } else { false }
+    }
 }
 
 /// The head of an answer, and its body as it comes.
@@ -41,6 +46,8 @@ package struct HTTPReply: Sendable {
     package let location: HTTPLocation
     package let body: HTTPBody
 
+    private static let longestPrefix = Duration.seconds(30)
+
     /// The value of a field that has one value; of several, the first.
     package func field(_ name: String) -> String? { headers.first(name: name) }
 
@@ -49,7 +56,13 @@ package struct HTTPReply: Sendable {
         headers[name].flatMap { $0.split(separator: ",") }.map { String($0).trimmingASCIIWhitespace() }
     }
 
-    /// Of the body, without its encoding; nil: not said.
+    /// How the body is encoded (RFC 9110, 8.4); nil: not at all, as it was asked for.
+    package var encoding: String? {
+        let encodings = list("Content-Encoding").map { $0.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
+        return encodings.isEmpty ? nil : encodings.joined(separator: ", ")
+    }
+
+    /// Of the body, as it comes; nil: not said.
     package var contentLength: Int64? { field("Content-Length").flatMap { Int64($0) } }
 
     /// `text/html`, in lower case, without parameters.
@@ -57,12 +70,13 @@ package struct HTTPReply: Sendable {
         field("Content-Type")?.split(separator: ";").first.map { String($0).trimmingASCIIWhitespace().lowercased() }
     }
 
-    /// The first bytes of the body, for messages and small answers; the rest is not read.
+    /// The first bytes of the body, for messages and small answers; the rest is not read, nor what comes too slowly.
     package func prefix(_ count: Int) async throws -> [UInt8] {
+        let start = ContinuousClock.now
         var bytes: [UInt8] = []
         for try await buffer in body {
             bytes += buffer.readableBytesView
-            if bytes.count >= count { break }
+            if bytes.count >= count || start.duration(to: .now) > Self.longestPrefix { break }
         }
         return Array(bytes.prefix(count))
     }

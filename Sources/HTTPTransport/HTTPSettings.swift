@@ -9,6 +9,8 @@ package struct HTTPSettings: Sendable, Hashable, Codable {
     package var connectTimeout = 10.0
     /// In seconds without a byte, in either direction.
     package var idleTimeout = 30.0
+    /// In seconds, for all of a listing.
+    package var listingTimeout = 1_200.0
     package var userAgent = "Hydrant"
 
     package init() {}

@@ -4,7 +4,6 @@ import Foundation
 package import Logging
 import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 import NIOSSL
 import Synchronization
 
@@ -50,7 +49,7 @@ package final class HTTPTransport: Sendable {
                 connect: .milliseconds(Int64(settings.connectTimeout * 1_000)), read: idle, write: idle),
             connectionPool: .init(
                 idleTimeout: .seconds(50), concurrentHTTP1ConnectionsPerHostSoftLimit: settings.mostTransfers + 2),
-            decompression: .enabled(limit: .none))
+            decompression: .disabled)
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
         // Each piece of an answer is some switches between threads, and NIO's own are at most 64 KiB: a document over a fast
@@ -126,7 +125,7 @@ package final class HTTPTransport: Sendable {
                 let waited = start.duration(to: .now) / .seconds(1)
                 let isRepeatable =
                     request.isRepeatable || HTTPFailure.wasNotSent(error)
-                    || HTTPFailure.wasClosed(error) && repetitions < Self.repetitions
+                    || HTTPFailure.wasClosed(error) && repetitions < Self.repetitions && !request.isLong
                 repetitions += 1
                 guard HTTPFailure.outlook(error) == .mayPassSoon, isRepeatable,
                     waited + pause < Self.patience, !isAway.withLock({ $0 })
@@ -191,7 +190,7 @@ package final class HTTPTransport: Sendable {
         var sent = HTTPClientRequest(url: request.location.url)
         sent.method = HTTPMethod(rawValue: request.method)
         sent.headers.add(name: "User-Agent", value: settings.userAgent)
-        // Ranges and sizes are those of the document as it is.
+        // Ranges and sizes are those of the document as it is, and a few bytes cannot become many here.
         sent.headers.add(name: "Accept-Encoding", value: "identity")
         if let credential { sent.headers.add(name: "Authorization", value: credential.authorization.revealed) }
         for (name, value) in request.headers { sent.headers.add(name: name, value: value) }

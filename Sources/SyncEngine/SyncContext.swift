@@ -34,6 +34,7 @@ package final class SyncContext: Sendable {
     let sentByOthers = SentByOthers()
     let loneFailures = LoneFailures()
     private let masked = Atomic(false)
+    let repeatedConflicts = RepeatedConflicts()
     /// Held by each eviction; true once none may begin any more.
     let evictions = AdaptiveMutex(false)
     /// How full the store is, as it said last.

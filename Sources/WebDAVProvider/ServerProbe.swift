@@ -53,11 +53,9 @@ final class ServerProbe: Sendable {
         let asked = ContinuousClock.now
         let abilities = try await client.transport.exchange(HTTPRequest("OPTIONS", root, isRepeatable: true)) { reply in
             _ = try? await reply.prefix(64 << 10)
-            return (dav: reply.list("DAV"), server: reply.field("Server") ?? "")
+            return reply.list("DAV")
         }
-        traits.manglesTargets = abilities.server.contains("WsgiDAV")
-        // Which lets go of a lock in the midst of a MOVE over what is locked.
-        traits.hasLocks = abilities.dav.contains("2") && !traits.manglesTargets
+        traits.hasLocks = abilities.contains("2")
         if response.properties[.fileID]?.isEmpty == false {
             traits.family = .ownCloud
             traits.keepsIdentifiers = true
@@ -74,7 +72,7 @@ final class ServerProbe: Sendable {
                     if error.code == .serverUnreachable || error.code == .notAuthenticated { throw error }
                 }
             }
-        } else if abilities.dav.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
+        } else if abilities.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
             traits.family = .apache
             if response.properties[.resourceID]?.isEmpty != false { client.leaveOut(DAVProperty.unknownToApache) }
             // It has a thread for each; near by they would only take turns at its processors.

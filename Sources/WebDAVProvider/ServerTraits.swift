@@ -10,11 +10,8 @@ struct ServerTraits: Sendable, Equatable {
     var family = Family.other
     /// Items have identifiers that the server keeps.
     var keepsIdentifiers = false
-    /// Class 2 of RFC 4918, and they hold.
+    /// Class 2 of RFC 4918; whether they hold, ``ServerHabits`` finds out.
     var hasLocks = false
-    /// Takes a `?`, a `#` or a `;` in the target of a MOVE for the end of the path, and leaves control characters out, however they
-    /// are encoded (WsgiDAV 4.4).
-    var manglesTargets = false
 
     /// Of ownCloud and Nextcloud: where parts of documents go, and what was deleted.
     var cloud: CloudPlaces?

@@ -15,7 +15,7 @@ extension WebDAVProvider {
         in folder: ItemIdentifier, startingAt page: Page?
     ) async throws(FileProviderError) -> ItemPage {
         // The answer is read as it comes; its items are one page.
-        ItemPage(items: try await list(folder))
+        try await list(folder)
     }
 
     // MARK: Items

@@ -18,6 +18,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let probe: ServerProbe
     let moves = FolderMoves()
     let recent = RecentVersions()
+    let habits = ServerHabits()
     let finder = CloudFinder()
     let collections = SyncCollections()
     /// Of the folders near one, for what somebody moved out of it.
@@ -36,7 +37,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         self.settings = settings
         self.logger = logger
         let transport = try HTTPTransport(settings: settings.http, credentials: credentials, logger: logger)
-        client = DAVClient(transport: transport, logger: logger)
+        client = DAVClient(transport: transport, settings: settings, logger: logger)
         probe = ServerProbe(client: client, root: self.root, logger: logger)
     }
 
@@ -106,16 +107,13 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
                     .invalidName, "“\(name)”: this server takes no document of this name; rename it")
             }
         }
-        if probe.traitsIfKnown?.manglesTargets == true,
-            name.bytes.contains(where: { $0 < 32 || "?#;".utf8.contains($0) })
-        {
-            throw FileProviderError(
-                .invalidName, "“\(name)”: this server cannot move anything to such a name; rename it")
-        }
     }
 
     func gone(_ identifier: ItemIdentifier) -> FileProviderError {
-        FileProviderError(.noSuchItem, "\(identifier): is not on the server")
+        if identifier == .rootContainer {
+            return FileProviderError(.noSuchItem, "\(root): the server has no such folder any more")
+        }
+        return FileProviderError(.noSuchItem, "\(identifier): is not on the server")
     }
 
     /// Does something where an item is, and once more where it turns out to be: a folder above may just be moving, and

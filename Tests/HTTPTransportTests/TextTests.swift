@@ -46,6 +46,23 @@ import Testing
         #expect(HTTPDate.parse(HTTPDate.format(seconds)) == seconds)
     }
 
+    @Test(
+        "dates with another zone, and those of RFC 3339, are the moments that they say",
+        arguments: [
+            "Sun, 06 Nov 1994 10:49:37 +0200", "Sun, 06 Nov 1994 10:49:37 +02:00", "Sun, 06 Nov 1994 03:49:37 -0500",
+            "Sun, 06 Nov 1994 03:49:37 EST", "Sunday, 06-Nov-94 14:19:37 +0530", "Sun, 06 Nov 1994 08:49:37 UTC",
+            "1994-11-06T08:49:37Z", "1994-11-06t08:49:37z", "1994-11-06 08:49:37.125Z", "1994-11-06T09:49:37+01:00",
+            "1994-11-06T00:19:37.5-08:30",
+        ])
+    func otherDates(_ text: String) { #expect(HTTPDate.parse(text) == 784_111_777) }
+
+    @Test(arguments: [
+        "1994-11-06T08:49:37", "1994-13-06T08:49:37Z", "1994-11-06T08:49:37+1", "1994-11-06T08:49:37+99:00",
+        "0000-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37 +9900", "Sun, 06 Nov 1994 08:49:37 XYZ", "1994-11-06",
+        "Sun, 06 Nov 1994 08:49:37 " + String(repeating: "+", count: 1_000),
+    ])
+    func whatIsNoOtherDateIsNone(_ text: String) { #expect(HTTPDate.parse(text) == nil) }
+
     @Test(arguments: ["", "yesterday", "Sun, 06 Xyz 1994 08:49:37 GMT", "Sun, 06 Nov 1994 25:49:37 GMT"])
     func whatIsNoDateIsNone(_ text: String) { #expect(HTTPDate.parse(text) == nil) }
 

@@ -24,7 +24,19 @@ package final class FaultProxy: Sendable {
         case late(Double)
         /// The server's answer, in the first piece of which a text is another.
         case rewrite(String, String)
+        /// The beginning of an answer of the proxy's own, and then a text again and again until the client has enough of it,
+        /// with so many milliseconds between two.
+        case endless(String, again: String, pause: Int = 0)
     }
+    /// What a proxy does to each request and each answer.
+    package struct Manners: Sendable {
+        /// A field of the answers' heads that is left out.
+        package var hides: String?
+        /// Who the server is told it is.
+        package var host: String?
+        package init() {}
+    }
+    private let manners: Manners
     private struct Rule: Sendable {
         var method: String
         var path: String?
@@ -40,7 +52,8 @@ package final class FaultProxy: Sendable {
     private let upstream: UInt16
     package let port: UInt16
 
-    package init(to server: TestServer) throws {
+    package init(to server: TestServer, _ manners: Manners = Manners()) throws {
+        self.manners = manners
         upstream = server.port
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         port = try FreePort.find()
@@ -118,6 +131,12 @@ package final class FaultProxy: Sendable {
             Self.drain(client, rest, text)
             Self.send(client, Array(answer.utf8))
             return Self.lingeringClose(client)
+        case .endless(let head, let again, let pause):
+            Self.drain(client, rest, text)
+            guard Self.send(client, Array(head.utf8)) else { return }
+            let piece = Array(again.utf8)
+            while Self.send(client, piece) { if pause > 0 { usleep(UInt32(pause) * 1_000) } }
+            return
         case .reset: return Self.reset(client)
         case .hang(let seconds):
             usleep(UInt32(seconds * 1e6))
@@ -134,7 +153,10 @@ package final class FaultProxy: Sendable {
             }
         }
         guard isConnected else { return Self.reset(client) }
-        let once = text.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+        var once = text.replacingOccurrences(of: "\r\n\r\n", with: "\r\nConnection: close\r\n\r\n")
+        if let host = manners.host, let own = Self.field("host", text) {
+            once = once.replacingOccurrences(of: "ost: \(own)\r\n", with: "ost: \(host)\r\n")
+        }
         Self.send(server, Array(once.utf8) + rest)
         // The rest of the request, while the answer comes.
         let length = Self.field("content-length", text).flatMap { Int($0) } ?? 0
@@ -163,6 +185,7 @@ package final class FaultProxy: Sendable {
                 }
                 bytes = Array(changed)
             }
+            if isHead, let hidden = manners.hides { bytes = Self.without(hidden, bytes) }
             isHead = false
             switch fault {
             case .cut(let most) where passed + bytes.count > most:
@@ -183,6 +206,15 @@ package final class FaultProxy: Sendable {
         }
         if case .replyAfterwards(let answer) = fault { Self.send(client, Array(answer.utf8)) }
         Self.lingeringClose(client)
+    }
+
+    private static func without(_ field: String, _ bytes: [UInt8]) -> [UInt8] {
+        var changed = Data(bytes)
+        guard let start = changed.range(of: Data("\r\n\(field): ".utf8)),
+            let end = changed.range(of: Data("\r\n".utf8), in: (start.lowerBound + 2)..<changed.endIndex)
+        else { return bytes }
+        changed.removeSubrange(start.lowerBound..<end.lowerBound)
+        return Array(changed)
     }
 
     // MARK: Sockets

@@ -16,13 +16,17 @@ extension TestServer {
 
     /// A provider of this server's folder.
     ///
-    /// - Parameter url: another way to it: a proxy's.
-    package func provider(at url: String? = nil, credentials: (any CredentialSource)? = nil, idleTimeout: Double = 30)
-        throws -> WebDAVProvider
-    {
+    /// - Parameters:
+    ///   - url: another way to it: a proxy's.
+    ///   - adjust: changes the settings.
+    package func provider(
+        at url: String? = nil, credentials: (any CredentialSource)? = nil, idleTimeout: Double = 30,
+        _ adjust: (inout WebDAVSettings) -> Void = { _ in }
+    ) throws -> WebDAVProvider {
         guard let root = HTTPLocation(url ?? self.url) else { throw HarnessError("“\(url ?? self.url)” is no URL") }
         var settings = settings()
         settings.http.idleTimeout = idleTimeout
+        adjust(&settings)
         return try WebDAVProvider(
             root: root, settings: settings, credentials: credentials ?? FixedCredential(credential),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

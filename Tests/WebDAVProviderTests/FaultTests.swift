@@ -120,7 +120,7 @@ struct FaultTests {
             read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "a gzip'd body that is none", fault: answer("200 OK", ["Content-Encoding: gzip"], "plain"),
-            read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.cannotSynchronize)),
+            read: .fails(.cannotSynchronize), look: .fails(.serverUnreachable), write: .fails(.cannotSynchronize)),
         Row(
             name: "an XML bomb",
             fault: answer(

@@ -1,3 +1,4 @@
+import HTTPTransport
 import Testing
 
 @testable import WebDAVProvider
@@ -46,6 +47,51 @@ import Testing
             "<html><body>Sign in</body></html>", "", "<d:multistatus xmlns:d=\"DAV:\"><d:response>", "not xml",
         ])
     func badAnswers(_ text: String) { #expect(throws: (any Error).self) { try read(text) } }
+
+    @Test(
+        "what has no end is refused after 128 KiB",
+        arguments: [
+            (#"<d:multistatus xmlns:d="DAV:"><d:response a=""#, "x"), (#"<d:multistatus xmlns:d="DAV:"><d:resp"#, "x"),
+            (#"<d:multistatus xmlns:d="DAV:"><!-- "#, "x"), (#"<d:multistatus xmlns:d="DAV:">"#, "<!-- x -->"),
+            (#"<d:multistatus xmlns:d="DAV:">"#, "<?x y?>"), (#"<d:multistatus xmlns:d="DAV:">"#, " "),
+            (#"<d:multistatus xmlns:d="DAV:"><d:response><![CDATA["#, "x"),
+        ])
+    func endless(_ beginning: String, _ again: String) throws {
+        let reader = MultistatusReader()
+        _ = try Array(beginning.utf8).withUnsafeBytes { try reader.feed($0) }
+        let piece = Array(String(repeating: again, count: 4_096 / again.utf8.count).utf8)
+        var fed = 0
+        #expect(throws: BadXML.self) {
+            while fed < 8 << 20 {
+                _ = try piece.withUnsafeBytes { try reader.feed($0) }
+                fed += piece.count
+            }
+        }
+        #expect(fed <= 256 << 10)
+    }
+
+    @Test func theNameOfANamespaceHasABound() {
+        let name = String(repeating: "n", count: 2_000)
+        #expect(throws: BadXML.self) { try read(#"<d:multistatus xmlns:d="DAV:" xmlns:e="\#(name)"/>"#) }
+    }
+
+    @Test(
+        "without entity tags a date tells a new version of the same size",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 +0200", "Sun, 06 Nov 1994 08:49:37 +0100"),
+            ("1994-11-06T08:49:37Z", "1994-11-06T08:49:38Z"),
+        ])
+    func versionsByDate(_ first: String, _ second: String) throws {
+        let place = try #require(HTTPLocation("https://h/"))
+        let validators = try [first, second].map { date in
+            var response = DAVResponse()
+            response.href = "/a"
+            response.properties[.contentLength] = "5"
+            response.properties[.lastModified] = date
+            return try DAVResource(response, on: place, named: "h").validator
+        }
+        #expect(validators[0] != validators[1])
+    }
 
     @Test(arguments: [
         ("\"abc\"", "abc"), ("W/\"abc\"", "abc"), ("abc", "abc"), ("  \"a-b\" ", "a-b"),

@@ -68,7 +68,7 @@ extension FolderFetcher {
 struct FolderListing: Sendable {
     let context: SyncContext
     /// A provider whose pages never end is cut off here.
-    static let mostItems = 5_000_000
+    static let mostItems = 1_000_000
     /// One after another that bring nothing new.
     static let mostIdlePages = 1_000
     /// In bytes, of what a page is called.
@@ -89,7 +89,7 @@ struct FolderListing: Sendable {
         }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
-        let items = try await pages(of: identifier)
+        let (items, leftOut) = try await listing(of: identifier)
         // Most listings say nothing new: no need to hold up the writers for those.
         let (unchanged, doubtful) = try context.catalog.read { reader in
             try compare(folder, items, ignoring: context.ownChanges.since(moment), reader)
@@ -97,7 +97,7 @@ struct FolderListing: Sendable {
         // What was just changed from here is asked for by itself, when that is over.
         for identifier in doubtful { context.doubt(.item(identifier)) }
         if let unchanged {
-            tell(unchanged.refused, of: folder)
+            tell(unchanged.refused + leftOut, of: folder)
             return (false, items.count)
         }
         let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
@@ -108,7 +108,7 @@ struct FolderListing: Sendable {
             let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
             return try writer.mergeListing(of: folder, items, ignoring: ignored, defaults: context.defaults)
         }
-        tell(result.refused, of: folder)
+        tell(result.refused + leftOut, of: folder)
         await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
         return (true, items.count)
     }
@@ -137,8 +137,13 @@ struct FolderListing: Sendable {
     }
 
     /// What the provider says is in a folder; nothing is done with it.
-    func pages(of identifier: ItemIdentifier) async throws -> [Item] {
+    func pages(of identifier: ItemIdentifier) async throws -> [Item] { try await listing(of: identifier).items }
+
+    private func listing(
+        of identifier: ItemIdentifier
+    ) async throws -> (items: [Item], leftOut: [(name: Filename, reason: String)]) {
         var items: [Item] = []
+        var leftOut: [(name: Filename, reason: String)] = []
         var page: Page?
         var seen: Set<Page> = []
         var begun: Set<ItemIdentifier> = []
@@ -150,12 +155,13 @@ struct FolderListing: Sendable {
                 try await context.provider.enumerateItems(in: identifier, startingAt: start)
             }
             items += answer.items
+            leftOut += answer.leftOut.map { ($0.filename, $0.reason) }
             page = answer.nextPage
             // A page is news when it begins with an item that no page before began with.
             let isNews = answer.items.first.map { begun.insert($0.identifier).inserted } ?? false
             idle = isNews ? 0 : idle + 1
             guard let page else { break }
-            if !seen.insert(page).inserted || items.count > Self.mostItems || idle > Self.mostIdlePages
+            if !seen.insert(page).inserted || items.count + leftOut.count > Self.mostItems || idle > Self.mostIdlePages
                 || page.bytes.count > Self.longestPage
             {
                 throw FileProviderError(
@@ -164,6 +170,6 @@ struct FolderListing: Sendable {
         } while true
         context.logger.debug(
             "enumerateItems", metadata: ["identifier": "\(identifier)", "items": "\(items.count)"])
-        return items
+        return (items, leftOut)
     }
 }

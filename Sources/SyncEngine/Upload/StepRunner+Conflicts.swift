@@ -16,8 +16,12 @@ extension StepRunner {
             }
         case .makeAnew: try context.catalog.write { try $0.becomesUnconfirmed(item.id) }
         case .giveWay:
+            try context.repeatedConflicts.check(item.inode, named: item.local?.name, at: context.path(of: item))
             try context.change { try $0.giveWay(item.id, to: error.trustedItem, defaults: context.defaults) }
             context.relabel(item.inode)
+            if let name = try context.catalog.read({ try $0.item(item.id)?.local?.name }) {
+                context.repeatedConflicts.add(item.inode, from: item.local?.name, to: name)
+            }
             if let inode = item.inode {
                 let what = "another has the name in the store; this one gave way"
                 context.tellConflict(inode, at: context.path(of: inode), what)
@@ -162,8 +166,10 @@ extension StepRunner {
 
     func keepBoth(_ item: ItemRecord, _ current: Item) throws {
         let path = context.path(of: item)
+        try context.repeatedConflicts.check(item.inode, named: item.local?.name, at: path)
         let copy = try context.change { try $0.keepBoth(item.id, current: current, defaults: context.defaults) }
         guard let copy else { return }
+        context.repeatedConflicts.add(item.inode, from: item.local?.name, to: copy)
         context.relabel(item.inode)
         let what = "changed here and in the store; the store's is kept as \(path)"
         context.tellConflict(item.inode, at: item.inode.map { context.path(of: $0) } ?? path, what)

@@ -142,6 +142,7 @@ struct StepRunner: Sendable {
             if prepared.hasOtherMetadata { try $0.takeMetadata(item.id, defaults: context.defaults) }
             try context.relabel(item.inode, in: $0)
         }
+        context.repeatedConflicts.ended(item.inode)
     }
 
     private func create(_ pending: PendingItem) async throws -> Outcome {
@@ -229,6 +230,7 @@ struct StepRunner: Sendable {
         guard isConfirmed else {
             throw refusal(item, "its identifier is that of another item, or its folder is unknown")
         }
+        context.repeatedConflicts.ended(item.inode)
         return wasMet
     }
 

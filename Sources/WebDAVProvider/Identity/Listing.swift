@@ -10,6 +10,11 @@ struct Listing: Sendable {
     }
     var entries: [Entry] = []
     var leftovers: [Entry] = []
+    /// What cannot be shown, and why.
+    var leftOut: [(name: Filename, reason: String)] = []
+
+    /// Nothing is there that somebody could miss.
+    var isEmpty: Bool { entries.isEmpty && leftOut.isEmpty }
 
     mutating func add(_ entry: Entry) {
         // What Apache itself is just receiving, or was when it died.
@@ -23,33 +28,42 @@ struct Listing: Sendable {
 }
 
 extension WebDAVProvider {
-    /// All that is in a folder, with identifiers.
+    /// All that is in a folder, with identifiers; and what of it cannot be shown.
     ///
     /// - Throws: ``FileProviderError/Code/noSuchItem``.
-    func list(_ folder: ItemIdentifier) async throws(FileProviderError) -> [Item] {
+    func list(_ folder: ItemIdentifier) async throws(FileProviderError) -> ItemPage {
         let traits = try await probe.traits()
         let listing = try await reach(folder, isFolder: true) { location throws(FileProviderError) in
             try await read(location)
         }
         let identifiers = try await identify(listing, in: folder, traits)
         sweep(listing.leftovers, in: folder)
-        return listing.entries.compactMap { entry in
+        let items = listing.entries.compactMap { entry in
             identifiers[entry.name].map { Self.item($0, Place(parent: folder, name: entry.name), entry.resource) }
         }
+        return ItemPage(
+            items: items, leftOut: listing.leftOut.map { LeftOutItem(filename: $0.name, reason: $0.reason) })
     }
 
     /// Nil: there is no folder at this place.
     func read(_ folder: HTTPLocation) async throws(FileProviderError) -> Listing? {
         if let listing = try await readChanges(in: folder) { return listing }
         var listing = Listing()
-        var isFolder = false
+        var isFolder: Bool?
         var token: String?
-        var failure: String?
+        var host = folder.origin.host
+        var first: String?
         let isThere = try await client.list(folder, .children, DAVProperty.ofFolders) { responses in
             for response in responses where !response.isNothing {
+                first = first ?? response.href
+                // Behind a proxy it may call itself otherwise.
+                if isFolder == nil, let own = folder.resolve(response.href), own.components == folder.components {
+                    host = own.origin.host
+                }
                 let resource: DAVResource
-                do { resource = try DAVResource(response, on: folder) } catch {
-                    failure = failure ?? "\(error)"
+                do throws(BadEntry) { resource = try DAVResource(response, on: folder, named: host) } catch {
+                    // (One that was known is asked for by itself, and so not taken for deleted.)
+                    listing.leftOut.append((error.name, error.reason))
                     continue
                 }
                 switch place(resource, in: folder) {
@@ -57,16 +71,23 @@ extension WebDAVProvider {
                     isFolder = resource.isFolder
                     token = response.properties[.syncToken]
                 case .child(let name): listing.add(Listing.Entry(name: name, resource: resource))
-                case .elsewhere: break
+                case .elsewhere:
+                    let name = Filename(bytes: resource.location.components.last ?? [])
+                    listing.leftOut.append((name, "its address, \(resource.location.path), is not in this folder"))
                 }
             }
         }
-        // What is left out would be taken for deleted.
-        if let failure {
-            throw FileProviderError(.cannotSynchronize, "\(folder): the server's answer cannot be used: \(failure)")
+        guard isThere else { return nil }
+        guard let isFolder else {
+            let why =
+                first.map { "lists it under another address (“\($0)”): does a proxy on the way change paths?" }
+                ?? "lists nothing, not even the folder itself"
+            throw FileProviderError(.cannotSynchronize, "\(folder): the server \(why)")
         }
-        guard isThere && isFolder else { return nil }
-        if let token, !token.isEmpty { collections.keep(listing, at: folder, token: token, isWhole: true) }
+        guard isFolder else { return nil }
+        if let token, !token.isEmpty, listing.leftOut.isEmpty {
+            collections.keep(listing, at: folder, token: token, isWhole: true)
+        }
         return listing
     }
 
@@ -99,7 +120,8 @@ extension WebDAVProvider {
             }
         }
         if !unnamed.isEmpty {
-            let recognition = Recognition(provider: self, folder: folder)
+            let leftOut = Set(listing.leftOut.map(\.name))
+            let recognition = Recognition(provider: self, folder: folder, leftOut: leftOut)
             identifiers.merge(try await recognition.identify(unnamed)) { $1 }
         }
         // Only what cannot be told from the identifier.

@@ -10,6 +10,8 @@ import Logging
 struct Recognition {
     let provider: WebDAVProvider
     let folder: ItemIdentifier
+    /// Names that are there, of what cannot be shown.
+    var leftOut: Set<Filename> = []
     private var places: Places { provider.places }
     /// More new documents than this are not looked for elsewhere; nor more new folders within the folder.
     private static let mostSought = 1_000
@@ -141,7 +143,8 @@ struct Recognition {
 
     /// Known here, and not seen: by the catalog, and not moved away since.
     private func isMissing(_ item: KnownItem, _ present: Set<ItemIdentifier>) -> Bool {
-        !present.contains(item.identifier) && places.place(of: item.identifier).map { $0.parent == folder } ?? true
+        !present.contains(item.identifier) && !leftOut.contains(item.filename)
+            && places.place(of: item.identifier).map { $0.parent == folder } ?? true
     }
 
     /// A folder whose documents are those of one that is missing.

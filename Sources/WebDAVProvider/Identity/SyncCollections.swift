@@ -108,7 +108,7 @@ extension WebDAVProvider {
                     }
                     // 507 of the folder itself: there is more than it tells at a time.
                     if let name = below.first {
-                        names.insert(Filename(bytes: name))
+                        if names.count <= Self.mostLooks { names.insert(Filename(bytes: name)) }
                     } else {
                         isWhole = isWhole && response.status == nil
                     }

@@ -10,10 +10,15 @@ enum Leftover: Equatable {
 
     private static let uploadMark = ".hydrant-upload-"
     private static let folderMark = ".hydrant-removed-"
+    /// With whatever comes behind the digits.
+    private static let tryMark = ".hydrant-try-"
     /// Hexadecimal.
     private static let digits = 16
 
     static func uploadName() -> Filename { Filename(uploadMark + random()) }
+
+    /// For what shows how a server takes something.
+    static func tryName() -> Filename { Filename(tryMark + random()) }
 
     /// The same name for the same text.
     static func uploadName(for text: String) -> Filename {
@@ -30,6 +35,8 @@ enum Leftover: Equatable {
     init?(_ name: Filename) {
         let text = name.bytes
         if text.starts(with: Self.uploadMark.utf8), text.count == Self.uploadMark.utf8.count + Self.digits {
+            self = .upload
+        } else if text.starts(with: Self.tryMark.utf8), text.count >= Self.tryMark.utf8.count + Self.digits {
             self = .upload
         } else if text.starts(with: Self.folderMark.utf8), text.count > Self.folderMark.utf8.count + Self.digits + 1 {
             self = .folder(Filename(bytes: text.dropFirst(Self.folderMark.utf8.count + Self.digits + 1)))

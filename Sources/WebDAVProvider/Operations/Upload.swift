@@ -20,6 +20,7 @@ struct Upload {
     /// - Returns: nil: there is no document at this place.
     func replace(_ identifier: ItemIdentifier, _ base: Validator) async throws(FileProviderError) -> Item? {
         if traits.replacesAtOnce { return try await replaceAtOnce(identifier, base) }
+        try await provider.checkTarget(place.name, in: folder)
         for attempt in 0... {
             let isLast = attempt == Self.weakTag
             // Who keeps no conditions is asked right before.
@@ -27,7 +28,9 @@ struct Upload {
             switch status {
             case .seen(let resource): return WebDAVProvider.item(identifier, place, resource)
             case .done(let validator):
-                let item = WebDAVProvider.item(identifier, place, try await there())
+                // (A server that consists of several may show the old one for a moment.)
+                let shown = try await there { $0.validator != base }
+                let item = WebDAVProvider.item(identifier, place, shown)
                 return try await check(item, validator, provider.mismatch)
             case .isUnmet:
                 guard let resource = try await client.resource(location),
@@ -49,6 +52,7 @@ struct Upload {
 
     func create() async throws(FileProviderError) -> Item {
         if traits.replacesAtOnce { return try await createAtOnce() }
+        try await provider.checkTarget(place.name, in: folder)
         for attempt in 0... {
             switch try await traits.locksFolders ? putInTurn() : send(replacing: nil, false) {
             case .seen(let resource):
@@ -130,10 +134,16 @@ struct Upload {
 
     /// While it is locked, what is new there is what was sent; if the server has taken it at all.
     private func seen(replacing base: Validator?) async throws(FileProviderError) -> DAVResource {
-        guard let there = try await client.resource(location), there.size == contents.size, there.validator != base
-        else { throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it") }
+        let there = try await provider.shown(location, within: Self.underLock) {
+            $0.size == contents.size && $0.validator != base
+        }
+        guard let there else {
+            throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it")
+        }
         return there
     }
+    /// Others wait.
+    private static let underLock = Duration.seconds(3)
 
     var folder: HTTPLocation { location.folder }
 
@@ -198,7 +208,7 @@ struct Upload {
                 try await moveOver(stage, nil, isLast, sent, nil)
             }
         }
-        guard traits.hasLocks, let lock = try await takeLock() else {
+        guard try await provider.locksHold(in: folder, place.name), let lock = try await takeLock() else {
             return try await moveOver(stage, base, isLast, sent, nil)
         }
         do throws(FileProviderError) {
@@ -236,7 +246,8 @@ struct Upload {
     }
 
     private func stored(_ stage: HTTPLocation) async throws(FileProviderError) -> DAVResource {
-        guard let sent = try await client.resource(stage), sent.size == contents.size else {
+        let sent = try await provider.shown(stage) { $0.size == contents.size }
+        guard let sent else {
             throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not kept all of it")
         }
         return sent
@@ -250,13 +261,10 @@ struct Upload {
 
     // MARK: What is there now
 
-    func there() async throws(FileProviderError) -> DAVResource {
-        for _ in 0..<4 {
-            if let resource = try await client.resource(location) { return resource }
-            // A server that replaces in two steps, while somebody else does it too.
-            try await pause()
-        }
-        throw FileProviderError(.cannotSynchronize, "“\(place.name)”: was sent, and is not there")
+    func there(_ isNew: (DAVResource) -> Bool = { _ in true }) async throws(FileProviderError) -> DAVResource {
+        if let resource = try await provider.shown(location, isNew) { return resource }
+        throw FileProviderError(
+            .cannotSynchronize, "“\(place.name)”: was sent, and the server does not show it; it is looked for again")
     }
 
     /// Whether what is there is what was sent: others may have replaced it since.

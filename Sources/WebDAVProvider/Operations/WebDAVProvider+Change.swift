@@ -42,6 +42,7 @@ extension WebDAVProvider {
     private func makeFolder(
         _ place: Place, _ location: HTTPLocation, _ folder: HTTPLocation, _ traits: ServerTraits
     ) async throws(FileProviderError) -> Item {
+        try await checkTarget(place.name, in: folder)
         // Some say that they have made what was there.
         if traits.family == .other, try await isTaken(location) { throw try await collision(place, location) }
         let outcome = try await client.change(HTTPRequest("MKCOL", location), in: [folder])
@@ -61,10 +62,31 @@ extension WebDAVProvider {
 
     /// What has just been made.
     func made(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> Item {
-        guard let item = try await item(at: place, location) else {
-            throw FileProviderError(.cannotSynchronize, "“\(place.name)”: was made, and is not there")
+        guard let resource = try await shown(location) else {
+            throw FileProviderError(
+                .cannotSynchronize, "“\(place.name)”: was made, and the server does not show it; it is looked for again"
+            )
         }
-        return item
+        return Self.item(try await identifier(of: resource, at: place), place, resource)
+    }
+
+    /// What a server that consists of several may show only a moment after it was put there.
+    ///
+    /// - Returns: nil: it is not shown within that time.
+    func shown(
+        _ location: HTTPLocation, within limit: Duration = .seconds(10),
+        _ isRight: (DAVResource) -> Bool = { _ in true }
+    ) async throws(FileProviderError) -> DAVResource? {
+        let start = ContinuousClock.now
+        var pause = Duration.milliseconds(100)
+        while true {
+            if let resource = try await client.resource(location), isRight(resource) { return resource }
+            guard start.duration(to: .now) + pause < limit else { return nil }
+            do { try await Task.sleep(for: pause) } catch {
+                throw FileProviderError(.cancelled, "\(location): given up")
+            }
+            pause = min(pause * 2, .seconds(1))
+        }
     }
 
     /// - Throws: ``FileProviderError/Code/noSuchItem`` when the folder in which something is to be is gone.
@@ -75,11 +97,11 @@ extension WebDAVProvider {
     /// Who has a name. A server that does not tell some names apart may have it under another one.
     func collision(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> FileProviderError {
         let items: [Item]
-        do throws(FileProviderError) { items = try await list(place.parent) } catch {
+        do throws(FileProviderError) { items = try await list(place.parent).items } catch {
             // A server may stumble over what somebody else is doing there (rclone's ends its answer in the middle).
             guard error.code == .cannotSynchronize else { throw error }
             try? await Task.sleep(for: .milliseconds(200))
-            items = try await list(place.parent)
+            items = try await list(place.parent).items
         }
         if let item = items.first(where: { $0.filename == place.name }) {
             return FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)

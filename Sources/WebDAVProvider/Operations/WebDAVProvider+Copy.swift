@@ -15,13 +15,14 @@ extension WebDAVProvider: ServerSideCopying {
         return try await reach(identifier) { location throws(FileProviderError) in
             guard try await isCurrent(identifier, wanted, at: location) else { return nil }
             // Under a name of its own first: what a server has copied half is seen by nobody.
+            try await checkTarget(template.filename, in: folder)
             let stage = folder.appending(Leftover.uploadName().bytes)
             do throws(FileProviderError) {
                 try await copy(location, to: stage, place.name)
                 // What was copied may have been replaced just before.
                 guard try await isCurrent(identifier, wanted, at: location),
-                    let source = try await client.resource(location), let copy = try await client.resource(stage),
-                    copy.size == source.size
+                    let source = try await client.resource(location),
+                    try await shown(stage, { $0.size == source.size }) != nil
                 else { throw FileProviderError(.unsupported, "“\(place.name)”: the server did not copy all of it") }
                 let outcome = try await client.move(stage, to: target)
                 if !outcome.isSuccess {
@@ -47,7 +48,7 @@ extension WebDAVProvider: ServerSideCopying {
             if outcome.isSuccess { return }
             reason = "\(outcome.status)"
         } catch {
-            guard error.code == .serverUnreachable else { throw error }
+            guard error.code == .serverUnreachable || error.code == .cannotSynchronize else { throw error }
             reason = error.message
         }
         throw FileProviderError(.unsupported, "“\(name)”: the server does not copy it (\(reason))")

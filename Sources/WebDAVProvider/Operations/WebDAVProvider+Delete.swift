@@ -57,17 +57,19 @@ extension WebDAVProvider {
         guard let listing = try await read(location) else { return nil }
         let name = Filename(bytes: location.components.last ?? [])
         let isNotEmpty = FileProviderError(.directoryNotEmpty, "“\(name)”: is not empty")
-        guard listing.entries.isEmpty else { throw isNotEmpty }
+        guard listing.isEmpty else { throw isNotEmpty }
         // There it can be had back with what somebody has just put into it.
         if traits.hasTrash { return try await destroy(location, name) }
-        guard let asideName = Leftover.folderName(for: name) else { return try await destroy(location, name) }
+        guard let asideName = Leftover.folderName(for: name),
+            try await alteredPart(of: name, in: location.folder) == nil
+        else { return try await destroy(location, name) }
         let aside = location.folder.appending(asideName.bytes, isFolder: true)
         let moved = try await client.move(location, to: aside)
         guard moved.isSuccess else {
             if try await client.look(location) == nil { return nil }
             throw refusal(moved.status, name)
         }
-        guard try await read(aside)?.entries.isEmpty != false else {
+        guard try await read(aside)?.isEmpty != false else {
             _ = try await client.move(aside, to: location)
             throw isNotEmpty
         }
@@ -97,7 +99,7 @@ extension WebDAVProvider {
             case .upload: await remove(location)
             case .folder(let name):
                 guard let listing = try await read(location.asFolder(true)) else { return }
-                if listing.entries.isEmpty { return await remove(location.asFolder(true)) }
+                if listing.isEmpty { return await remove(location.asFolder(true)) }
                 // Somebody had put something into it.
                 let target = location.folder.appending(name.bytes, isFolder: true)
                 _ = try await client.move(location.asFolder(true), to: target)

@@ -54,7 +54,12 @@ private struct Download {
         // The version is compared in the answer: an If-Range with the tag that Apache gives in the first second, which is
         // weak, would bring the whole document instead of the range.
         let request = HTTPRequest(
-            "GET", location, headers: [("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")],
+            "GET", location,
+            headers: [
+                ("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"),
+                // What a proxy on the way has kept may be an older version, under a tag of its own.
+                ("Cache-Control", "no-cache"),
+            ],
             isTransfer: true,
             isRepeatable: true)
         var sinkFailure: FileProviderError?
@@ -94,13 +99,7 @@ private struct Download {
     /// - Returns: the offset of the first byte that comes; nil: there is nothing at this place.
     private func check(_ reply: HTTPReply, _ range: Range<Int64>) async throws -> Int64? {
         switch reply.status {
-        case 200: break
-        case 206:
-            guard reply.field("Content-Encoding").map({ $0.lowercased() == "identity" }) ?? true else {
-                throw FileProviderError(
-                    .cannotSynchronize,
-                    "\(location): the server sends a part of a compressed document; turn that off there")
-            }
+        case 200, 206: break
         case 404, 410:
             _ = try? await reply.prefix(64 << 10)
             return nil
@@ -112,7 +111,7 @@ private struct Download {
             try await compare(nil, size: nil)
             throw what
         }
-        try await compare(validator(of: reply), size: Self.total(reply))
+        try await compare(validator(of: reply), size: Self.total(reply), encoding: reply.encoding)
         guard reply.status == 206 else { return 0 }
         guard let start = Self.start(reply.field("Content-Range")), start <= range.lowerBound else {
             throw FileProviderError(
@@ -154,15 +153,20 @@ private struct Download {
     }
 
     /// - Throws: ``FileProviderError/Code/versionMismatch`` when the server has another version.
-    private func compare(_ found: Validator?, size: Int64?) async throws(FileProviderError) {
-        if found == wanted { return }
+    private func compare(
+        _ found: Validator?, size: Int64?, encoding: String? = nil
+    ) async throws(FileProviderError) {
+        if found == wanted, encoding == nil { return }
         // Not said, or another one: the server's own list decides.
         guard let resource = try await provider.client.resource(location),
             let item = try await provider.item(identifier, resource)
         else { throw provider.gone(identifier) }
         if resource.isFolder || resource.validator != wanted { throw provider.mismatch(item) }
-        // An answer that says nothing of its version must at least be as large.
-        if found != nil || size.map({ $0 != resource.size }) ?? false {
+        // (What lies compressed on the server is sent as it lies there.)
+        if let encoding, size != resource.size { throw DAVClient.encoded(encoding, "\(location)") }
+        // An answer with another version, or that says nothing of it, must at least be as large: proxies, and some servers,
+        // give the answer a tag of its own.
+        if found == nil ? size.map({ $0 != resource.size }) ?? false : size != resource.size {
             throw FileProviderError(
                 .serverUnreachable,
                 "\(location): another answer came than the document: does this network want you to sign in?")

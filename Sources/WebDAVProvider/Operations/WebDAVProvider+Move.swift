@@ -25,6 +25,7 @@ extension WebDAVProvider {
         _ identifier: ItemIdentifier, _ source: HTTPLocation, to target: Place, in folder: HTTPLocation
     ) async throws(FileProviderError) -> Item? {
         let new = folder.appending(target.name.bytes, isFolder: source.isFolder)
+        try await checkTarget(target.name, in: folder)
         guard folder.components(below: source) == nil else {
             throw FileProviderError(.unsupported, "“\(target.name)”: a folder cannot move into itself")
         }
@@ -43,8 +44,10 @@ extension WebDAVProvider {
         }
         places.put(identifier, at: target)
         places.endAttempt(identifier)
-        guard let moved = try await client.resource(new) else {
-            throw FileProviderError(.cannotSynchronize, "“\(target.name)”: was moved, and is not there")
+        guard let moved = try await shown(new) else {
+            throw FileProviderError(
+                .cannotSynchronize,
+                "“\(target.name)”: was moved, and the server does not show it; it is looked for again")
         }
         return Self.item(identifier, target, moved)
     }

@@ -56,13 +56,17 @@ struct WriteLock: Sendable {
     }
 
     /// A server that is busy may fail, and the lock would keep everybody out until it runs out.
-    func unlock(_ client: DAVClient) async {
+    ///
+    /// - Returns: whether it was there until now.
+    @discardableResult
+    func unlock(_ client: DAVClient) async -> Bool {
         let request = HTTPRequest("UNLOCK", location, headers: [("Lock-Token", "<\(token)>")])
         for attempt in 1...5 {
             let outcome = try? await isAlone ? client.alone(request) : client.send(request)
-            if let outcome, outcome.status < 500, outcome.status != 429 { return }
+            if let outcome, outcome.status < 500, outcome.status != 429 { return outcome.isSuccess }
             try? await Task.sleep(for: Self.pause * attempt)
         }
+        return false
     }
 
     /// Lets go, whatever becomes of the task; nobody need wait for it.

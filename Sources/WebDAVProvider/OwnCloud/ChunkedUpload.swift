@@ -57,7 +57,7 @@ struct ChunkedUpload {
     }
 
     private var about: [(name: String, value: String)] {
-        [("Destination", target.url), ("OC-Total-Length", "\(contents.size)")]
+        [("Destination", client.destination(target)), ("OC-Total-Length", "\(contents.size)")]
     }
 
     /// - Returns: the sizes of the parts that are there; nil: the server takes none.
@@ -74,7 +74,8 @@ struct ChunkedUpload {
             logger.debug("an upload goes on", metadata: ["item": "\(name)", "parts": "\(arrived.count)"])
             return arrived
         }
-        let made = try await client.send(HTTPRequest("MKCOL", folder, headers: [("Destination", target.url)]))
+        let made = try await client.send(
+            HTTPRequest("MKCOL", folder, headers: [("Destination", client.destination(target))]))
         return made.isSuccess ? [:] : nil
     }
 

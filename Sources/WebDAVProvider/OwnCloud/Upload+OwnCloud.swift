@@ -27,7 +27,7 @@ extension Upload {
             let date = modified.seconds + (isAlike ? 1 : 0)
             let outcome = try await sendIfItFits(date, checksum, base)
             if outcome.isSuccess {
-                return try await check(identifier, checksum)
+                return try await check(identifier, checksum, base)
             }
             // 412: it is looked at again. 423: somebody else writes just now.
             guard outcome.status == 412 else { throw provider.refusal(outcome.status, place.name) }
@@ -98,8 +98,10 @@ extension Upload {
     }
 
     /// - Returns: what is there now, if it is what was sent.
-    private func check(_ identifier: ItemIdentifier, _ checksum: String) async throws(FileProviderError) -> Item {
-        let resource = try await there()
+    private func check(
+        _ identifier: ItemIdentifier, _ checksum: String, _ base: Validator
+    ) async throws(FileProviderError) -> Item {
+        let resource = try await there { $0.validator != base }
         guard let item = try await provider.item(identifier, resource) else { throw provider.gone(identifier) }
         guard resource.size == contents.size, resource.validator.checksum == checksum else {
             throw provider.mismatch(item)

@@ -12,13 +12,17 @@ struct DAVClient: Sendable {
     private let lockLane = Lanes(1)
     private let unknown = Unknown()
 
-    /// What the server is known not to have.
+    /// What the server is known not to have, and how it wants to be told a target.
     private final class Unknown: Sendable {
         let properties = Mutex<Set<DAVProperty>>([])
+        let form = Mutex(TargetForm.url)
     }
 
-    init(transport: HTTPTransport, logger: Logger) {
+    private let settings: WebDAVSettings
+
+    init(transport: HTTPTransport, settings: WebDAVSettings, logger: Logger) {
         self.transport = transport
+        self.settings = settings
         self.logger = logger
     }
 
@@ -79,14 +83,56 @@ struct DAVClient: Sendable {
         throw FileProviderError(.busy, "\(request.location): is locked by somebody")
     }
 
+    /// How a target is written into `Destination` (RFC 4918, 10.3). Behind a proxy a server may not know its own name, or that it
+    /// is reached over https, and takes a target for another server's.
+    enum TargetForm: CaseIterable {
+        /// As the server is reached from here: what all of them understand that are reached directly.
+        case url
+        /// Without a host (most servers; Apache does not).
+        case path
+        /// Over http at the usual port: Apache behind a proxy that ends TLS.
+        case plain
+
+        func text(_ target: HTTPLocation) -> String {
+            switch self {
+            case .url: target.url
+            case .path: target.path
+            case .plain: "http://\(target.origin.host)\(target.path)"
+            }
+        }
+    }
+
+    /// The value of `Destination`.
+    func destination(_ target: HTTPLocation) -> String { unknown.form.withLock { $0 }.text(target) }
+
     /// MOVE (RFC 4918, 9.9), or COPY.
+    ///
+    /// - Throws: ``FileProviderError/Code/cannotSynchronize`` when the server takes every target for another server's.
     func move(
         _ source: HTTPLocation, to target: HTTPLocation, method: String = "MOVE", overwrites: Bool = false,
         _ conditions: [(name: String, value: String)] = []
     ) async throws(FileProviderError) -> Outcome {
-        let headers = [("Destination", target.url), ("Overwrite", overwrites ? "T" : "F")] + conditions
-        return try await change(
-            HTTPRequest(method, source, headers: headers), in: Array(Set([source.folder, target.folder])))
+        let first = unknown.form.withLock { $0 }
+        for form in [first] + TargetForm.allCases.filter({ $0 != first }) {
+            let headers = [("Destination", form.text(target)), ("Overwrite", overwrites ? "T" : "F")] + conditions
+            let outcome = try await change(
+                HTTPRequest(method, source, headers: headers), in: Array(Set([source.folder, target.folder])))
+            // 502: it is on another server (9.9.4). What is no URL Apache does not understand.
+            if outcome.status == 502 || outcome.status == 400 && form != first { continue }
+            if form != first {
+                logger.info(
+                    "the server is told targets in another way",
+                    metadata: ["url": "\(source.origin)", "form": "\(form)"])
+                unknown.form.withLock { $0 = form }
+            }
+            return outcome
+        }
+        // It does answer, and only this not.
+        guard try await look(source, [.resourceType, .lastModified]) != nil else { return Outcome(status: 404) }
+        throw FileProviderError(
+            .cannotSynchronize,
+            "\(target): the server takes this for a place on another server (502); a proxy before it changes the host or the "
+                + "protocol: have it pass on the header Host, and the server know its own URL")
     }
 
     static func page(_ place: HTTPLocation) -> FileProviderError {
@@ -138,10 +184,23 @@ struct DAVClient: Sendable {
         _ reply: HTTPReply, _ what: String, _ each: ([DAVResponse]) async throws -> Void
     ) async throws -> String? {
         guard reply.status == 207 else { throw try await refusal(reply, what) }
+        if let encoding = reply.encoding { throw Self.encoded(encoding, what) }
         let reader = MultistatusReader()
+        let start = ContinuousClock.now
+        var (count, size) = (0, 0)
         do {
             for try await buffer in reply.body {
                 let responses = try buffer.withUnsafeReadableBytes { try reader.feed($0) }
+                count += responses.count
+                size = responses.reduce(size) { $0 + $1.size }
+                guard count <= settings.mostEntries, size <= Self.mostText else {
+                    throw BadXML("it has more than \(settings.mostEntries) entries, or 256 MiB of names")
+                }
+                guard start.duration(to: .now) < .seconds(settings.http.listingTimeout) else {
+                    throw FileProviderError(
+                        .cannotSynchronize,
+                        "\(what): the server's answer did not end within \(settings.http.listingTimeout) s")
+                }
                 if !responses.isEmpty { try await each(responses) }
             }
             try reader.finish()
@@ -150,6 +209,17 @@ struct DAVClient: Sendable {
             if reply.mediaType == "text/html" { throw Self.page(reply.location) }
             throw FileProviderError(.cannotSynchronize, "\(what): the server's answer cannot be read: \(error)")
         }
+    }
+
+    /// In bytes, of one answer.
+    private static let mostText = 256 << 20
+
+    /// Nobody asked for that, and what is small may become as large as it likes.
+    static func encoded(_ encoding: String, _ what: String) -> FileProviderError {
+        FileProviderError(
+            .cannotSynchronize,
+            "\(what): the server's answer is compressed (\(encoding.prefix(40))), which was not asked for; turn that off on the "
+                + "server, or in the proxy before it")
     }
 
     /// Why a question was not answered.
@@ -185,8 +255,21 @@ struct DAVClient: Sendable {
     /// As ``look(_:_:)``, taken as what it is.
     func resource(_ place: HTTPLocation) async throws(FileProviderError) -> DAVResource? {
         guard let response = try await look(place) else { return nil }
-        do { return try DAVResource(response, on: place) } catch {
+        let resource: DAVResource
+        // (Asked for one place, it says what that is, whatever it calls itself.)
+        let host = place.resolve(response.href)?.origin.host ?? place.origin.host
+        do { resource = try DAVResource(response, on: place, named: host) } catch {
             throw FileProviderError(.cannotSynchronize, "\(place): the server's answer cannot be used: \(error)")
         }
+        // Who cuts names would have us change another document.
+        if let asked = place.components.last, let answered = resource.location.components.last,
+            NamePart.isAltered(asked, answered)
+        {
+            throw FileProviderError(
+                .invalidName,
+                "“\(Filename(bytes: asked))”: the server takes this name for “\(Filename(bytes: answered))”; rename it there"
+            )
+        }
+        return resource
     }
 }

@@ -84,6 +84,9 @@ enum DAVProperty: String, CaseIterable {
 struct DAVProperties: Sendable {
     private var values: [String?] = []
 
+    /// In bytes.
+    var size: Int { values.reduce(0) { $0 + ($1?.utf8.count ?? 0) } }
+
     subscript(property: DAVProperty) -> String? {
         get { values.isEmpty ? nil : values[property.position] }
         set {

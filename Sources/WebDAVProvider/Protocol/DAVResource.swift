@@ -18,13 +18,29 @@ struct DAVResource: Sendable {
     var permissions: String?
 }
 
+/// Why one entry of a listing cannot be shown, for people.
+struct BadEntry: Error, CustomStringConvertible {
+    let name: Filename
+    let reason: String
+    var description: String { "“\(name)”: \(reason)" }
+
+    init(_ response: DAVResponse, _ reason: String) {
+        let last = response.href.utf8.split(separator: UInt8(ascii: "/")).last ?? response.href.utf8[...]
+        name = Filename(bytes: PercentCoding.decode(last) ?? Array(last))
+        self.reason = reason
+    }
+}
+
 extension DAVResource {
-    /// - Parameter server: what `href` is seen from.
-    /// - Throws: why it cannot be taken.
-    init(_ response: DAVResponse, on server: HTTPLocation) throws(BadXML) {
-        guard let location = server.resolve(response.href) else { throw BadXML("“\(response.href)” is no place") }
-        guard location.origin.host == server.origin.host || response.href.hasPrefix("/") else {
-            throw BadXML("“\(response.href)” is on another server")
+    /// - Parameters:
+    ///   - server: what `href` is seen from.
+    ///   - host: as the server calls itself, where that is another name.
+    init(_ response: DAVResponse, on server: HTTPLocation, named host: String) throws(BadEntry) {
+        guard let location = server.resolve(response.href) else {
+            throw BadEntry(response, "its address is no percent-encoded path")
+        }
+        guard [server.origin.host, host].contains(location.origin.host) else {
+            throw BadEntry(response, "its address is on another server, \(location.origin)")
         }
         self.location = HTTPLocation(
             origin: server.origin, components: location.components, isFolder: response.isFolder)
@@ -40,9 +56,10 @@ extension DAVResource {
             validator = .tag("folder")
             return
         }
-        guard let size = properties[.contentLength].flatMap({ Int64($0) }), size >= 0 else {
-            throw BadXML("“\(response.href)” has no size")
-        }
+        let text = properties[.contentLength] ?? ""
+        if text.isEmpty { throw BadEntry(response, "the server does not say its size") }
+        guard let size = Int64(text) else { throw BadEntry(response, "its size is no number") }
+        if size < 0 { throw BadEntry(response, "its size is negative") }
         self.size = size
         let tag = properties[.entityTag].flatMap { Validator(tag: $0) }
         let checksum =

@@ -10,6 +10,9 @@ package struct DAVResponse {
     var properties = DAVProperties()
     var isFolder = false
 
+    /// In bytes, of what it says: what it takes to keep it.
+    var size: Int { href.utf8.count + properties.size }
+
     /// Not there: or no more than a lock on a name, as Apache keeps one.
     var isNothing: Bool {
         status == 404 || !isFolder && properties[.contentLength] == nil && properties[.lastModified] == nil

@@ -1,5 +1,6 @@
 import CExpat
 import FileProvider
+import Glibc
 
 /// XML as it comes, through libexpat: elements by their namespace and name.
 ///
@@ -18,6 +19,13 @@ final class XMLStream {
     private var failure: (any Error)?
     private var depth = 0
     private static let deepest = 64
+    /// In bytes, of what was fed, and where in it an element began or ended last.
+    private var fed = 0
+    private var lastElement = 0
+    /// In bytes, between two of these: the parser keeps a tag until it ends, and looks at all of it again and again.
+    private static let longestGap = 128 << 10
+    /// In bytes: a namespace's name is a part of the name of each element in it.
+    private static let longestNamespace = 1_024
 
     init(
         began: @escaping (Name) throws -> Void, text: @escaping (UnsafeBufferPointer<UInt8>) throws -> Void,
@@ -34,12 +42,14 @@ final class XMLStream {
                 XMLStream.of(data).handle { stream in
                     stream.depth += 1
                     guard stream.depth <= XMLStream.deepest else { throw BadXML("its elements are nested too deep") }
+                    stream.lastElement = Int(XML_GetCurrentByteIndex(stream.parser))
                     try stream.began(name!)
                 }
             },
             { data, _ in
                 XMLStream.of(data).handle { stream in
                     stream.depth -= 1
+                    stream.lastElement = Int(XML_GetCurrentByteIndex(stream.parser))
                     try stream.ended()
                 }
             })
@@ -49,6 +59,10 @@ final class XMLStream {
                     try stream.text(UnsafeBufferPointer(start: $0, count: Int(count)))
                 }
             }
+        }
+        XML_SetStartNamespaceDeclHandler(parser) { data, _, uri in
+            guard let uri, strnlen(uri, XMLStream.longestNamespace + 1) > XMLStream.longestNamespace else { return }
+            XMLStream.of(data).handle { _ in throw BadXML("the name of a namespace has more than 1,024 bytes") }
         }
         XML_SetStartDoctypeDeclHandler(parser) { data, _, _, _, _ in
             XMLStream.of(data).handle { _ in throw BadXML("it declares a document type, which no answer needs") }
@@ -74,7 +88,9 @@ final class XMLStream {
         let status = bytes.withMemoryRebound(to: CChar.self) {
             XML_Parse(parser, $0.baseAddress, Int32($0.count), isLast ? 1 : 0)
         }
+        fed += bytes.count
         if let failure { throw failure }
+        if fed - lastElement > Self.longestGap { throw BadXML("no element begins or ends within 128 KiB") }
         guard status == XML_STATUS_OK else {
             let line = XML_GetCurrentLineNumber(parser)
             let reason = XML_ErrorString(XML_GetErrorCode(parser)).map { String(cString: $0) } ?? "not well-formed"
