@@ -73,14 +73,17 @@ extension WebDAVProvider {
                 case .child(let name): listing.add(Listing.Entry(name: name, resource: resource))
                 case .elsewhere:
                     let name = Filename(bytes: resource.location.components.last ?? [])
-                    listing.leftOut.append((name, "its address, \(resource.location.path.prefix(200)), is not in this folder"))
+                    let path = resource.location.path.prefix(200)
+                    listing.leftOut.append((name, "its address, \(path), is not in this folder"))
                 }
             }
         }
         guard isThere else { return nil }
         guard let isFolder else {
             let why =
-                first.map { "lists it under another address (“\($0.prefix(200))”): does a proxy on the way change paths?" }
+                first.map {
+                    "lists it under another address (“\($0.prefix(200))”): does a proxy on the way change paths?"
+                }
                 ?? "lists nothing, not even the folder itself"
             throw FileProviderError(.cannotSynchronize, "\(folder): the server \(why)")
         }
