@@ -113,11 +113,13 @@ public struct KnownItem: Hashable, Sendable {
     public var size: Int64
     /// Which contents it has.
     public var contentVersion: ContentVersion
+    /// Which name, place, dates and so on it has.
+    public var metadataVersion: MetadataVersion
 
     /// See the properties.
     public init(
         identifier: ItemIdentifier, parentIdentifier: ItemIdentifier, filename: Filename, isFolder: Bool, size: Int64,
-        contentVersion: ContentVersion
+        contentVersion: ContentVersion, metadataVersion: MetadataVersion = MetadataVersion("")
     ) {
         self.identifier = identifier
         self.parentIdentifier = parentIdentifier
@@ -125,5 +127,6 @@ public struct KnownItem: Hashable, Sendable {
         self.isFolder = isFolder
         self.size = size
         self.contentVersion = contentVersion
+        self.metadataVersion = metadataVersion
     }
 }

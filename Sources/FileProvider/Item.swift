@@ -71,7 +71,8 @@ public struct Item: Hashable, Sendable {
     public var contentModificationDate: FileTime
     /// When it was made, where the store knows.
     public var creationDate: FileTime?
-    /// The permission bits (0o7777) where the store has them; nil shows the mount's default.
+    /// The permission bits (0o1777) where the store has them; nil shows the mount's default. Setuid and setgid are not
+    /// taken from a store: the file would get the rights of whoever owns it here.
     public var posixPermissions: UInt16?
     /// Which contents and which metadata these are.
     public var version: ItemVersion
@@ -83,13 +84,17 @@ public struct Item: Hashable, Sendable {
     public var extendedAttributes: [String: [UInt8]]?
     /// What may be done with it; default: everything. When this changes, the metadata version does.
     public var capabilities: ItemCapabilities
+    /// Whether nothing can be moved between this folder, with all that is below it, and the rest of the store: another disk
+    /// or share begins here. Programs get EXDEV from rename(2), as at the mount point of a file system, and copy instead.
+    /// When this changes, the metadata version does.
+    public var isVolume: Bool
 
     /// What a provider tells about one item; see the properties.
     public init(
         identifier: ItemIdentifier, parentIdentifier: ItemIdentifier, filename: Filename, kind: ItemKind,
         size: Int64 = 0, contentModificationDate: FileTime, creationDate: FileTime? = nil,
         posixPermissions: UInt16? = nil, version: ItemVersion, extendedAttributes: [String: [UInt8]]? = nil,
-        capabilities: ItemCapabilities = .all
+        capabilities: ItemCapabilities = .all, isVolume: Bool = false
     ) {
         self.identifier = identifier
         self.parentIdentifier = parentIdentifier
@@ -102,6 +107,27 @@ public struct Item: Hashable, Sendable {
         self.version = version
         self.extendedAttributes = extendedAttributes
         self.capabilities = capabilities
+        self.isVolume = isVolume
+    }
+}
+
+/// The setuid and setgid bits of a file (inode(7)), and whose they are on this machine.
+///
+/// They give whoever runs the file the rights of its owner or group. So a store may have them only where the file belongs
+/// to just these two in the store as well; anywhere else, and where a store has no owners, they are left out.
+public struct SetID: Hashable, Sendable {
+    /// 0o4000, 0o2000, or both.
+    public var bits: UInt16
+    /// The user whose file it is here.
+    public var owner: UInt32
+    /// The group whose file it is here.
+    public var group: UInt32
+
+    /// See the properties.
+    public init(bits: UInt16, owner: UInt32, group: UInt32) {
+        self.bits = bits
+        self.owner = owner
+        self.group = group
     }
 }
 
@@ -115,8 +141,10 @@ public struct ItemTemplate: Hashable, Sendable {
     public var kind: ItemKind
     /// When its contents were last changed: what programs see as its modification time.
     public var contentModificationDate: FileTime
-    /// The permission bits (0o7777), for stores that keep them.
+    /// The permission bits (0o1777), for stores that keep them.
     public var posixPermissions: UInt16?
+    /// Setuid and setgid; nil: neither. Most stores have no use for them.
+    public var setID: SetID?
     /// For stores that keep them, as ``Item/extendedAttributes``; nil and empty are both none.
     public var extendedAttributes: [String: [UInt8]]?
 
@@ -124,7 +152,7 @@ public struct ItemTemplate: Hashable, Sendable {
     public init(
         parentIdentifier: ItemIdentifier, filename: Filename, kind: ItemKind,
         contentModificationDate: FileTime, posixPermissions: UInt16? = nil,
-        extendedAttributes: [String: [UInt8]]? = nil
+        extendedAttributes: [String: [UInt8]]? = nil, setID: SetID? = nil
     ) {
         self.parentIdentifier = parentIdentifier
         self.filename = filename
@@ -132,6 +160,7 @@ public struct ItemTemplate: Hashable, Sendable {
         self.contentModificationDate = contentModificationDate
         self.posixPermissions = posixPermissions
         self.extendedAttributes = extendedAttributes
+        self.setID = setID
     }
 }
 
@@ -139,8 +168,10 @@ public struct ItemTemplate: Hashable, Sendable {
 public struct ItemMetadata: Hashable, Sendable {
     /// When its contents were last changed: what programs see as its modification time.
     public var contentModificationDate: FileTime
-    /// The permission bits (0o7777), for stores that keep them.
+    /// The permission bits (0o1777), for stores that keep them.
     public var posixPermissions: UInt16?
+    /// Setuid and setgid; nil: neither. Most stores have no use for them.
+    public var setID: SetID?
     /// For stores that keep them, as ``Item/extendedAttributes``: the item has exactly these from now on.
     /// nil leaves what the store has.
     ///
@@ -151,11 +182,12 @@ public struct ItemMetadata: Hashable, Sendable {
     /// What is to be set; see the properties.
     public init(
         contentModificationDate: FileTime, posixPermissions: UInt16? = nil,
-        extendedAttributes: [String: [UInt8]]? = nil
+        extendedAttributes: [String: [UInt8]]? = nil, setID: SetID? = nil
     ) {
         self.contentModificationDate = contentModificationDate
         self.posixPermissions = posixPermissions
         self.extendedAttributes = extendedAttributes
+        self.setID = setID
     }
 }
 

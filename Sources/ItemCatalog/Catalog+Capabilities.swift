@@ -45,7 +45,7 @@ extension Catalog.Writer {
         try capabilitiesChanged(of: row, from: before)
     }
 
-    // MARK: Asked before a change; each throws ``CatalogError/Code/notAllowed``
+    // MARK: Asked before a change; each throws ``CatalogError/Code/notAllowed``, or ``CatalogError/Code/otherVolume``
 
     /// Something new in a folder. What stays on this machine is none of the store's business, and the next version of a
     /// document that has just made way is not new.
@@ -76,7 +76,10 @@ extension Catalog.Writer {
         let place = TreePlace(parent: parent.id, name: newName)
         let moved = try item(of: source.id).flatMap { try isPrimary($0, name, in: folder) ? $0 : nil }
         let replaced = try target.flatMap { try item(of: $0.id) }.flatMap { $0.local == place ? $0 : nil }
-        if let moved { try requireMayMove(moved) }
+        if let moved {
+            try requireMayMove(moved)
+            try requireSameVolume(moved, newName, from: folder, to: newFolder)
+        }
         if let moved, let replaced, try isNextVersion(moved, of: replaced) { return }
         if let replaced { try requireMayDelete(replaced) }
         guard let moved else { return }
@@ -93,8 +96,37 @@ extension Catalog.Writer {
                 try isPrimary(item, from.0, in: from.1)
             else { continue }
             try requireMayMove(item)
+            try requireSameVolume(item, to.0, from: from.1, to: to.1)
             if from.1 != to.1 { try requireMayAdd(to.0, to: to.1) }
         }
+    }
+
+    /// link(2). When the first name goes, the store is asked to move the document to the next one.
+    package func requireMayLink(_ inode: InodeID, to name: Filename, in folder: InodeID) throws {
+        guard let item = try item(of: inode), let place = try place(of: inode) else { return }
+        try requireSameVolume(item, name, from: place.folder, to: folder)
+    }
+
+    /// Between two volumes the store moves nothing. What it does not have is made where it goes; a new folder may have
+    /// things in it that it does.
+    private func requireSameVolume(
+        _ item: ItemRecord, _ name: Filename, from folder: InodeID, to newFolder: InodeID
+    ) throws {
+        guard folder != newFolder, item.identifier != nil || item.kind.isFolder && !item.isExcluded,
+            try volume(of: folder) != volume(of: newFolder)
+        else { return }
+        throw CatalogError(.otherVolume, "\(name): the store moves nothing between two of its volumes")
+    }
+
+    /// The nearest folder that begins a volume, from this one up.
+    private func volume(of folder: InodeID) throws -> InodeID {
+        var current = folder
+        while current != .root {
+            if try item(of: current)?.remoteFacts.isVolume == true { return current }
+            guard let place = try place(of: current) else { return .root }
+            current = place.folder
+        }
+        return .root
     }
 
     private func requireMayMove(_ item: ItemRecord) throws {

@@ -61,9 +61,11 @@ extension Catalog.Writer {
             inode.size = facts.size
             inode.baseSize = facts.size
             inode.extents = facts.size == 0 ? nil : RangeSet()
+            inode.mode &= ~0o6000
+            try dropCapabilities(of: inode.id)
         }
         if kinds.contains(.contents) || kinds.contains(.metadata) {
-            if let mode = facts.mode { inode.mode = UInt32(mode) }
+            inode.takeMode(facts.mode)
             if row.kind.isDocument { inode.modified = facts.modified }
             if let attributes = facts.extendedAttributes { _ = try replaceUserAttributes(of: inode.id, by: attributes) }
         }

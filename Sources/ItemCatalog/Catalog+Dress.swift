@@ -11,6 +11,12 @@ extension Catalog.Writer {
     package func dress(_ defaults: PlaceholderDefaults, before: PlaceholderDefaults) throws {
         let old = try note(Self.key).flatMap { PlaceholderDefaults(text: $0) } ?? before
         try takeNote(Self.key, defaults.text)
+        // As chown(2) does: what one user made setuid gives nobody the next one's rights.
+        for (owner, from, to) in [("uid", old.uid, defaults.uid), ("gid", old.gid, defaults.gid)] where from != to {
+            try db.execute(
+                sql: "UPDATE inode SET mode = mode & ~3072 WHERE mode & 3072 AND kind <> 1 AND \(owner) = ?",
+                arguments: [from])
+        }
         if old.uid != defaults.uid {
             try db.execute(sql: "UPDATE inode SET uid = ? WHERE uid = ?", arguments: [defaults.uid, old.uid])
         }

@@ -50,9 +50,10 @@ extension Catalog.Reader {
             remoteFacts: RemoteFacts(
                 size: row.int(17), modified: row.time(18),
                 born: row.timeOrNil(19),
-                mode: row.intOrNil(20).map { UInt16(truncatingIfNeeded: $0) },
+                mode: row.intOrNil(20).map { UInt16(truncatingIfNeeded: $0 & 0o1777) },
                 extendedAttributes: row.bytes(30).flatMap { ExtendedAttributes.decode($0) },
-                capabilities: ItemCapabilities(column: row.intOrNil(31))),
+                capabilities: ItemCapabilities(column: row.intOrNil(31)),
+                isVolume: RemoteFacts.isVolume(column: row.intOrNil(31))),
             readyAt: FileTime(nanoseconds: row.int(21)), failure: failure, sent: sent,
             isPinned: row.bool(28), isExcluded: row.bool(29),
             heldSince: row.intOrNil(32).map(FileTime.init(nanoseconds:)), attempted: place(33))

@@ -5,7 +5,8 @@ extension Catalog.Reader {
     private static func query(_ condition: String) -> Query {
         Query(
             """
-            SELECT t.identifier, p.identifier, t.remote_name, t.kind, t.remote_size, t.remote_content
+            SELECT t.identifier, p.identifier, t.remote_name, t.kind, t.remote_size, t.remote_content,
+                t.remote_metadata
             FROM item t JOIN item p ON p.id = t.remote_parent
             WHERE t.identifier IS NOT NULL AND t.remote_content IS NOT NULL AND p.identifier IS NOT NULL AND \(condition)
             """)
@@ -16,7 +17,8 @@ extension Catalog.Reader {
         return KnownItem(
             identifier: ItemIdentifier(row.text(0) ?? ""), parentIdentifier: ItemIdentifier(row.text(1) ?? ""),
             filename: Filename(bytes: row.bytes(2) ?? []), isFolder: kind == 1, size: kind == 0 ? row.int(4) : 0,
-            contentVersion: ContentVersion(bytes: row.bytes(5) ?? []))
+            contentVersion: ContentVersion(bytes: row.bytes(5) ?? []),
+            metadataVersion: MetadataVersion(bytes: row.bytes(6) ?? []))
     }
 
     private static let byIdentifier = query("t.identifier = ?")

@@ -263,6 +263,9 @@ extension Catalog.Writer {
         inode.baseSize = row.remoteFacts.size
         inode.extents = inode.size == 0 ? nil : RangeSet()
         inode.modified = row.remoteFacts.modified
+        // These rights were given to other bytes.
+        inode.mode &= ~0o6000
+        try dropCapabilities(of: id)
         inode.changed = now
         try update(inode)
         row.baseVersion?.content = remote.content
@@ -295,7 +298,7 @@ extension Catalog.Writer {
             var inode = try inodeIfPresent(id), inode.writing == nil
         else { return }
         let before = inode
-        if let mode = row.remoteFacts.mode { inode.mode = UInt32(mode) }
+        inode.takeMode(row.remoteFacts.mode)
         if row.kind.isDocument { inode.modified = row.remoteFacts.modified }
         guard inode != before else { return }
         inode.changed = now
@@ -366,6 +369,14 @@ extension InodeRecord {
             changed: facts.modified, born: facts.born ?? facts.modified, target: target, generation: 1,
             baseSize: row.kind.isDocument ? size : 0,
             extents: row.kind.isDocument && size > 0 ? RangeSet() : nil, writing: nil, isEnumerated: false)
+    }
+}
+
+extension InodeRecord {
+    /// The store's mode. A folder's setgid, by which its files get its group, is this machine's.
+    mutating func takeMode(_ remote: UInt16?) {
+        guard let remote else { return }
+        mode = UInt32(remote) | (isFolder ? mode & 0o6000 : 0)
     }
 }
 

@@ -5,6 +5,8 @@ package struct CatalogError: Error, Sendable, CustomStringConvertible {
         case notPermitted, noAttribute
         /// The store does not let it be done (``ItemCapabilities``).
         case notAllowed
+        /// It cannot be moved there: another volume of the store (``Item/isVolume``).
+        case otherVolume
         /// A program is writing it.
         case beingWritten
         /// The folder's listing has not been fetched, and is needed to answer.

@@ -40,6 +40,10 @@ extension Item {
         return nil
     }
 
+    /// Its permission bits without setuid and setgid: here the file belongs to the user of the mount, whose rights no store
+    /// gives away.
+    package var trustedPermissions: UInt16? { posixPermissions.map { $0 & 0o1777 } }
+
     /// Its extended attributes without those that no file can have here.
     var trustedAttributes: [String: [UInt8]]? {
         extendedAttributes?.filter { ExtendedAttribute.problem(name: $0.key, value: $0.value) == nil }

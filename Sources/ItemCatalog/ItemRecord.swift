@@ -84,10 +84,12 @@ package struct RemoteFacts: Sendable, Equatable {
     /// Nil: the store keeps none.
     package var extendedAttributes: [String: [UInt8]]?
     package var capabilities: ItemCapabilities
+    /// Nothing can be moved in or out.
+    package var isVolume: Bool
 
     package init(
         size: Int64, modified: FileTime, born: FileTime?, mode: UInt16?,
-        extendedAttributes: [String: [UInt8]]? = nil, capabilities: ItemCapabilities = .all
+        extendedAttributes: [String: [UInt8]]? = nil, capabilities: ItemCapabilities = .all, isVolume: Bool = false
     ) {
         self.size = size
         self.modified = modified
@@ -95,13 +97,14 @@ package struct RemoteFacts: Sendable, Equatable {
         self.mode = mode
         self.extendedAttributes = extendedAttributes
         self.capabilities = capabilities
+        self.isVolume = isVolume
     }
 
     package init(_ item: Item) {
         self.init(
             size: item.kind.isDocument ? item.size : 0, modified: item.contentModificationDate,
-            born: item.creationDate, mode: item.posixPermissions.map { $0 & 0o7777 },
-            extendedAttributes: item.trustedAttributes, capabilities: item.capabilities)
+            born: item.creationDate, mode: item.trustedPermissions, extendedAttributes: item.trustedAttributes,
+            capabilities: item.capabilities, isVolume: item.kind.isFolder && item.isVolume)
     }
 }
 

@@ -15,6 +15,7 @@ extension Volume {
             let record = try catalog.write { writer in
                 try writer.requireListing(parent.inode)
                 try writer.requireMayAdd(name, to: parent.inode)
+                try writer.requireMayLink(node.inode, to: name, in: parent.inode)
                 if let place = try writer.place(of: node.inode) {
                     try refuseTrashBorder((place.name, place.folder), (name, parent.inode), writer)
                 }

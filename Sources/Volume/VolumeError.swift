@@ -61,6 +61,7 @@ extension VolumeError {
         case .unsupported: ENOTSUP
         case .notPermitted: EPERM
         case .notAllowed: EACCES
+        case .otherVolume: EXDEV
         case .beingWritten: EBUSY
         case .noAttribute: ENODATA
         case .replaced: ESTALE

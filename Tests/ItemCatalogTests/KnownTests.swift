@@ -19,7 +19,7 @@ import Testing
         KnownItem(
             identifier: ItemIdentifier(identifier),
             parentIdentifier: parent.map { ItemIdentifier($0) } ?? .rootContainer, filename: name, isFolder: false,
-            size: size, contentVersion: ContentVersion(content))
+            size: size, contentVersion: ContentVersion(content), metadataVersion: MetadataVersion("m1"))
     }
 
     @Test func oneByItsIdentifier() throws {

@@ -38,12 +38,21 @@ let itemTable = TableColumns<ItemRecord>(
         ColumnGroup("remote_xattr", \.remoteFacts.extendedAttributes) {
             $1.add($0.map { ExtendedAttributes.encode($0) })
         },
-        ColumnGroup("remote_capabilities", \.remoteFacts.capabilities) {
-            $1.add($0 == .all ? nil : Int64($0.rawValue))
-        },
+        ColumnGroup("remote_capabilities", \.remoteFacts.allowance) { $1.add($0) },
         ColumnGroup("held_at", \.heldSince) { $1.add($0?.nanoseconds) },
         ColumnGroup("attempted_parent attempted_name", \.attempted) { $1.add($0) },
     ])
+
+extension RemoteFacts {
+    private static let volume: Int64 = 1 << 8
+
+    /// What the column has of ``capabilities`` (8 bits) and ``isVolume``: nothing, of most items.
+    fileprivate var allowance: Int64? {
+        capabilities == .all && !isVolume ? nil : Int64(capabilities.rawValue) | (isVolume ? Self.volume : 0)
+    }
+
+    static func isVolume(column: Int64?) -> Bool { (column ?? 0) & volume != 0 }
+}
 
 extension Bindings {
     fileprivate mutating func add(_ version: ItemVersion?) {

@@ -19,7 +19,7 @@ extension StepRunner {
         private(set) var hasOtherMetadata = false
 
         func found(as item: Item) -> Prepared {
-            let hasMode = item.posixPermissions.map { $0 & 0o7777 == metadata.posixPermissions } ?? true
+            let hasMode = item.trustedPermissions.map { $0 == metadata.posixPermissions } ?? true
             let hasAttributes =
                 item.extendedAttributes == nil || metadata.extendedAttributes == nil
                 || item.extendedAttributes == metadata.extendedAttributes
@@ -140,7 +140,15 @@ extension StepRunner {
     func metadata(of inode: InodeRecord, _ item: ItemRecord) throws(CatalogError) -> ItemMetadata {
         let isKnown = item.identifier == nil || item.remoteFacts.extendedAttributes != nil
         return ItemMetadata(
-            contentModificationDate: inode.modified, posixPermissions: UInt16(truncatingIfNeeded: inode.mode),
-            extendedAttributes: isKnown ? try context.catalog.read { try $0.userAttributes(of: inode.id) } : nil)
+            contentModificationDate: inode.modified, posixPermissions: UInt16(inode.mode & 0o1777),
+            extendedAttributes: isKnown ? try context.catalog.read { try $0.userAttributes(of: inode.id) } : nil,
+            setID: inode.setID)
+    }
+}
+
+extension InodeRecord {
+    fileprivate var setID: SetID? {
+        let bits = UInt16(mode & 0o6000)
+        return bits == 0 || kind == .link ? nil : SetID(bits: bits, owner: uid, group: gid)
     }
 }

@@ -162,7 +162,7 @@ struct StepRunner: Sendable {
         let template = ItemTemplate(
             parentIdentifier: parent, filename: local.name, kind: item.kind,
             contentModificationDate: facts.contentModificationDate, posixPermissions: facts.posixPermissions,
-            extendedAttributes: facts.extendedAttributes)
+            extendedAttributes: facts.extendedAttributes, setID: facts.setID)
         context.logger.debug("createItem", metadata: ["item": "\(context.path(of: item))"])
         if let prepared {
             if try await isTheStoresByNow(item, prepared) { return .done }
