@@ -40,6 +40,7 @@ int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status
     out->has_birth = (s.stx_mask & STATX_BTIME) != 0;
     out->birth_seconds = out->has_birth ? s.stx_btime.tv_sec : 0;
     out->birth_nanoseconds = out->has_birth ? s.stx_btime.tv_nsec : 0;
+    out->is_mount_point = (s.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
     return 0;
 }
 

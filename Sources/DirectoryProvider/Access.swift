@@ -10,7 +10,9 @@ struct Access {
     let user: uid_t
 
     func capabilities(of status: FileStatus, named name: [UInt8], in folder: Folder) -> ItemCapabilities {
-        guard user != 0 else { return .all }
+        // rename(2), rmdir(2): EBUSY.
+        let here: ItemCapabilities = status.isMountPoint ? [.renaming, .deleting] : []
+        guard user != 0 else { return .all.subtracting(here) }
         var may: ItemCapabilities = []
         let isOwner = status.owner == user
         // unlink(2), rename(2): in a folder with the sticky bit only what is one's own.
@@ -32,7 +34,7 @@ struct Access {
             may.formUnion([.reading, .addingSubItems])
             if isOwner { may.insert(.writing) }
         }
-        return may
+        return may.subtracting(here)
     }
 
     /// The topmost folder has no folder above it here, and its mode is not ours to change.

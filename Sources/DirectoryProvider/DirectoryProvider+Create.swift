@@ -50,7 +50,9 @@ extension DirectoryProvider {
             try checkCancellation()
             return try await blocking { [store] () throws(FileProviderError) in
                 store.setUserAttributes(template, of: draft.descriptor, in: folder)
-                try draft.finish(permissions: template.posixPermissions ?? 0o644, modified: modified)
+                try draft.finish(
+                    permissions: (template.posixPermissions ?? 0o644) & Permissions.ofItems
+                        | Permissions.setID(template.setID, for: draft.status), modified: modified)
                 let ours = try draft.status
                 store.seams.beforeCommit?()
                 try store.checkRoot()
@@ -87,10 +89,14 @@ extension Store {
     ) throws(FileProviderError) {
         let name = template.filename.bytes
         try parent.makeFolder(name, mode: 0o700)
-        // mkdir(2) takes the umask away from the mode; the user's mode is meant as it is.
+        // mkdir(2) takes the umask away from the mode; the user's mode is meant as it is. What the folder above gave it of
+        // setgid stays.
         guard let made = try open(name, in: parent) else { return }
         setUserAttributes(template, of: made.descriptor, in: parent)
-        try setPermissions(template.posixPermissions ?? 0o755, of: made.descriptor, path: made.path())
+        let permissions =
+            (template.posixPermissions ?? 0o755) & Permissions.ofItems | made.status.permissions & Permissions.setID
+            | Permissions.setID(template.setID, for: made.status)
+        try setPermissions(permissions, of: made.descriptor, path: made.path())
     }
 
     /// Before the mode, which may take the right to write away.

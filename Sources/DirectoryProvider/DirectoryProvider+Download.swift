@@ -13,9 +13,13 @@ extension DirectoryProvider {
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>,
         into sink: any ContentSink
     ) async throws(FileProviderError) {
-        let document = try await withEntry(identifier) { entry throws(FileProviderError) in
-            try OpenDocument(entry, version: version)
+        let open = { () async throws(FileProviderError) in
+            try await self.withEntry(identifier) { entry throws(FileProviderError) in
+                try OpenDocument(entry, version: version)
+            }
         }
+        var document = try await open()
+        var attempts = 0
         var offset = range.lowerBound
         var count = Self.firstPiece
         while offset < range.upperBound {
@@ -23,15 +27,21 @@ extension DirectoryProvider {
             let (start, wanted) = (offset, min(count, Int(clamping: range.upperBound - offset)))
             let bytes: [UInt8]
             do throws(FileProviderError) {
-                bytes = try await blocking { () throws(FileProviderError) in
+                bytes = try await blocking { [document] () throws(FileProviderError) in
                     try document.read(at: start, upTo: wanted)
                 }
             } catch {
                 guard error.code == .versionMismatch else { throw error }
-                // Where it is now, or that it is gone.
+                // Where it is now, or that it is gone. It may just have been renamed.
                 let item = try await providePlaceholder(for: identifier)
-                throw FileProviderError(.versionMismatch, error.message, item: item)
+                attempts += 1
+                guard item.version.content == version, attempts < 16 else {
+                    throw FileProviderError(.versionMismatch, error.message, item: item)
+                }
+                document = try await open()
+                continue
             }
+            attempts = 0
             try await sink.write(bytes, at: start)
             offset += Int64(bytes.count)
             count = min(count * 4, Self.largestPiece)
@@ -42,7 +52,7 @@ extension DirectoryProvider {
 /// A document open for reading at one version.
 private struct OpenDocument: Sendable {
     let descriptor: Descriptor
-    let version: ContentVersion
+    let status: FileStatus
     let usesInodes: Bool
     let path: String
 
@@ -52,7 +62,7 @@ private struct OpenDocument: Sendable {
         }
         path = entry.path
         usesInodes = entry.usesInodes
-        self.version = version
+        status = entry.status
         guard entry.contentVersion == version else {
             throw FileProviderError(
                 .versionMismatch, "\(path): was changed by another program", item: entry.item)
@@ -61,9 +71,12 @@ private struct OpenDocument: Sendable {
         try checkVersion()
     }
 
+    /// A program that sets the date back leaves another change time. So does a rename: whoever asks looks again. (What was
+    /// replaced has lost its name, and another change time by that.)
     private func checkVersion() throws(FileProviderError) {
-        let status = try naming(path) { () throws(SystemError) in try descriptor.status() }
-        guard Entry.contentVersion(of: status, usesInodes: usesInodes) == version else {
+        let now = try naming(path) { () throws(SystemError) in try descriptor.status() }
+        let isTouched = usesInodes && now.links > 0 && now.changed != status.changed
+        guard now.isUnchanged(since: status, usesInodes: usesInodes), !isTouched else {
             throw FileProviderError(.versionMismatch, "\(path): was changed while it was read")
         }
     }

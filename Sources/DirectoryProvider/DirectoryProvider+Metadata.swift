@@ -16,6 +16,7 @@ extension DirectoryProvider {
         return try await withEntry(identifier) { [store] entry throws(FileProviderError) in
             try entry.check(at: baseVersion.content)
             let ours = try store.set(metadata, of: entry)
+            if let ours { store.sightings.noteOwnChange(identifier, ours) }
             return try store.item(
                 entry.name, in: entry.folder, holding: entry.status.kind == .document ? ours : nil)
         }
@@ -40,7 +41,12 @@ extension Store {
             ? now.isSameFile(as: entry.status)
             : now.isUnchanged(since: entry.status, usesInodes: entry.usesInodes)
         guard isSame else { throw entry.changed }
-        var permissions = metadata.posixPermissions
+        var permissions = metadata.posixPermissions.map { wanted in
+            // Others' folders may be meant to give their group to what is made in them; a mount does not show it.
+            let kept = entry.status.kind == .folder ? now.permissions & Permissions.setID : 0
+            return Permissions.merged(wanted, over: now.permissions, shownAs: entry.permissions) | kept
+                | Permissions.setID(metadata.setID, for: now)
+        }
         if let attributes = metadata.extendedAttributes, attributes != entry.attributes,
             keepsAttributes(of: entry)
         {
@@ -52,7 +58,10 @@ extension Store {
             }
             setUserAttributes(attributes, of: AttributedFile(file), path: entry.path)
         }
-        if let permissions { try setPermissions(permissions, of: file, path: entry.path) }
+        let before = try naming(entry.path) { () throws(SystemError) in try file.status() }
+        if let permissions, permissions != before.permissions {
+            try setPermissions(permissions, of: file, path: entry.path)
+        }
         return try naming(entry.path) { () throws(SystemError) in
             try file.setModifiedOfPath(modified)
             return try file.status()

@@ -55,18 +55,21 @@ extension Store {
         _ draft: Draft, as old: Entry, _ metadata: ItemMetadata
     ) throws(FileProviderError) {
         let file = draft.descriptor
-        var permissions = metadata.posixPermissions ?? old.status.permissions
-        // Only root may give files away. Then setuid would mean another user.
-        if fchown(file.number, old.status.owner, old.status.group) != 0 { permissions &= 0o1777 }
+        // Only root may give files away; to a group of his everybody may.
+        if fchown(file.number, old.status.owner, old.status.group) != 0 {
+            _ = fchown(file.number, .max, old.status.group)
+        }
         let status = try draft.status
+        let permissions = Self.permissions(metadata, of: status, replacing: old)
         if old.usesInodes, let value = Identity.attributeValue(old.identifier, for: status) {
             // Before the user's attributes, which may fill the room there is. Without it the document
             // would come back as a stranger: better not at all.
             try naming(old.path) { () throws(SystemError) in
                 try AttributedFile(file).set(Identity.attribute, to: value)
             }
+            sightings.believe(old.identifier, of: status)
         }
-        try copyAccessList(of: old, to: file)
+        try setAccessList(of: old, to: file, isOfSameGroup: status.group == old.status.group)
         if let attributes = metadata.extendedAttributes ?? old.attributes, keepsAttributes(of: old) {
             setUserAttributes(attributes, of: AttributedFile(file), path: old.path)
         }
@@ -79,6 +82,18 @@ extension Store {
             modified = Timestamp(
                 FileTime(seconds: modified.seconds, nanoseconds: Int64(modified.nanoseconds) + step))
         }
+    }
+
+    private static func permissions(
+        _ metadata: ItemMetadata, of draft: FileStatus, replacing old: Entry
+    ) -> UInt16 {
+        var mode = old.status.permissions & Permissions.ofItems
+        if let wanted = metadata.posixPermissions {
+            mode = Permissions.merged(wanted, over: mode, shownAs: old.permissions)
+        }
+        // The rights of a group that it does not have are no other group's. (With a list these bits are its mask.)
+        if draft.group != old.status.group, old.accessList == nil { mode &= ~0o070 | (mode & 7) << 3 }
+        return mode | Permissions.setID(metadata.setID, for: draft)
     }
 
     /// Puts the draft in the place of `old`, whose contents are at `base`.
@@ -100,7 +115,7 @@ extension Store {
         }
         seams.afterExchange?()
         let exchange = Exchange(store: self, place: old, asideFolder: draft.folder, aside: aside, ours: ours)
-        try exchange.settle(base: base)
+        try exchange.settle()
         try old.folder.sync()
         return try item(old.name, in: old.folder, holding: ours)
     }

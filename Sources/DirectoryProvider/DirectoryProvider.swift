@@ -7,6 +7,9 @@ import NIOPosix
 /// Others may work in the directory at the same time, with any program: what they write is never
 /// overwritten unseen. Links in it are shown and never followed; sockets, pipes and devices are left out.
 ///
+/// Who may write to a file may also write the attribute by which Hydrant knows a replaced document again; which file is
+/// believed, and how a change is noticed that keeps size and date, ``Sightings`` says.
+///
 /// What it asks of the file system: birth times and user attributes (`user.hydrant.identity`), or else
 /// identifiers are paths; RENAME_EXCHANGE, or else a document that another program replaces in the very
 /// moment of an upload, between the last check and the rename, is lost.
@@ -48,8 +51,13 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
         threads.shutdownGracefully { _ in }
     }
 
+    public func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError) {
+        store.sightings.serve(domain)
+    }
+
     public func invalidate() async {
         store.stopWatchers()
+        store.sightings.serve(nil)
         try? await threads.shutdownGracefully()
     }
 

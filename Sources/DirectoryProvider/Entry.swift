@@ -12,22 +12,23 @@ struct Entry: Sendable {
     let target: [UInt8]?
     /// Those of its user; nil where none are kept, or where they may not be read.
     let attributes: [String: [UInt8]]?
+    let accessList: AccessList?
     /// What the user of the store may do with it.
     let capabilities: ItemCapabilities
+    /// Since when its contents are others than those that had this inode, size and date before.
+    var doubt: Timestamp?
 
     var path: String { folder.path(of: name) }
 
-    /// Never the change time (ctime): a rename would change it. Inode and birth time, where the file system
-    /// has lasting ones, tell apart two documents of the same size and date; the inode alone does not, for
-    /// it is used again.
-    static func contentVersion(of status: FileStatus, usesInodes: Bool) -> ContentVersion {
-        let body = usesInodes ? "\(status.inode):\(status.born.map { "\($0)" } ?? "-")" : "-"
-        return ContentVersion("\(body):\(status.size):\(status.modified)")
+    /// Where the file system has no lasting inodes, size and date are all there is.
+    static func contentVersion(of status: FileStatus, usesInodes: Bool, doubt: Timestamp? = nil) -> ContentVersion {
+        if usesInodes, let body = Body(status) { return body.version(doubt: doubt) }
+        return ContentVersion("-:\(status.size):\(status.modified)")
     }
 
     var contentVersion: ContentVersion {
         switch status.kind {
-        case .document: Self.contentVersion(of: status, usesInodes: usesInodes)
+        case .document: Self.contentVersion(of: status, usesInodes: usesInodes, doubt: doubt)
         case .link: ContentVersion(bytes: Array("link:".utf8) + (target ?? []))
         case .folder, .special: ContentVersion("folder")
         }
@@ -35,9 +36,29 @@ struct Entry: Sendable {
 
     private var place: [UInt8] { Array(" \(folder.identifier.rawValue) ".utf8) + name }
 
+    /// The permission bits that programs see.
+    var permissions: UInt16 { Permissions.shown(status, accessList) }
+
     private var metadataVersion: MetadataVersion {
-        let own = "\(String(status.permissions, radix: 8)) \(status.modified)"
-        return MetadataVersion(bytes: Array((own + attributesVersion + capabilitiesVersion).utf8) + place)
+        status.kind == .document && usesInodes
+            ? MetadataText(changed: status.changed, dress: dress).version : MetadataVersion(bytes: dress)
+    }
+
+    /// All that a program can change of it but contents and name.
+    private var dress: [UInt8] {
+        let own = " \(String(status.permissions, radix: 8)) \(status.owner):\(status.group) \(status.modified)"
+        return Array((own + attributesVersion + accessVersion + capabilitiesVersion).utf8) + place
+    }
+
+    /// What is to be remembered of it.
+    func sighting(_ look: UInt64) -> Sightings.Sighting? {
+        guard usesInodes, status.kind == .document, let body = Body(status) else { return nil }
+        return Sightings.Sighting(body: body, changed: status.changed, dress: dress.hashValue, look: look)
+    }
+
+    /// Nothing for most items, which have no list.
+    private var accessVersion: String {
+        accessList.map { " acl \(UserAttributes.digest([AccessList.attribute: $0.bytes]))" } ?? ""
     }
 
     /// Nothing for those that may be done everything with.
@@ -65,9 +86,15 @@ struct Entry: Sendable {
             identifier: identifier, parentIdentifier: folder.identifier, filename: Filename(bytes: name),
             kind: kind, size: kind.isDocument ? status.size : 0,
             contentModificationDate: FileTime(status.modified), creationDate: status.born.map(FileTime.init),
-            posixPermissions: status.permissions,
+            posixPermissions: permissions,
             version: ItemVersion(content: contentVersion, metadata: metadataVersion),
-            extendedAttributes: attributes, capabilities: capabilities)
+            extendedAttributes: attributes, capabilities: capabilities, isVolume: isVolume)
+    }
+
+    /// Another file system begins here, or something else that no rename leads into or out of.
+    private var isVolume: Bool {
+        status.kind == .folder && identifier != .rootContainer
+            && (status.isMountPoint || status.device != folder.status.device)
     }
 }
 
@@ -86,13 +113,17 @@ extension Store {
     /// sockets, pipes, devices, and our own temporary files.
     func look(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard TemporaryName.kind(of: name) == nil else { return nil }
-        let entry = try lookAnyway(at: name, in: folder)
-        if let entry { index.note(entry.identifier, in: folder.identifier, as: name) }
+        let number = sightings.beginLook()
+        guard var entry = try lookAgain(at: name, in: folder) else { return nil }
+        if let sighting = entry.sighting(number) {
+            let place = Sightings.Place(folder: folder.identifier, name: name)
+            entry.doubt = sightings.doubt(about: entry.identifier, at: place, sighting)
+        }
+        index.note(entry.identifier, in: folder.identifier, as: name)
         return entry
     }
 
-    /// As ``look(at:in:)``, also at a file of ours, and without a note of it.
-    func lookAnyway(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
+    private func lookAgain(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard var status = try folder.status(of: name) else { return nil }
         // The attributes are read by name, after the status: if the name has got another file in between,
         // they do not belong together, and both are read again.
@@ -121,6 +152,7 @@ extension Store {
         // xattr(7): a link has none of its user.
         let mayHave = status.kind == .document || status.kind == .folder
         let names = mayHave && keepsAttributes(status, named: name, in: folder) ? try? file.names() : nil
+        let accessList = mayHave ? accessList(of: file, names: names) : nil
         switch status.kind {
         case .special: return nil
         case .folder: break
@@ -133,15 +165,24 @@ extension Store {
         case .document where status.links > 1: identifier = path
         case .document:
             if usesInodes, names?.contains(Identity.attribute) ?? true,
-                let value = try? file.value(of: Identity.attribute)
+                let value = try? file.value(of: Identity.attribute),
+                let claimed = Identity.identifier(in: value, for: status, path: path)
             {
-                identifier = Identity.identifier(in: value, for: status, path: path) ?? own
+                let place = Sightings.Place(folder: folder.identifier, name: name)
+                identifier =
+                    claimed == path ? path : sightings.identifier(claimed: claimed, own: own, of: status, at: place)
             }
         }
         return Entry(
             folder: folder, name: name, status: status, identifier: identifier, usesInodes: usesInodes,
             target: target, attributes: names.flatMap { UserAttributes.read(from: file, names: $0) },
-            capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
+            accessList: accessList, capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
+    }
+
+    /// Nil of most files. Where the names of its attributes are not known, it is asked for by its own.
+    private func accessList(of file: AttributedFile, names: [String]?) -> AccessList? {
+        guard names?.contains(AccessList.attribute) ?? true else { return nil }
+        return (try? file.value(of: AccessList.attribute)).map { AccessList(bytes: $0) }
     }
 
     /// What the root shows of itself. Its attributes are not ours to change, so they are not shown either.
@@ -149,7 +190,7 @@ extension Store {
         let status = try naming(root.path()) { () throws(SystemError) in try root.descriptor.status() }
         let entry = Entry(
             folder: root, name: Array((rootPath.split(separator: "/").last.map(String.init) ?? "/").utf8),
-            status: status, identifier: .rootContainer, usesInodes: true, target: nil, attributes: nil,
+            status: status, identifier: .rootContainer, usesInodes: true, target: nil, attributes: nil, accessList: nil,
             capabilities: Access(user: user).capabilities(ofRoot: root))
         return entry.item
     }

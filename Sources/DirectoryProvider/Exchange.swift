@@ -15,15 +15,15 @@ struct Exchange {
     let ours: FileStatus
 
     /// - Throws: ``FileProviderError/Code/versionMismatch`` when another version had arrived.
-    func settle(base: ContentVersion) throws(FileProviderError) {
+    func settle() throws(FileProviderError) {
         guard let displaced = try asideFolder.status(of: aside) else {
             throw FileProviderError(.cannotSynchronize, "\(place.path): what was displaced has vanished")
         }
-        guard isBase(displaced, base) else { return try undo() }
+        guard isBase(displaced) else { return try undo() }
         store.seams.beforeUnlink?()
         // Whoever still has it open may have written just now.
         let last = try asideFolder.status(of: aside)
-        if let last, isBase(last, base) {
+        if let last, isBase(last) {
             try asideFolder.unlink(aside)
         } else {
             // Ours stands, rightly: it replaced the base. What came after that is kept beside it.
@@ -32,9 +32,9 @@ struct Exchange {
         if asideFolder !== place.folder { try asideFolder.sync() }
     }
 
-    private func isBase(_ status: FileStatus, _ base: ContentVersion) -> Bool {
-        status.kind == .document
-            && Entry.contentVersion(of: status, usesInodes: place.usesInodes) == base
+    /// What was in the place when it was seen to have the base version. (The exchange itself changes the change time.)
+    private func isBase(_ status: FileStatus) -> Bool {
+        status.kind == .document && status.isUnchanged(since: place.status, usesInodes: place.usesInodes)
     }
 
     /// Exchanges back, if our file is still there as we put it, and proves that it was ours which came back.

@@ -50,7 +50,8 @@ enum Identity {
         status.born.map { Array("\(identifier.rawValue) \(status.inode):\($0)".utf8) }
     }
 
-    /// The identifier in `value`, if it was written for the file with `status` at `path`.
+    /// The identifier in `value`, if it was written for the file with `status` at `path`; whether to believe it,
+    /// ``Sightings`` says.
     static func identifier(
         in value: [UInt8], for status: FileStatus, path: ItemIdentifier
     ) -> ItemIdentifier? {
@@ -58,11 +59,17 @@ enum Identity {
         guard let space = text.lastIndex(of: " ") else { return nil }
         let identifier = ItemIdentifier(String(text[..<space]))
         guard attributeValue(identifier, for: status) == value else { return nil }
-        switch identifier.rawValue.utf8.first {
-        case UInt8(ascii: "i"), UInt8(ascii: "d"): return identifier
         // It was one of several names when it was replaced. Elsewhere, the path may be another item's.
-        default: return identifier == path ? identifier : nil
+        return identifier == path || isOfInode(identifier) ? identifier : nil
+    }
+
+    private static func isOfInode(_ identifier: ItemIdentifier) -> Bool {
+        let parts = identifier.rawValue.split(separator: ":", omittingEmptySubsequences: false)
+        let numbers = parts.dropFirst().dropLast()
+        guard let kind = parts.first, kind == "i" && numbers.count == 1 || kind == "d" && numbers.count == 2 else {
+            return false
         }
+        return numbers.allSatisfy { UInt64($0) != nil } && parts.last.flatMap { Timestamp($0) } != nil
     }
 
     // MARK: Bytes as text

@@ -56,10 +56,12 @@ final class InotifyWatcher: Sendable {
         eventfd_write(wake.number, 1)
     }
 
-    /// Waits for an event, a request or the time; then says what was requested. Nil is the end.
-    fileprivate func wait(milliseconds: Int32) -> Set<ItemIdentifier>? {
+    /// Waits for an event, a request, another table of mounts or the time; then says what was requested. Nil is the end.
+    fileprivate func wait(milliseconds: Int32, mounts: InnerMounts) -> Set<ItemIdentifier>? {
         var waiting = [inotify, wake].map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
-        poll(&waiting, 2, milliseconds)
+        if let table = mounts.table { waiting.append(pollfd(fd: table.number, events: Int16(POLLPRI), revents: 0)) }
+        poll(&waiting, nfds_t(waiting.count), milliseconds)
+        mounts.mayHaveChanged = waiting.dropFirst(2).contains { $0.revents != 0 }
         var count: eventfd_t = 0
         eventfd_read(wake.number, &count)
         return requests.withLock { requests in
@@ -85,10 +87,12 @@ private final class WatchLoop {
     private var due: ContinuousClock.Instant?
     /// When the next `.everything` stands in for folders without a watch.
     private var nextRound: ContinuousClock.Instant?
+    private let mounts: InnerMounts
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
     init(_ watcher: InotifyWatcher, rootWatch: Int32) {
         self.watcher = watcher
+        mounts = InnerMounts(below: watcher.store.rootPath)
         tree = WatchTree(store: watcher.store, inotify: watcher.inotify, rootWatch: rootWatch)
     }
 
@@ -97,9 +101,13 @@ private final class WatchLoop {
         _ = tree.watchAll()
         everything = true
         due = .now
-        while let requested = watcher.wait(milliseconds: untilNext()) {
+        while let requested = watcher.wait(milliseconds: untilNext(), mounts: mounts) {
             changed.formUnion(requested)
             readEvents()
+            if mounts.hasChanged() {
+                everything = true
+                mustRewatch = true
+            }
             if mustRewatch {
                 mustRewatch = false
                 _ = tree.watchAll()
@@ -185,7 +193,12 @@ private final class WatchLoop {
             if watch == tree.rootWatch { rootChanged = true }
         }
         guard !name.isEmpty, TemporaryName.kind(of: name) == nil else { return }
-        if let folder = tree.identifier(of: watch) { changed.insert(folder) }
+        if let folder = tree.identifier(of: watch) {
+            changed.insert(folder)
+            if has(IN_MODIFY, IN_CLOSE_WRITE) {
+                watcher.store.sightings.noteWritten(Sightings.Place(folder: folder, name: name))
+            }
+        }
         // It may hold things already, made before its watch stood.
         if has(IN_ISDIR), has(IN_CREATE, IN_MOVED_TO) { changed.formUnion(tree.watch(name, in: watch)) }
     }

@@ -9,6 +9,7 @@ final class Store: Sendable {
     let root: Folder
     let rootPath: String
     let index = StoreIndex()
+    let sightings: Sightings
     let logger: Logger
     let seams: Seams
     /// Whose rights this process has.
@@ -42,6 +43,7 @@ final class Store: Sendable {
         root = Folder(
             descriptor: descriptor, identifier: .rootContainer, components: [], status: status,
             rootPath: rootPath)
+        sightings = Sightings(user: user, index: index)
         self.logger = logger
         self.seams = seams
     }

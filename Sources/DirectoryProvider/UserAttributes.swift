@@ -75,11 +75,20 @@ extension Store {
             metadata: ["item": "\(path)", "attributes": "\(losses.joined(separator: "; "))"])
     }
 
-    /// Gives `new` the access list of the document that it replaces. A missing one would open the document
-    /// to its group, so that is an error. (The `security.` attributes speak of the old bytes.)
-    func copyAccessList(of old: Entry, to new: Descriptor) throws(FileProviderError) {
-        let name = "system.posix_acl_access"
-        guard let list = try? AttributedFile(old.name, in: old.folder).value(of: name) else { return }
-        try naming(old.path) { () throws(SystemError) in try AttributedFile(new).set(name, to: list) }
+    /// Gives `new` the access list of the document that it replaces, and no other: its folder may have one for what is
+    /// made in it. A missing one would open the document to its group, and one too many to whom it names, so both are an
+    /// error. (The `security.` attributes speak of the old bytes.)
+    func setAccessList(of old: Entry, to new: Descriptor, isOfSameGroup: Bool) throws(FileProviderError) {
+        let file = AttributedFile(new)
+        try naming(old.path) { () throws(SystemError) in
+            guard let list = old.accessList else {
+                do throws(SystemError) { try file.remove(AccessList.attribute) } catch {
+                    if ![ENODATA, EOPNOTSUPP].contains(error.number) { throw error }
+                }
+                return
+            }
+            let kept = isOfSameGroup ? list : list.ownedByAnotherGroup(old.status.permissions)
+            try file.set(AccessList.attribute, to: kept.bytes)
+        }
     }
 }

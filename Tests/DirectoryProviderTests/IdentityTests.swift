@@ -47,6 +47,85 @@ import Testing
         #expect(try await store.item("copy").identifier != item.identifier)
     }
 
+    /// As anybody who may write to the file can.
+    private static func claim(_ identifier: ItemIdentifier, _ name: String, _ store: TestStore) throws {
+        let names = name.split(separator: "/").map { Array($0.utf8) }
+        let folder = try #require(try store.provider.store.open(Array(names.dropLast())))
+        let last = names.last!
+        let status = try #require(try folder.status(of: last))
+        let value = try #require(Identity.attributeValue(identifier, for: status))
+        try AttributedFile(last, in: folder).set(Identity.attribute, to: value)
+    }
+
+    @Test("a file that claims to be another document is itself, and gets nothing of it") func theft() async throws {
+        let store = try TestStore()
+        let secret = try await store.create("private", "one")
+        store.makeFolder("shared")
+        try store.write("theirs", to: "shared/forged")
+        try Self.claim(secret.identifier, "shared/forged", store)
+        let shared = try await store.item("shared")
+        let forged = try await store.item("forged", in: shared.identifier)
+        #expect(forged.identifier != secret.identifier)
+        // Replaced from here, it has an attribute of ours.
+        let changed = try await store.change(secret, to: "secret")
+        #expect(changed.identifier == secret.identifier)
+        try store.write("again", to: "shared/second")
+        try Self.claim(secret.identifier, "shared/second", store)
+        #expect(try await store.item("second", in: shared.identifier).identifier != secret.identifier)
+        _ = try await store.change(changed, to: "more secret")
+        #expect(store.read("private") == "more secret")
+        #expect(store.read("shared/forged") == "theirs" && store.read("shared/second") == "again")
+        #expect(try await store.item("forged", in: shared.identifier).identifier == forged.identifier)
+        // Nor when the document is gone.
+        let last = try await store.item("private")
+        try await store.provider.deleteItem(last.identifier, baseVersion: last.version)
+        #expect(try await store.item("forged", in: shared.identifier).identifier == forged.identifier)
+    }
+
+    @Test("nobody's claim is believed of a file that others may write to") func writableByOthers() async throws {
+        let store = try TestStore()
+        let claimed = ItemIdentifier("i:123456789:1.2")
+        for (mode, owner, isBelieved) in [("600", 0, true), ("664", 0, false), ("602", 0, false), ("600", 1, false)] {
+            guard geteuid() == 0 || owner == 0 else { continue }
+            try? store.write("x", to: "a\(mode)\(owner)")
+            try Self.claim(claimed, "a\(mode)\(owner)", store)
+            #expect(store.shell("chmod \(mode) a\(mode)\(owner)") == 0)
+            if owner != 0 { #expect(store.shell("chown \(owner) a\(mode)\(owner)") == 0) }
+            let item = try await store.item("a\(mode)\(owner)", of: try store.again())
+            #expect((item.identifier == claimed) == isBelieved, "mode \(mode), owner \(owner)")
+            unlink(store.path("a\(mode)\(owner)"))
+        }
+    }
+
+    @Test(
+        "a claim that is none of an inode's identifiers is none",
+        arguments: [
+            "i:", "i:1", "i:x:1.2", "i:1:2", "i:1:1.2:3", "d:1:1.2", "i:-1:1.2", "x:1:1.2", "i:1:1.2 i:1:1.2",
+            "p:elsewhere",
+        ])
+    func malformed(_ claimed: String) async throws {
+        let store = try TestStore()
+        try store.write("x", to: "a")
+        let before = try await store.item("a")
+        try Self.claim(ItemIdentifier(claimed), "a", store)
+        #expect(try await store.item("a").identifier == before.identifier)
+        #expect(try await store.item("a", of: try store.again()).identifier == before.identifier)
+    }
+
+    @Test("what another Hydrant put in a document's place is the document") func ofAnotherDaemon() async throws {
+        let store = try TestStore()
+        let item = try await store.create("a", "one")
+        let other = try store.again()
+        let seen = try await store.item("a", of: other)
+        let changed = try await other.itemChanged(
+            seen.identifier, contents: TextSource("two"),
+            metadata: ItemMetadata(contentModificationDate: FileTime(seconds: 5), posixPermissions: 0o666),
+            baseVersion: seen.version)
+        #expect(changed.identifier == item.identifier)
+        // (Everybody may write to it.)
+        #expect(try await store.item("a").identifier == item.identifier)
+    }
+
     @Test func namesThatAreNotText() async throws {
         let store = try TestStore()
         let name = Filename(bytes: [0xFF, 0x2F - 1, 0xC3, 0x28, 0x0A, 0x20])

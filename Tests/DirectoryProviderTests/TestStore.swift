@@ -71,6 +71,34 @@ final class TestStore: Sendable {
         return process.terminationStatus
     }
 
+    /// An access list of (kind, rights, whose) as acl(5) has them: `u` and `g` (with a number, a named one), `m`, `o`. For a
+    /// folder also that of what is made in it. (setfacl(1) is not on every machine.)
+    ///
+    /// - Returns: false where the file system has none.
+    func setList(_ entries: String, of name: String, isDefault: Bool = false) -> Bool {
+        let kinds: [String: (own: UInt8, named: UInt8)] = ["u": (1, 2), "g": (4, 8), "m": (16, 16), "o": (32, 32)]
+        var bytes: [UInt8] = [2, 0, 0, 0]
+        for entry in entries.split(separator: ",").map({ $0.split(separator: ":", omittingEmptySubsequences: false) }) {
+            let (kind, whose) = (kinds[String(entry[0])]!, UInt32(entry[1]))
+            let rights = zip("rwx", [4, 2, 1] as [UInt8]).reduce(0) { entry[2].contains($1.0) ? $0 | $1.1 : $0 }
+            bytes += [whose == nil ? kind.own : kind.named, 0, rights, 0]
+            bytes += withUnsafeBytes(of: (whose ?? .max).littleEndian, Array.init)
+        }
+        let attribute = isDefault ? "system.posix_acl_default" : "system.posix_acl_access"
+        return (try? AttributedFile(Descriptor(open(path(name), O_RDONLY))).set(attribute, to: bytes)) != nil
+    }
+
+    /// Of one entry of the access list; nil: there is none of this kind and number.
+    func rights(_ kind: UInt8, _ whose: UInt32, of name: String) -> UInt8? {
+        let file = AttributedFile(Descriptor(open(path(name), O_RDONLY)))
+        guard let bytes = try? file.value(of: AccessList.attribute) else { return nil }
+        let number = withUnsafeBytes(of: whose.littleEndian, Array.init)
+        for offset in stride(from: 4, to: bytes.count, by: 8) where bytes[offset] == kind {
+            if bytes[(offset + 4)..<(offset + 8)].elementsEqual(number) { return bytes[offset + 2] }
+        }
+        return nil
+    }
+
     // MARK: Through the provider
 
     func items(

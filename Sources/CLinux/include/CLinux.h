@@ -15,13 +15,14 @@
 #define CLINUX_RENAME_NOREPLACE 1u
 #define CLINUX_RENAME_EXCHANGE 2u
 
-/// What statx(2) says of one file; `has_birth` where the file system knows the birth time.
+/// What statx(2) says of one file; `has_birth` where the file system knows the birth time, `is_mount_point` where the
+/// kernel says that something is mounted there.
 struct clinux_status {
     uint64_t device, inode, size;
     uint32_t mode, links, owner, group;
     int64_t modified_seconds, changed_seconds, birth_seconds;
     uint32_t modified_nanoseconds, changed_nanoseconds, birth_nanoseconds;
-    bool has_birth;
+    bool has_birth, is_mount_point;
 };
 
 /// statx(2) with STATX_BASIC_STATS | STATX_BTIME; `path` NULL means the file `dirfd` itself; a symbolic

@@ -1,0 +1,52 @@
+import FileProvider
+
+/// What tells the contents of a document from others without reading them: the file, its size and its date.
+///
+/// Never the change time (ctime), which a rename changes as well (``Sightings`` looks at that). Inode and birth time tell
+/// apart two documents of the same size and date; the inode alone does not, for it is used again.
+struct Body: Hashable, Sendable {
+    var inode: UInt64
+    var born: Timestamp
+    var size: Int64
+    var modified: Timestamp
+
+    /// Nil where the file system has no birth times.
+    init?(_ status: FileStatus) {
+        guard let born = status.born else { return nil }
+        (inode, self.born, size, modified) = (status.inode, born, status.size, status.modified)
+    }
+
+    /// As the version of contents that were found to be others at `doubt`, while size and date stayed the same.
+    func version(doubt: Timestamp?) -> ContentVersion {
+        ContentVersion("\(inode):\(born):\(size):\(modified)" + (doubt.map { ":\($0)" } ?? ""))
+    }
+
+    /// From such a version; nil of one of a link, and of a file system without birth times.
+    static func parse(_ version: ContentVersion) -> (body: Body, doubt: Timestamp?)? {
+        let parts = String(decoding: version.bytes, as: UTF8.self).split(
+            separator: ":", omittingEmptySubsequences: false)
+        guard (4...5).contains(parts.count), let inode = UInt64(parts[0]), let born = Timestamp(parts[1]),
+            let size = Int64(parts[2]), let modified = Timestamp(parts[3])
+        else { return nil }
+        let body = Body(inode: inode, born: born, size: size, modified: modified)
+        guard parts.count == 5 else { return (body, nil) }
+        return Timestamp(parts[4]).map { (body, $0) }
+    }
+
+    private init(inode: UInt64, born: Timestamp, size: Int64, modified: Timestamp) {
+        (self.inode, self.born, self.size, self.modified) = (inode, born, size, modified)
+    }
+
+    func isOfSameFile(as other: Body) -> Bool { inode == other.inode && born == other.born }
+}
+
+extension Timestamp: Comparable {
+    static func < (a: Timestamp, b: Timestamp) -> Bool { (a.seconds, a.nanoseconds) < (b.seconds, b.nanoseconds) }
+
+    /// As ``description``.
+    init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 2, let seconds = Int64(parts[0]), let nanoseconds = UInt32(parts[1]) else { return nil }
+        self.init(seconds, nanoseconds)
+    }
+}
