@@ -30,8 +30,10 @@ struct Daemon: Sendable {
         let mountPoint = try MountPoint.prepare(configuration.mountPoint)
         try StoreFolder(location)?.checkApart(from: mountPoint)
         let domain = configuration.domain ?? location.domainName
+        let statePath = try statePath(domain)
+        try StateDirectory.checkApart(statePath, mountPoint: mountPoint, store: StoreFolder(location))
         let provider = try await maker.provider(for: location, ProviderMaker.Wishes(account: configuration.account))
-        let state = try StateDirectory(path: try statePath(domain))
+        let state = try StateDirectory(path: statePath)
         let parts = try build(provider, state)
         let link = SessionLink()
         let volume = Volume(engine: parts.engine, kernel: link, backing: link)

@@ -10,7 +10,8 @@ final class StateDirectory: Sendable {
     var catalogPath: String { path + "/catalog.sqlite" }
     var storePath: String { path + "/content" }
 
-    /// Makes it (0700) where it is missing, and takes its lock.
+    /// Makes it (0700) where it is missing, and takes its lock. Takes over what is empty, and nothing else that is not a
+    /// state directory.
     convenience init(path: String) throws(DaemonError) {
         try Self.make(path)
         try self.init(locking: path)
@@ -70,6 +71,70 @@ final class StateDirectory: Sendable {
         return "\(data)/hydrant/domains/\(domain)"
     }
 
+    // MARK: Which may be one
+
+    /// Where what a path names is, or would be: links are followed as far as there is something.
+    static func resolved(_ path: String) -> String {
+        var there = path.split(separator: "/")
+        var missing: [Substring] = []
+        while true {
+            if let resolved = realpath("/" + there.joined(separator: "/"), nil) {
+                defer { free(resolved) }
+                let start = String(cString: resolved)
+                return beyond(start == "/" ? "" : start, missing)
+            }
+            guard let last = there.popLast() else { return path }
+            missing.insert(last, at: 0)
+        }
+    }
+
+    /// Folders that are not there will be made, so that a `..` behind one leads back to where it is made.
+    private static func beyond(_ start: String, _ missing: [Substring]) -> String {
+        guard missing.contains("..") else { return missing.reduce(start) { "\($0)/\($1)" } }
+        var parts = start.split(separator: "/")
+        for part in missing where part != "." {
+            if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+        }
+        return resolved("/" + parts.joined(separator: "/"))
+    }
+
+    /// A daemon that kept its state in its own mount would wait for itself; in the store, or with the store in it, what is
+    /// kept would be documents.
+    static func checkApart(_ path: String, mountPoint: String, store: StoreFolder?) throws(DaemonError) {
+        let place = resolved(path)
+        let advice = "say --state-dir DIR with another one"
+        if StoreFolder.contains(mountPoint, place) || StoreFolder.contains(place, mountPoint) {
+            throw DaemonError(
+                "\(path): the state directory and the mount point \(mountPoint) lie one in the other; \(advice)")
+        }
+        if let mount = MountTable.hydrantMount(containing: place) {
+            throw DaemonError("\(path): the state directory lies in the mount \(mount.mountPoint); \(advice)")
+        }
+        if let store, StoreFolder.contains(store.path, place) || StoreFolder.contains(place, store.path) {
+            throw DaemonError(
+                "\(path): the state directory and the store \(store.path) lie one in the other; \(advice)")
+        }
+    }
+
+    /// Before anything in it is touched. A daemon that was killed at its first start may have left its lock alone.
+    private static func checkIsOurs(_ path: String) throws(DaemonError) {
+        let names: [String]
+        do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
+            throw DaemonError("\(path): cannot be read: \(error.localizedDescription)")
+        }
+        var status = stat()
+        // A disk of its own may have a lost+found.
+        if names.allSatisfy({ $0 == "lost+found" }) { return }
+        if stat(path + "/content/storage", &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+        if lstat(path + "/lock", &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            names.count == 1 || names.contains("catalog.sqlite")
+        {
+            return
+        }
+        throw DaemonError(
+            "\(path): is neither empty nor a state directory of hydrant; say --state-dir DIR with another one")
+    }
+
     private static func make(_ path: String) throws(DaemonError) {
         var built = ""
         for part in path.split(separator: "/") {
@@ -85,6 +150,7 @@ final class StateDirectory: Sendable {
         guard status.st_uid == geteuid() else {
             throw DaemonError("\(path): belongs to user \(status.st_uid), not to you; say --state-dir DIR")
         }
+        try checkIsOurs(path)
         guard chmod(path, 0o700) == 0, access(path, R_OK | W_OK | X_OK) == 0 else {
             throw DaemonError("\(path): cannot be written: \(String(cString: strerror(errno)))")
         }

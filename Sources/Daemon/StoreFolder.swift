@@ -3,7 +3,7 @@ import ItemCatalog
 
 /// What is to be seen to before a store on this machine is mounted. Of other stores there is nothing to see.
 struct StoreFolder {
-    private let path: String
+    let path: String
 
     /// Nil when the location is no path, or nothing is there.
     init?(_ location: StoreLocation) {
@@ -42,7 +42,7 @@ struct StoreFolder {
         }
     }
 
-    private static func contains(_ outer: String, _ inner: String) -> Bool {
+    static func contains(_ outer: String, _ inner: String) -> Bool {
         inner == outer || inner.hasPrefix(outer == "/" ? "/" : outer + "/")
     }
 }

@@ -76,6 +76,77 @@ struct MountCommandTests {
         }
     }
 
+    @Test(
+        "a state directory that is somebody's folder is refused and left as it is; one of ours, or an empty one, is taken"
+    )
+    func otherFolders() async throws {
+        try await withSandbox { mount in
+            let seeding = Seeding(mount.scratch)
+            func command(_ state: String) -> [String] {
+                ["mount", "dir:\(mount.store)", mount.mountPoint, "--state-dir", state]
+            }
+            let theirs: [(String, [String])] = [
+                ("home", [".profile"]), ("project", ["catalog.sqlite", "main.c"]), ("locked", ["lock", "notes"]),
+                ("web", ["content/index.html"]),
+            ]
+            for (name, files) in theirs {
+                for file in files { try seeding.file(name + "/" + file, "mine\n") }
+                let folder = mount.scratch + "/" + name
+                chmod(folder, 0o755)
+                let before = try FileManager.default.subpathsOfDirectory(atPath: folder)
+                try Self.checkRefused(mount, command(folder), names: "neither empty nor a state directory")
+                #expect(try FileManager.default.subpathsOfDirectory(atPath: folder) == before)
+                var status = stat()
+                #expect(stat(folder, &status) == 0 && status.st_mode & 0o777 == 0o755)
+            }
+            // As a daemon leaves it that is killed at its very start; and a disk of its own.
+            for (name, files) in [("killed", ["lock"]), ("disk", ["lost+found/x"]), ("empty", [])] {
+                try seeding.folder(name)
+                for file in files { try seeding.file(name + "/" + file, "") }
+                for _ in 0..<2 {
+                    let result = try mount.hydrant(command(mount.scratch + "/" + name))
+                    #expect(result.succeeded, "\(name): \(result)")
+                    try mount.unmount()
+                }
+            }
+        }
+    }
+
+    @Test("a state directory in the mount point, in the store, around them, or in another mount is refused")
+    func entangledState() async throws {
+        try await withSandbox { mount in
+            let seeding = Seeding(mount.scratch)
+            func check(_ state: String, at mountPoint: String? = nil, store: String? = nil, _ says: String) throws {
+                let arguments = [
+                    "mount", "dir:\(store ?? mount.store)", mountPoint ?? mount.mountPoint, "--state-dir", state,
+                ]
+                try Self.checkRefused(mount, arguments, names: says)
+            }
+            try check(mount.mountPoint + "/a/state", "the mount point")
+            try check(mount.mountPoint, "the mount point")
+            try check(mount.store + "/state", "the store")
+            try check(mount.store + "/a/b/c", "the store")
+            #expect(symlink(mount.store, mount.scratch + "/link") == 0)
+            try check(mount.scratch + "/link/x/state", "the store")
+            try check(mount.scratch + "/none/../../store/x", "the store")
+            try check(mount.scratch + "/none/../link/./x", "the store")
+            for folder in ["outer/store", "outer/mnt"] { try seeding.folder(folder) }
+            try check(mount.scratch + "/outer", store: mount.scratch + "/outer/store", "the store")
+            try check(mount.scratch + "/outer", at: mount.scratch + "/outer/mnt", "the mount point")
+            #expect(try Seeding(mount.store).names() == [])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: mount.mountPoint) == [])
+
+            try mount.mount()
+            for folder in ["other/store", "other/mnt"] { try seeding.folder(folder) }
+            let other = mount.scratch + "/other"
+            let result = try mount.hydrant([
+                "mount", "dir:\(other)/store", other + "/mnt", "--state-dir", mount.mountPoint + "/state",
+            ])
+            #expect(result.status == 1 && result.stderr.contains("lies in the mount"), "\(result)")
+            try mount.unmount()
+        }
+    }
+
     @Test("mounted there already")
     func alreadyMounted() async throws {
         try await withMount { mount in
