@@ -129,6 +129,13 @@ static int32_t answer(const struct hydrant_backing_request *request, int fd) {
     }
 }
 
+// Before the next request, wanted or not. By their numbers, because the kernel has more than one way to hand over a descriptor
+// (SCM_RIGHTS, and SCM_PIDFD when the caller asks for it), and may have others one day.
+static void close_what_came(void) {
+    if (device > 3) syscall(SYS_close_range, 3, device - 1, 0);
+    if (syscall(SYS_close_range, device < 0 ? 3 : device + 1, ~0U, 0) != 0) _exit(70);
+}
+
 // One request and its answer. False: there is no other end any more.
 static bool serve_one(void) {
     struct hydrant_backing_request request;
@@ -143,7 +150,6 @@ static bool serve_one(void) {
     if (length < 0) return errno == EINTR;
     if (length == 0) return false;
 
-    // Whatever came is closed before the next request, wanted or not.
     int descriptors[2], received = 0;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(&message); part; part = CMSG_NXTHDR(&message, part)) {
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -154,7 +160,7 @@ static bool serve_one(void) {
     }
     bool is_whole = length == sizeof request && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) && received <= 1;
     int32_t result = is_whole ? answer(&request, received == 1 ? descriptors[0] : -1) : -EINVAL;
-    for (int index = 0; index < received; index++) close(descriptors[index]);
+    close_what_came();
     ssize_t sent;
     do sent = send(STDIN_FILENO, &result, sizeof result, MSG_NOSIGNAL);
     while (sent < 0 && errno == EINTR);

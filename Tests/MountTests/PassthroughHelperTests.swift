@@ -125,4 +125,45 @@ struct PassthroughHelperTests {
             #expect(result.succeeded, "\(result)")
         }
     }
+
+    @Test("it is not installed where others than root may write, or rename a folder above")
+    func foldersOfOthers() async throws {
+        try await withSandbox { mount in
+            chmod(mount.sandbox.path, 0o755)
+            chmod(mount.scratch, 0o755)
+            let script = #"""
+                cd "$SCRATCH"
+                mkdir root everybody group theirs theirs/in loose loose/in sticky sticky/in
+                chmod 777 everybody loose; chmod 775 group; chmod 1777 sticky; chown 65534 theirs; ln -s everybody link
+                for folder in root everybody group theirs theirs/in loose/in link sticky sticky/in; do
+                    if "$SCRIPTS/install-passthrough" --to "$SCRATCH/$folder" 2>"$SCRATCH/said"; then
+                        echo "$folder: installed"
+                    elif grep -q "others than root may write" said; then
+                        echo "$folder: refused"
+                    else
+                        cat said
+                    fi
+                done
+                find . -name '*hydrant-passthrough*' | sort
+                """#
+            let result = try mount.sandbox.run(
+                ["bash", "-c", script],
+                environment: mount.environment.merging(["SCRIPTS": Self.scripts]) { $1 }, limit: 60)
+            #expect(
+                result.stdout == """
+                    root: installed
+                    everybody: refused
+                    group: refused
+                    theirs: refused
+                    theirs/in: refused
+                    loose/in: refused
+                    link: refused
+                    sticky: refused
+                    sticky/in: installed
+                    ./root/hydrant-passthrough
+                    ./sticky/in/hydrant-passthrough
+
+                    """, "\(result)")
+        }
+    }
 }

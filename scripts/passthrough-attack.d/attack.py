@@ -100,6 +100,7 @@ def attack(arguments, folder, root):
     own = os.open("own", os.O_RDWR)
     expect("its owner's file, after all that", helper.open(own), range(1, 1 << 31))
     expect("how it ends", helper.end(), (0, ""))
+    with_pidfds(program, fuse, own, seen_by_root)
     limits(program, fuse, own)
 
     for failure in failures:
@@ -256,6 +257,30 @@ def of_chance(helper, fuse, chance, rounds):
         expect("given back at last", helper.ask(CLOSE, backing), 0)
     for descriptor in [own, *others[1:-1]]:
         os.close(descriptor)
+
+
+def with_pidfds(program, fuse, own, seen_by_root):
+    """SO_PASSPIDFD on its own end of the socket: the kernel hands over a descriptor of the sender with every packet."""
+    helper = Helper(program, keeps_its_end=True)
+    try:
+        helper.there.setsockopt(socket.SOL_SOCKET, 76, 1)
+        for _ in range(50):
+            expect("a request with a descriptor of its sender", helper.ask(CLOSE, 1 << 30) != 0, True)
+        # 0, 1, 2.
+        expect("descriptors it holds after those", seen_by_root(helper)[0], 3)
+        helper.there.setsockopt(socket.SOL_SOCKET, 76, 0)
+        expect("the device, afterwards", helper.ask(START, descriptors=[fuse]), 0)
+        helper.there.setsockopt(socket.SOL_SOCKET, 76, 1)
+        for _ in range(50):
+            helper.ask(OPEN, descriptors=[own])
+        expect("descriptors it holds with the device", seen_by_root(helper)[0], 4)
+        helper.there.setsockopt(socket.SOL_SOCKET, 76, 0)
+        expect("a file, afterwards", helper.open(own), range(1, 1 << 31))
+    except OSError as error:
+        if error.errno != 92:  # ENOPROTOOPT: before Linux 6.5 there is no such option.
+            raise
+    helper.there.close()
+    helper.end()
 
 
 def limits(program, fuse, own):

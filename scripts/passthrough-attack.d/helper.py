@@ -14,12 +14,12 @@ class Gone(Exception):
 
 
 class Helper:
-    def __init__(self, program, **how):
-        self.here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    def __init__(self, program, keeps_its_end=False, **how):
+        self.here, self.there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.here.settimeout(10)
-        with there:
-            self.process = subprocess.Popen(
-                [program], stdin=there, stderr=subprocess.PIPE, **how)
+        self.process = subprocess.Popen([program], stdin=self.there, stderr=subprocess.PIPE, **how)
+        if not keeps_its_end:
+            self.there.close()
 
     @property
     def pid(self):
