@@ -74,6 +74,7 @@ struct DomainAddCommand: AsyncParsableCommand {
                 throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) takes it away")
             }
             settings.url = await AccountTrial.discover(settings)
+            if let warning = settings.plainTextWarning { warn(warning) }
             try file.add(
                 name, url: settings.url, user: settings.user, usesToken: settings.usesToken,
                 authority: settings.certificateAuthority)

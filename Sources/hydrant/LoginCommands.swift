@@ -44,6 +44,7 @@ struct LoginCommand: AsyncParsableCommand {
             guard account.settings.user != nil || account.settings.usesToken else {
                 throw AccountError("no user is named for \(name); add user = \"…\" to it in config.toml")
             }
+            if let warning = account.settings.plainTextWarning { warn(warning) }
             let secret =
                 try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: account.settings, at: name)
             let places = try account.places

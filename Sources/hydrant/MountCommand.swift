@@ -139,6 +139,7 @@ struct MountCommand: ParsableCommand {
         do { program = try ProviderProgram(store: store, mountPoint: configuration.mountPoint) } catch {
             throw fail("\(error)")
         }
+        if let warning = account?.settings.plainTextWarning { warn(warning) }
         try account?.askForPassword()
         var launch = DaemonLaunch(program, configuration)
         let missing = account?.missingPassword

@@ -1,6 +1,8 @@
+import Accounts
 import ContentStore
 import FileProvider
 import Foundation
+import HTTPTransport
 import ItemCatalog
 package import Logging
 
@@ -67,7 +69,14 @@ package struct Doctor {
     private func examine(_ catalog: Catalog, asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
         var problems = try catalog.read { try $0.examine() }.map { DoctorProblem($0) }
         problems += try ContentExamination(catalog: catalog, inventory: inventory, isInUse: state == nil).run()
-        if asksStore, let domain = try catalog.read({ try $0.domain() }) {
+        let domain = try catalog.read { try $0.domain() }
+        if let origin = domain.flatMap({ try? AccountURL.parse($0).location.origin }), origin.isReadByOthers {
+            problems.append(
+                DoctorProblem(
+                    place: "\(origin)", what: "is reached by http://, which is not encrypted",
+                    meaning: "others on the network can read the documents, and the password; mount it by https://"))
+        }
+        if asksStore, let domain {
             problems += try await StoreExamination(catalog: catalog, provider: provider(of: domain)).run()
         }
         return problems

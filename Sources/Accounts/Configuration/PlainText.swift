@@ -1,0 +1,24 @@
+package import HTTPTransport
+
+extension HTTPLocation.Origin {
+    /// Whoever is on the network on the way to it can read what is sent: no encryption, and another machine.
+    package var isReadByOthers: Bool {
+        let isHere =
+            host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
+            || host.hasPrefix("127.") && host.split(separator: ".").count == 4
+        return !isSecure && !isHere
+    }
+}
+
+extension AccountSettings {
+    /// What is to be said before a password or a token goes over a network as it is; nil: nothing.
+    package var plainTextWarning: String? {
+        guard user != nil || usesToken || passwordCommand != nil,
+            let origin = try? AccountURL.parse(url).location.origin,
+            origin.isReadByOthers
+        else { return nil }
+        let secret = usesToken ? "the token" : "the password"
+        return
+            "\(origin): http:// is not encrypted: others on the network can read \(secret) and the documents; use https://"
+    }
+}
