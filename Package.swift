@@ -223,7 +223,7 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "SyncEngine",
+                "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "SyncEngine",
                 "hydrant-provider-chapters",
                 .logging,
             ]),

@@ -129,6 +129,11 @@ final class ControlConnection: ChannelInboundHandler {
         } catch {
             return .unreadable("\(error)")
         }
+        if let problem = request.problem {
+            let failure = ControlFailure(
+                code: ControlFailure.badRequest, message: "Not done: \(problem) is out of all bounds.")
+            return .response(ControlCoding.responseFrame(.failure(failure)))
+        }
         return .response(ControlCoding.responseFrame(await service.respond(to: request, telling: listener)))
     }
 

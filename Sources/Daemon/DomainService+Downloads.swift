@@ -1,6 +1,7 @@
 import ControlAPI
 import Foundation
 import ItemCatalog
+import Surroundings
 import SyncEngine
 import Synchronization
 import Volume
@@ -20,7 +21,7 @@ final class Tally: Sendable {
     func found(_ bytes: Int64) {
         state.withLock { state in
             state.found += 1
-            state.bytesFound += bytes
+            state.bytesFound = state.bytesFound.adding(atMost: bytes)
         }
     }
 
@@ -29,7 +30,7 @@ final class Tally: Sendable {
     func finish() {
         state.withLock { state in
             state.finished += 1
-            state.bytesFinished += state.current?.missing ?? 0
+            state.bytesFinished = state.bytesFinished.adding(atMost: state.current?.missing ?? 0)
             state.current = nil
         }
     }
@@ -38,9 +39,9 @@ final class Tally: Sendable {
     func progress(_ transfers: [Transfer], _ shown: (Transfer) -> RunningTransfer) -> TransferProgress {
         let state = state.withLock { $0 }
         let own = transfers.filter { $0.direction == .download && $0.path == state.current?.path }
-        let underWay = min(state.current?.missing ?? 0, own.reduce(0) { $0 + $1.done })
+        let underWay = min(state.current?.missing ?? 0, own.map(\.done).boundedSum)
         return TransferProgress(
-            done: state.finished, total: state.found, bytes: state.bytesFinished + underWay,
+            done: state.finished, total: state.found, bytes: state.bytesFinished.adding(atMost: underWay),
             bytesTotal: state.bytesFound, running: own.map(shown))
     }
 }

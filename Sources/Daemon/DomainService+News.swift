@@ -2,6 +2,7 @@ import ControlAPI
 import FileProvider
 import Foundation
 import ItemCatalog
+import Surroundings
 import SyncEngine
 import Volume
 
@@ -118,8 +119,8 @@ extension DomainService {
         let own = transfers.filter { $0.direction == .upload }
         let left = (try? volume.engine.pending().count) ?? 0
         return TransferProgress(
-            done: max(0, most - left), total: max(most, left), bytes: own.reduce(0) { $0 + $1.done },
-            bytesTotal: own.reduce(0) { $0 + $1.total }, running: own.map(running))
+            done: max(0, most - left), total: max(most, left), bytes: own.map(\.done).boundedSum,
+            bytesTotal: own.map(\.total).boundedSum, running: own.map(running))
     }
 
     func transfers() -> [RunningTransfer] { volume.engine.context.transfers.now().map(running) }

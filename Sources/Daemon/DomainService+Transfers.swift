@@ -1,6 +1,7 @@
 import ControlAPI
 import FileProvider
 import ItemCatalog
+import Surroundings
 import SyncEngine
 import Volume
 
@@ -77,7 +78,7 @@ extension DomainService {
             }
         }
         let missing = try catalog.read { try $0.missingPinned(under: item.id) }
-        return Done(bytes: missing.reduce(0) { $0 + $1.bytes }, note: note)
+        return Done(bytes: missing.map(\.bytes).boundedSum, note: note)
     }
 
     static let notPinnable = "has nothing to pin: it is not a document or folder of the store"

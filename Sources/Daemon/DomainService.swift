@@ -2,6 +2,7 @@ import ControlAPI
 import FileProvider
 import Foundation
 import ItemCatalog
+import Surroundings
 import SyncEngine
 import Volume
 
@@ -105,7 +106,7 @@ struct DomainService: ControlService {
         let disk = context.room.free() ?? (0, 0)
         return DiskUse(
             here: here, limit: context.room.limits.most, free: disk.free, minimumFree: disk.minimum,
-            pinnedToCome: missing.reduce(0) { $0 + $1.bytes })
+            pinnedToCome: missing.map(\.bytes).boundedSum)
     }
 
     // MARK: Status

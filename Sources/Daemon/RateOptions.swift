@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// Bandwidth limits as a user writes them.
 extension DaemonConfiguration {
     /// `2M`, `500K`, `1.5 MiB/s`: bytes a second, powers of 1024; `none` is nil. Less than 1 KiB a second is refused: to
@@ -10,8 +12,11 @@ extension DaemonConfiguration {
         guard let bytes = bytes(size) else {
             throw DaemonError("\(option) \(text): not a rate; write 2M, 500K, a number of bytes a second, or none")
         }
-        guard bytes >= 1_024 else {
+        guard bytes >= ControlRequest.rates.lowerBound else {
             throw DaemonError("\(option) \(text): less than 1K a second; to stop transfers use hydrant pause")
+        }
+        guard bytes <= ControlRequest.rates.upperBound else {
+            throw DaemonError("\(option) \(text): more than 1024T a second; for no limit write none")
         }
         return bytes
     }

@@ -1,5 +1,6 @@
 import DocumentPicker
 import Foundation
+import Surroundings
 
 /// What the terminal shows of a view, and what keys mean then: where the bar is, what is being typed.
 struct PickerScreen {
@@ -101,6 +102,8 @@ struct PickerScreen {
 
     /// In the machine's time zone.
     static func date(_ seconds: Double) -> String {
+        // An extension may say anything; the years from 1 to 9999 are shown.
+        guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return "" }
         var moment = time_t(seconds)
         var parts = tm()
         localtime_r(&moment, &parts)
@@ -191,7 +194,7 @@ struct PickerScreen {
             guard let progress = view.progress else { return }
             let share = progress.total > 0 ? Double(progress.done) / Double(progress.total) : 0
             let width = 20
-            let full = min(width, Int(share * Double(width)))
+            let full = max(0, min(width, Int(Int64(bounding: share * Double(width)))))
             let bar = String(repeating: "#", count: full) + String(repeating: "-", count: width - full)
             terminal.write(
                 " \(progress.title)  [\(bar)] \(Self.bytes(progress.done)) of \(Self.bytes(progress.total))", row: row,

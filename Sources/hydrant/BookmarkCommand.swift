@@ -56,7 +56,9 @@ struct BookmarkCommand: AsyncParsableCommand {
             if grant == nil && (program != nil || days != nil) {
                 throw ValidationError("--for and --days say more of --grant")
             }
-            if let days, !(days > 0 && days < 1_000_000) { throw ValidationError("--days is more than 0") }
+            if let days, !(days > 0 && days < 1_000_000) {
+                throw ValidationError("--days is more than 0, and less than a million")
+            }
             _ = try keys()
         }
 

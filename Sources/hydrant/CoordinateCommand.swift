@@ -51,7 +51,7 @@ struct CoordinateCommand: AsyncParsableCommand {
     var purpose: String?
 
     @Option(help: ArgumentHelp("How long to wait, downloads included.", valueName: "seconds"))
-    var timeout: Double?
+    var timeout: Seconds?
 
     @Flag(help: "Without COMMAND, print an object when the items are held: granted, reading, writing.")
     var json = false
@@ -61,7 +61,6 @@ struct CoordinateCommand: AsyncParsableCommand {
 
     func validate() throws {
         if read.isEmpty && write.isEmpty { throw ValidationError("name what to --read or to --write") }
-        if let timeout, !(timeout >= 0) { throw ValidationError("a time-out is not negative") }
         switch aim {
         case .uploading? where read.isEmpty: throw ValidationError("--for uploading is for what is read")
         case .deleting?, .moving?, .merging?, .replacing?:
@@ -76,7 +75,8 @@ struct CoordinateCommand: AsyncParsableCommand {
         let coordinator = FileCoordinator(purposeIdentifier: purpose)
         let status: Int32
         do {
-            status = try await coordinator.coordinate(with: intents, timeout: timeout.map { .seconds($0) }) { granted in
+            status = try await coordinator.coordinate(with: intents, timeout: timeout.map { .seconds($0.value) }) {
+                granted in
                 if command.isEmpty { return try await hold(granted) }
                 return try await CoordinatedCommand(
                     words: ItemWords.replaced(

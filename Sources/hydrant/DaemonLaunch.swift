@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Foundation
+import Surroundings
 
 /// Starts the daemon of a mount: in this process's place, or as one of its own session, and then waits until it says
 /// how it went. (A running Swift process must not fork: its threads would be gone.)
@@ -14,6 +15,7 @@ struct DaemonLaunch {
         self.program = program
         self.configuration = configuration
         let given = ProcessInfo.processInfo.environment["HYDRANT_START_TIMEOUT"].flatMap(Double.init)
+            .flatMap { WaitingTime.isPossible($0) ? $0 : nil }
         patience = (given ?? 20, given ?? 120)
     }
 
@@ -38,7 +40,15 @@ struct DaemonLaunch {
     }
 
     private func offer() throws(ExitCode) -> Int32 {
+        keepMemoryOutOfTraces()
         do { return try DaemonHandover.offer(configuration) } catch { throw fail(error.message) }
+    }
+
+    /// With the registers the runtime's trace of a crash shows what they point at, which may be anything in a daemon's memory:
+    /// documents, passwords. The log is no place for it.
+    private func keepMemoryOutOfTraces() {
+        let wanted = ProcessInfo.processInfo.environment["SWIFT_BACKTRACE"].map { $0 + "," } ?? ""
+        setenv("SWIFT_BACKTRACE", wanted + "registers=none", 1)
     }
 
     private func words(_ words: [String]) -> [UnsafeMutablePointer<CChar>?] { words.map { strdup($0) } + [nil] }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import Foundation
+import Surroundings
 
 struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -61,7 +62,7 @@ struct DiscardCommand: AsyncParsableCommand {
         guard !json, isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
             throw fail("nobody can be asked here; look with --dry-run, then say --yes", CommandExit.usage)
         }
-        let bytes = changes.reduce(0) { $0 + $1.bytes }
+        let bytes = changes.map(\.bytes).boundedSum
         print(
             bytes > 0 ? "\(Output.bytes(bytes)) are lost by this. Discard? [y/N] " : "Discard? [y/N] ", terminator: "")
         fflush(nil)

@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Surroundings
 
 /// What commands print.
 enum Output {
@@ -69,7 +70,7 @@ enum Output {
 
     private static func next(_ moment: Double?) -> String {
         guard let moment else { return "" }
-        return "; next try in \(max(0, Int(moment - Date().timeIntervalSince1970))) s"
+        return "; next try in \(max(0, Int64(bounding: moment - Date().timeIntervalSince1970))) s"
     }
 
     /// How much, since when, and what to do.

@@ -83,7 +83,7 @@ struct ProgressLine {
     var plain: String {
         var parts = ["\(count) done"]
         if hasBytes { parts.append(Output.share(progress.bytes, progress.bytesTotal)) }
-        if rate > 0 { parts.append("\(Output.bytes(Int64(rate)))/s") }
+        if rate > 0 { parts.append("\(Output.bytes(Int64(bounding: rate)))/s") }
         if let path = progress.running.first?.path { parts.append(path) }
         return parts.joined(separator: ", ")
     }
@@ -91,7 +91,7 @@ struct ProgressLine {
     /// Never as wide as the terminal, or it would begin a new line.
     func bar(width: Int) -> String {
         var text = hasBytes ? " \(percent) %  \(Output.share(progress.bytes, progress.bytesTotal, percent: false))" : ""
-        if rate > 0 { text += "  \(Output.bytes(Int64(rate)))/s" }
+        if rate > 0 { text += "  \(Output.bytes(Int64(bounding: rate)))/s" }
         if rate > 0, hasBytes { text += "  \(left) left" }
         if progress.total > 1 || !hasBytes { text += "  \(count)" }
         if let path = progress.running.first?.path { text += "  " + (path.split(separator: "/").last ?? "") }
@@ -102,7 +102,8 @@ struct ProgressLine {
     }
 
     private var left: String {
-        let seconds = Int((Double(progress.bytesTotal - progress.bytes) / rate).rounded(.up))
+        let seconds = Int64(
+            bounding: (Double(max(0, progress.bytesTotal) - max(0, progress.bytes)) / rate).rounded(.up))
         if seconds < 120 { return "\(seconds) s" }
         return seconds < 7_200 ? "\(seconds / 60) min" : "\(seconds / 3_600) h"
     }

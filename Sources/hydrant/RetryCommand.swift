@@ -21,14 +21,10 @@ struct RetryCommand: AsyncParsableCommand {
     var paths: [String] = []
 
     @Option(help: "Seconds to wait at most.")
-    var timeout: Double = 30
+    var timeout = Seconds(30)
 
     @Flag(help: "Print an array of what is still pending: path, what, error, nextTry, remedy.")
     var json = false
-
-    func validate() throws {
-        if !(timeout >= 0) { throw ValidationError("a time-out is not negative") }
-    }
 
     func run() async throws {
         var groups = try MountedPath.grouped(paths)
@@ -39,7 +35,7 @@ struct RetryCommand: AsyncParsableCommand {
         var left: [PendingChange] = []
         var failure: ExitCode?
         for group in groups {
-            let request = ControlRequest.retry(paths: group.paths, timeoutSeconds: timeout)
+            let request = ControlRequest.retry(paths: group.paths, timeoutSeconds: timeout.value)
             do {
                 if case .synced(let pending) = try await ask(group.mountPoint, request) { left += pending }
             } catch {

@@ -18,7 +18,7 @@ struct SyncCommand: AsyncParsableCommand {
     var mountpoint: String?
 
     @Option(help: "Seconds to wait at most (default: as long as it takes).")
-    var timeout: Double?
+    var timeout: Seconds?
 
     @Flag(help: "Print an array of objects, one for each change that is still pending: path, what, error, nextTry.")
     var json = false
@@ -26,13 +26,9 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Print errors only.")
     var quiet = false
 
-    func validate() throws {
-        if let timeout, timeout < 0 { throw ValidationError("a time-out is not negative") }
-    }
-
     func run() async throws {
         let mountPoint = try MountedPath.mountPoint(mountpoint)
-        let request = ControlRequest.sync(timeoutSeconds: timeout)
+        let request = ControlRequest.sync(timeoutSeconds: timeout?.value)
         let isShown = !json && !quiet
         let response = isShown ? try await watching(mountPoint, request) : try await ask(mountPoint, request)
         guard case .synced(let pending) = response else { return }

@@ -44,7 +44,9 @@ struct ThumbnailCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (16...1024).contains(size) else { throw ValidationError("--size \(size): choose 16 to 1024") }
+        guard ControlRequest.thumbnailSizes.contains(size) else {
+            throw ValidationError("--size \(size): choose 16 to 1024")
+        }
     }
 
     func run() async throws {

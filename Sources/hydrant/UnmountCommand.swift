@@ -29,7 +29,7 @@ struct UnmountCommand: AsyncParsableCommand {
     var force = false
 
     @Option(help: "Seconds until a daemon that does not end is ended, with --force; without, until that is said.")
-    var timeout: Double?
+    var timeout: Seconds?
 
     @Flag(help: "Print an object: mountPoint, unmounted, pid, ended, pending, users, unseen.")
     var json = false
@@ -43,10 +43,6 @@ struct UnmountCommand: AsyncParsableCommand {
         var pending: [PendingChange] = []
         var users: [MountUsers.Process] = []
         var unseen = 0
-    }
-
-    func validate() throws {
-        if let timeout, !(timeout >= 0) { throw ValidationError("a time-out is not negative") }
     }
 
     func run() async throws {
@@ -134,7 +130,7 @@ struct UnmountCommand: AsyncParsableCommand {
     /// The catalog is closed and the state directory free when the process is gone. Closed changes are in the catalog,
     /// so that ending it in whatever way loses none of them.
     private func end(of daemon: ServingProcess, _ connection: KernelConnection?) async -> String? {
-        if await daemon.hasEnded(within: timeout ?? (force ? 5 : 30)) { return "byItself" }
+        if await daemon.hasEnded(within: timeout?.value ?? (force ? 5 : 30)) { return "byItself" }
         guard force else { return nil }
         daemon.signal(SIGTERM)
         // A stopped process takes the signal when it goes on.

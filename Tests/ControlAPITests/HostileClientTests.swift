@@ -74,6 +74,24 @@ import Testing
         #expect(isHungUp)
     }
 
+    @Test(
+        "numbers that nobody can mean are refused before anybody reckons with them",
+        arguments: [
+            .sync(timeoutSeconds: 1e300), .sync(timeoutSeconds: -1), .retry(paths: [], timeoutSeconds: 1e300),
+            .reporting(.sync(timeoutSeconds: 1e19)), .limit(download: .bytesPerSecond(.max), upload: .keep),
+            .limit(download: .keep, upload: .bytesPerSecond(0)), .limit(download: .none, upload: .bytesPerSecond(.min)),
+            .events(last: .min, follows: false), .thumbnail(path: PathBytes(bytes: []), size: .max),
+            .thumbnail(path: PathBytes(bytes: []), size: -1), .bindClaim(id: "x", pid: -1),
+            .makeBookmark(
+                BookmarkRequest(
+                    path: PathBytes(bytes: []), grant: GrantRequest(program: nil, isWritable: false, until: 1e300))),
+        ] as [ControlRequest])
+    func impossibleNumbers(_ request: ControlRequest) async throws {
+        let (answer, isHungUp) = try await attack(RawSocket.frame(request))
+        #expect(failureCode(answer) == ControlFailure.badRequest)
+        #expect(!isHungUp)
+    }
+
     @Test func requestsBeforeTheFaultAreAnswered() async throws {
         let bytes = try RawSocket.frame(.ping) + RawSocket.frame(Array("garbage".utf8))
         let (answer, isHungUp) = try await attack(bytes)

@@ -1,3 +1,4 @@
+import ControlAPI
 import FileProvider
 import Foundation
 import ItemCatalog
@@ -68,6 +69,42 @@ struct ConfigurationTests {
         #expect(try Given(["umask=0"]).taken().umask == 0)
         #expect(try Given(uid: "root", gid: "root").taken().uid == 0)
         #expect(try Given(["allow_other,max_read=4096"]).taken().mountOptions == ["allow_other", "max_read=4096"])
+    }
+
+    @Test("times and rates that no clock and no network has are not taken")
+    func impossibleNumbers() throws {
+        for text in ["1e300", "inf", "nan", "-1", "1e19"] {
+            var configuration = Self.configuration
+            configuration.takeTuning(
+                from: Dictionary(
+                    uniqueKeysWithValues: ["SETTLE", "SETTLE_AFTER_SYNC", "READ_TIMEOUT", "STOP_PROVIDING", "POLL"].map
+                    {
+                        ("HYDRANT_" + $0, text)
+                    }))
+            let (times, usual) = (configuration.times, SyncTimes())
+            #expect(times.settle == usual.settle && times.settleAfterSync == usual.settleAfterSync, "\(text)")
+            #expect(times.readTimeout == usual.readTimeout && times.poll == usual.poll, "\(text)")
+            #expect(times.stopProviding == usual.stopProviding, "\(text)")
+            #expect(throws: DaemonError.self) { try DaemonConfiguration.rate(text, of: "--limit-download") }
+            #expect(throws: DaemonError.self) { try configuration.setCacheLimit(text) }
+            #expect(throws: DaemonError.self) { try configuration.setMinimumFree(text) }
+            #expect(throws: DaemonError.self) { try configuration.setMinimumFree(text + "%") }
+            #expect(throws: DaemonError.self) { try configuration.setHold(text) }
+        }
+        #expect(throws: DaemonError.self) { try DaemonConfiguration.rate("1025T", of: "--limit-download") }
+        #expect(try DaemonConfiguration.rate("1024T", of: "--limit-download") == 1 << 50)
+    }
+
+    @Test("the bytes of documents with impossible sizes are counted to the largest number, and no further")
+    func sums() {
+        let tally = Tally()
+        for _ in 0..<2_000 { tally.found(Item.largestSize) }
+        for _ in 0..<2_000 {
+            tally.begin("x", Item.largestSize)
+            tally.finish()
+        }
+        let progress = tally.progress([]) { _ in fatalError() }
+        #expect((progress.bytes, progress.bytesTotal) == (.max, .max))
     }
 
     @Test(

@@ -132,7 +132,17 @@ struct CommandLineTests {
         try await withMount { mount in
             let bad: [(arguments: [String], status: Int32)] = [
                 (["nonsense"], 64), (["status", "--nonsense"], 64), (["evict"], 64), (["sync", "--timeout", "x"], 64),
-                (["sync", "--timeout", "-1"], 64), (["unmount"], 64), (["unmount", "--timeout", "nan", "/"], 64),
+                (["sync", "--timeout", "-1"], 64), (["sync", "--timeout", "1e300"], 64),
+                (["sync", "--timeout", "nan"], 64),
+                (["retry", "--timeout", "1e300"], 64), (["retry", "--timeout", "inf"], 64),
+                (["unmount", "--timeout", "1e300", "/"], 64), (["events", "--last", "-1"], 64),
+                (["events", "--last", "99999999999999999999"], 64),
+                (["coordinate", "--read", mount.mountPoint, "--timeout", "1e300"], 64),
+                (["bookmark", "make", mount.mountPoint, "--grant", "read", "--days", "1e300"], 64),
+                (["limit", "--download", "1e300", mount.mountPoint], 64),
+                (["limit", "--upload", "2000000T", mount.mountPoint], 64),
+                (["thumbnail", mount.mountPoint, "--size", "100000000000"], 64), (["unmount"], 64),
+                (["unmount", "--timeout", "nan", "/"], 64),
                 (["resolve", mount.mountPoint], 64), (["resolve", mount.mountPoint, "--keep", "all"], 64),
                 (["save", "one"], 64), (["discard"], 64), (["retry", "--timeout", "-1"], 64),
                 (["unmount", mount.scratch], 69), (["conflicts", mount.scratch], 69), (["retry", mount.scratch], 1),

@@ -68,3 +68,16 @@ struct BaseDirectoryTests {
         #expect(BaseDirectory.runtime(in: ["XDG_RUNTIME_DIR": "/run/user/7"]) == "/run/user/7")
     }
 }
+
+@Suite("Numbers from elsewhere")
+struct BoundedNumberTests {
+    @Test("what no clock has is no time; sums and conversions end at the largest number")
+    func bounds() {
+        for seconds in [0, 0.5, 3_600, WaitingTime.longest] { #expect(WaitingTime.isPossible(seconds)) }
+        for seconds in [-1, .nan, .infinity, 1e300, 1e9] { #expect(!WaitingTime.isPossible(seconds)) }
+        #expect([Int64.max, 1, 5].boundedSum == .max && [1, 2, 3].boundedSum == 6)
+        #expect(Int64.min.adding(atMost: -1) == .min)
+        #expect(Int64(bounding: 1e300) == 1 << 62 && Int64(bounding: -.infinity) == -(1 << 62))
+        #expect(Int64(bounding: .nan) == 0 && Int64(bounding: 7.9) == 7)
+    }
+}

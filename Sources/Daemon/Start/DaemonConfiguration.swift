@@ -1,5 +1,6 @@
 package import ItemCatalog
 package import Logging
+import Surroundings
 package import SyncEngine
 
 /// Of Hydrant.
@@ -79,7 +80,7 @@ package struct DaemonConfiguration: Sendable, Codable {
     /// Times (in seconds) and switches for tests, and for those who know what they do.
     package mutating func takeTuning(from environment: [String: String]) {
         func seconds(_ name: String, _ target: inout Double) {
-            if let value = environment[name].flatMap(Double.init), value >= 0 { target = value }
+            if let value = environment[name].flatMap(Double.init), WaitingTime.isPossible(value) { target = value }
         }
         seconds("HYDRANT_SETTLE", &times.settle)
         seconds("HYDRANT_SETTLE_AFTER_SYNC", &times.settleAfterSync)

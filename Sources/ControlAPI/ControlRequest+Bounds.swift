@@ -1,0 +1,34 @@
+import Surroundings
+
+/// A daemon goes on for all programs of its user: what one of them asks for must not end it.
+extension ControlRequest {
+    /// In bytes a second: a rate below the least stops everything, and none is above the largest.
+    public static let rates: ClosedRange<Int64> = 1_024...1 << 50
+    /// In pixels.
+    public static let thumbnailSizes = 16...1_024
+    /// Seconds since 1970: to the end of the year 9999.
+    public static let moments = 0...253_402_300_799.0
+
+    /// Which number in it nobody can mean; nil: none.
+    var problem: String? {
+        switch self {
+        case .sync(let timeout?), .retry(_, let timeout):
+            WaitingTime.isPossible(timeout) ? nil : "a time of \(timeout) s"
+        case .limit(let download, let upload): download.problem ?? upload.problem
+        case .events(let last, _): last < 0 ? "the last \(last) events" : nil
+        case .reporting(let request): request.problem
+        case .thumbnail(_, let size): Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
+        case .makeBookmark(let request):
+            request.grant?.until.flatMap { Self.moments.contains($0) ? nil : "a right until \($0)" }
+        case .bindClaim(_, let pid): pid > 0 ? nil : "process \(pid)"
+        default: nil
+        }
+    }
+}
+
+extension LimitChange {
+    fileprivate var problem: String? {
+        guard case .bytesPerSecond(let rate) = self, !ControlRequest.rates.contains(rate) else { return nil }
+        return "\(rate) bytes a second"
+    }
+}

@@ -1,0 +1,16 @@
+import ArgumentParser
+import Surroundings
+
+/// How long a command is to wait at most, as a user says it.
+struct Seconds: ExpressibleByArgument {
+    let value: Double
+
+    init?(argument: String) {
+        guard let value = Double(argument), WaitingTime.isPossible(value) else { return nil }
+        self.value = value
+    }
+
+    init(_ value: Double) { self.value = value }
+
+    var defaultValueDescription: String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
+}
