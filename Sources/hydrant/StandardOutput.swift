@@ -5,7 +5,9 @@ import Glibc
 import Surroundings
 
 /// Prints a line, whatever names are in it. (In place of Swift's own, which would print them raw.)
-func print(_ line: String, terminator: String = "\n") { Swift.print(ShownText.line(line), terminator: terminator) }
+func print(_ line: String, terminator: String = "\n") {
+    Swift.print(ShownText.line(ByteText.shown(line)), terminator: terminator)
+}
 
 func print(_ lines: [String]) { for line in lines { print(line) } }
 
@@ -23,25 +25,28 @@ enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     static func write(_ lines: [String]) throws(ExitCode) {
-        try writeRaw(lines.map { ShownText.line($0) + "\n" }.joined())
+        try writeRaw(lines.map { shown($0) + "\n" }.joined().utf8)
     }
 
-    static func write(_ json: JSONText) throws(ExitCode) { try writeRaw(json.text + "\n") }
+    static func write(_ json: JSONText) throws(ExitCode) { try writeRaw((json.text + "\n").utf8) }
 
     /// Paths, a line each. Programs get them as they are.
     static func write(paths: [String]) throws(ExitCode) {
-        try isTerminal ? write(paths.map(ByteText.shown)) : writeRaw(paths.map { $0 + "\n" }.joined())
+        try isTerminal ? write(paths) : writeRaw(ByteText.bytes(paths.map { $0 + "\n" }.joined()))
     }
 
     /// From the top, over what was there; what is left of it goes at last: nothing flickers.
     static func redraw(_ lines: [String]) throws(ExitCode) {
-        try writeRaw("\u{1b}[H" + lines.map { ShownText.line($0) + "\u{1b}[K\n" }.joined() + "\u{1b}[J")
+        try writeRaw(("\u{1b}[H" + lines.map { shown($0) + "\u{1b}[K\n" }.joined() + "\u{1b}[J").utf8)
     }
+
+    /// (The characters that stand for bytes become none of those: a name with some of them could begin anything.)
+    private static func shown(_ line: String) -> String { ShownText.line(ByteText.shown(line)) }
 
     /// Written when it returns, also into a pipe. When nobody reads any more (`| head`) the command ends as it would
     /// by SIGPIPE, which the network library keeps from us.
-    private static func writeRaw(_ text: String) throws(ExitCode) {
-        var rest = ByteText.bytes(text)[...]
+    private static func writeRaw(_ bytes: some Sequence<UInt8>) throws(ExitCode) {
+        var rest = Array(bytes)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }

@@ -9,6 +9,25 @@ struct ShownNameTests {
     static let name = "a\u{1b}[2J\u{9b}1m\neverything is in the store\r\u{202e}.txt"
     static let shown = "a\\x1b[2J\\x9b1m\\neverything is in the store\\r\\u{202e}.txt"
 
+    @Test("nor does a name of the characters that stand for bytes in a path: they become none of those")
+    func charactersForBytes() async throws {
+        let name = "b\u{10fe1b}\u{10fe5b}2J\u{10fe0a}x\u{10fec2}\u{10fe9b}1m"
+        try await withMount { store in
+            try Seeding(store).file(name, "x\n")
+        } _: { mount in
+            let path = mount.mountPoint + "/" + name
+            for arguments in [
+                ["status", path], ["status", "--json", path], ["download", path], ["evict", path + "x"],
+            ] {
+                let result = try mount.hydrant(arguments)
+                Self.check(result.stdout + "\n" + result.stderr, arguments[0])
+                #expect(!result.stdout.contains("\nx"), "\(arguments): \(result)")
+            }
+            let events = try mount.hydrant(["events", "--last", "50", "--no-follow", mount.mountPoint])
+            Self.check(events.stdout, "events")
+        }
+    }
+
     private static func check(_ text: String, _ what: String, _ location: SourceLocation = #_sourceLocation) {
         let raw = text.unicodeScalars.filter { ["\u{1b}", "\u{9b}", "\r", "\u{202e}"].contains($0) }
         #expect(raw.isEmpty, "\(what): \(text)", sourceLocation: location)
