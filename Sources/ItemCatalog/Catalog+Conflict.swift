@@ -30,8 +30,7 @@ extension Catalog.Writer {
         // Beside what has the bytes of the other side, which may have got another name there.
         let name = row.local == row.base ? current?.filename ?? row.remote?.name : nil
         let copyName = try unusedName(like: name ?? local.name, in: folder)
-        try unlinkName(local.name, in: folder)
-        try link(inode, in: folder, as: copyName)
+        try moveName(local.name, in: folder, to: copyName, in: folder)
         try touch(folder: folder)
         changes.append(.entry(folder: folder, name: local.name))
         changes.append(.entry(folder: folder, name: copyName))
@@ -100,8 +99,7 @@ extension Catalog.Writer {
             let old = try item(from.parent)?.inode, let new = try item(to.parent)?.inode, try !isInside(new, inode)
         else { return }
         let name = try child(of: new, named: to.name) == nil ? to.name : unusedName(like: to.name, in: new)
-        try unlinkName(from.name, in: old)
-        try link(inode, in: new, as: name)
+        try moveName(from.name, in: old, to: name, in: new)
         try touch(folder: old, links: row.kind.isFolder ? -1 : 0)
         try touch(folder: new, links: row.kind.isFolder ? 1 : 0)
         row.local = TreePlace(parent: to.parent, name: name)
@@ -118,12 +116,11 @@ extension Catalog.Writer {
 
     /// Gives an item a name for conflicted copies.
     func yieldName(_ id: ItemID) throws {
-        guard var row = try item(id), let inode = row.inode, let local = row.local,
+        guard var row = try item(id), row.inode != nil, let local = row.local,
             let folder = try item(local.parent)?.inode
         else { return }
         let name = try unusedName(like: local.name, in: folder)
-        try unlinkName(local.name, in: folder)
-        try link(inode, in: folder, as: name)
+        try moveName(local.name, in: folder, to: name, in: folder)
         changes.append(.entry(folder: folder, name: local.name))
         changes.append(.entry(folder: folder, name: name))
         row.local = TreePlace(parent: local.parent, name: name)

@@ -55,7 +55,7 @@ extension Catalog.Writer {
                 size: Int64(target?.count ?? 0), accessed: now, modified: now, changed: now, born: now,
                 target: target, generation: 1, baseSize: 0, extents: nil, writing: isWritten ? .modified : nil,
                 isEnumerated: isFolder, device: file.device))
-        try link(inode.id, in: folder, as: name)
+        try link(inode.id, in: folder, as: name, number: numberInFront())
         try touch(folder: folder, links: isFolder ? 1 : 0)
         guard let kind = file.itemKind else { return inode }
         let place = TreePlace(parent: parentItem.id, name: name)

@@ -86,11 +86,11 @@ extension Catalog.Writer {
         guard let from = row.local, let to = row.remote, from != to, let old = try item(from.parent)?.inode,
             let new = try item(to.parent)?.inode
         else { return }
-        try unlinkName(from.name, in: old)
         // (A further hard link may have the name already.)
         if try child(of: new, named: to.name) == nil {
-            try link(inode.id, in: new, as: to.name)
+            try moveName(from.name, in: old, to: to.name, in: new)
         } else {
+            try unlinkName(from.name, in: old)
             inode.linkCount -= 1
         }
         try touch(folder: old, links: inode.isFolder ? -1 : 0)

@@ -136,12 +136,11 @@ extension Catalog.Writer {
 
     /// What is held gives its name up to what the store has now; it goes on being held.
     func stepAside(_ held: ItemRecord) throws {
-        guard var row = try item(held.id), let inode = row.inode, let place = row.local,
+        guard var row = try item(held.id), row.inode != nil, let place = row.local,
             let folder = try item(place.parent)?.inode
         else { return }
         let name = try unusedName(like: place.name, in: folder)
-        try unlinkName(place.name, in: folder)
-        try link(inode, in: folder, as: name)
+        try moveName(place.name, in: folder, to: name, in: folder)
         row.local = TreePlace(parent: place.parent, name: name)
         row.base = row.local
         try update(row)

@@ -11,7 +11,7 @@ extension Catalog.Writer {
         // Unlinked already: its item is gone.
         guard inode.linkCount > 0 else { throw CatalogError(.notFound, "\(name): the file has been removed") }
         if try child(of: folder, named: name) != nil { throw CatalogError(.exists, "\(name): exists already") }
-        try link(id, in: folder, as: name)
+        try link(id, in: folder, as: name, number: numberInFront())
         try touch(folder: folder)
         inode.linkCount += 1
         inode.changed = now
@@ -53,7 +53,8 @@ extension Catalog.Writer {
 }
 
 extension Catalog.Reader {
-    private static let byInode = Query("SELECT folder, name FROM name WHERE inode = ? ORDER BY id")
+    // (What programs make is numbered downwards from 0.)
+    private static let byInode = Query("SELECT folder, name FROM name WHERE inode = ? ORDER BY id <= 0, abs(id)")
 
     private static func place(_ row: Columns) -> (folder: InodeID, name: Filename) {
         (InodeID(rawValue: row.int(0)), Filename(bytes: row.bytes(1) ?? []))

@@ -3,10 +3,15 @@ import GRDB
 
 /// One entry of a folder.
 package struct FolderEntry: Sendable {
-    /// Where the listing goes on after this entry; stable for as long as the name exists.
+    /// Where the listing goes on after this entry; stable for as long as the entry exists, whatever it is renamed to.
+    /// Above 0.
     package var cookie: Int64
     package var name: Filename
     package var inode: InodeRecord
+
+    /// A cookie is the name's number plus this: names that programs make have numbers from 0 downwards (`ListingFront`).
+    /// Not more, for the sake of programs to which a place in a listing has 31 bits.
+    static let origin: Int64 = 1 << 30
 }
 
 extension Catalog.Reader {
@@ -73,15 +78,17 @@ extension Catalog.Reader {
         WHERE n.folder = ? AND n.id > ? ORDER BY n.id LIMIT ?
         """)
 
-    /// Entries of a folder with a cookie above `cookie`, at most `limit`, in the order of their cookies.
+    /// Entries of a folder with a cookie above `cookie` (0: from the beginning), at most `limit`, in the order of their
+    /// cookies.
     package func children(of folder: InodeID, after cookie: Int64, limit: Int) throws -> [FolderEntry] {
         try all(Self.byFolder) { bindings in
             bindings.add(folder.rawValue)
-            bindings.add(cookie)
+            bindings.add(cookie - FolderEntry.origin)
             bindings.add(Int64(limit))
         } _: { row in
             FolderEntry(
-                cookie: row.int(0), name: Filename(bytes: row.bytes(1) ?? []), inode: Self.inode(row, from: 2))
+                cookie: row.int(0) + FolderEntry.origin, name: Filename(bytes: row.bytes(1) ?? []),
+                inode: Self.inode(row, from: 2))
         }
     }
 

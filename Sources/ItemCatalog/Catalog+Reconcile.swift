@@ -173,8 +173,7 @@ extension Catalog.Writer {
         guard let place = row.remote, let folder = try folderInode(of: place.parent) else { return false }
         if let other = try item(of: occupant.id), try isPrimary(other, place.name, in: folder) { return false }
         let free = try unusedName(like: place.name, in: folder)
-        try unlinkName(place.name, in: folder)
-        try link(occupant.id, in: folder, as: free)
+        try moveName(place.name, in: folder, to: free, in: folder)
         changes.append(.entry(folder: folder, name: place.name))
         changes.append(.entry(folder: folder, name: free))
         freedPlaces.append(place)
@@ -213,6 +212,7 @@ extension Catalog.Writer {
 
     func detach(_ row: ItemRecord) throws {
         guard let local = row.local, let folder = try folderInode(of: local.parent) else { return }
+        if let inode = row.inode { movingNumbers[inode] = try number(of: local.name, in: folder) }
         try unlinkName(local.name, in: folder)
         freedPlaces.append(local)
         try touch(folder: folder, links: row.kind.isFolder ? -1 : 0)
@@ -236,7 +236,7 @@ extension Catalog.Writer {
                 try recordConflict(original: try item(of: occupant.id)?.id, copy: inode, .nameTaken)
             }
         }
-        try link(inode, in: folder, as: free)
+        try link(inode, in: folder, as: free, number: movingNumbers.removeValue(forKey: inode))
         try touch(folder: parent.id, links: row.kind.isFolder ? 1 : 0)
         row.base = place
         row.local = TreePlace(parent: place.parent, name: free)

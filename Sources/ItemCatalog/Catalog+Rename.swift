@@ -31,11 +31,11 @@ extension Catalog.Writer {
         if let target {
             try relink(newName, in: newFolder, to: source.id)
             replaced = try displace(target, newName, newFolder, by: source, movesItem: movesItem, settle: settle)
+            try unlinkName(name, in: folder)
         } else {
-            try link(source.id, in: newFolder, as: newName)
+            try moveName(name, in: folder, to: newName, in: newFolder)
             if movesItem { try moveItem(of: source, to: newName, in: newFolder, settle: settle) }
         }
-        try unlinkName(name, in: folder)
         source.changed = now
         try update(source)
         let wasFolder: Int64 = source.isFolder ? 1 : 0

@@ -36,7 +36,8 @@ extension Catalog.Writer {
 
     private static let itemDeletion = Query("DELETE FROM item WHERE id = ?")
     private static let inodeDeletion = Query("DELETE FROM inode WHERE id = ? AND nlink = 0")
-    private static let nameInsertion = Query("INSERT INTO name (folder, name, inode) VALUES (?, ?, ?)")
+    private static let nameInsertion = Query("INSERT INTO name (id, folder, name, inode) VALUES (?, ?, ?, ?)")
+    private static let nameMove = Query("UPDATE name SET folder = ?, name = ? WHERE folder = ? AND name = ?")
     private static let nameChange = Query("UPDATE name SET inode = ? WHERE folder = ? AND name = ?")
     private static let nameDeletion = Query("DELETE FROM name WHERE folder = ? AND name = ?")
     private static let linkChange = Query("UPDATE inode SET nlink = nlink + ? WHERE id = ?")
@@ -53,11 +54,24 @@ extension Catalog.Writer {
         try forgetConflicts(ofCopy: id)
     }
 
-    func link(_ inode: InodeID, in folder: InodeID, as name: Filename) throws {
+    /// - Parameter number: its place in the folder's listing; nil: behind all others.
+    func link(_ inode: InodeID, in folder: InodeID, as name: Filename, number: Int64? = nil) throws {
         try run(Self.nameInsertion) { bindings in
+            bindings.add(number)
             bindings.add(folder.rawValue)
             bindings.add(name.bytes)
             bindings.add(inode.rawValue)
+        }
+    }
+
+    /// Gives a name up for another one that is free. It keeps its number, also in another folder: whoever lists the folder
+    /// meanwhile sees it once, under one of its names.
+    func moveName(_ name: Filename, in folder: InodeID, to newName: Filename, in newFolder: InodeID) throws {
+        try run(Self.nameMove) { bindings in
+            bindings.add(newFolder.rawValue)
+            bindings.add(newName.bytes)
+            bindings.add(folder.rawValue)
+            bindings.add(name.bytes)
         }
     }
 

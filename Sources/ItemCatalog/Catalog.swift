@@ -34,6 +34,7 @@ package final class Catalog: Sendable {
     private let durableCommits = Atomic<Int>(-1)
     private let waiting = WaitingItems()
     private let reopened = ReopenedFolders()
+    private let front = ListingFront()
     private let queries = PreparedQueries.Table()
     private let checkpointer: Checkpointer
 
@@ -212,7 +213,9 @@ package final class Catalog: Sendable {
             return try inTurn {
                 try writer.writeWithoutTransaction { db in
                     let transaction = Writer(
-                        db: db, queries.of(db), exclusions: exclusions, hold: hold, waiting: waiting, reopened: reopened
+                        db: db, queries.of(db), exclusions: exclusions, hold: hold, waiting: waiting,
+                        reopened: reopened,
+                        front: front
                     )
                     return try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }
                 }
@@ -325,6 +328,9 @@ package final class Catalog: Sendable {
         package var returnedFolders: [ItemIdentifier] = []
         let waiting: WaitingItems
         let reopened: ReopenedFolders
+        let front: ListingFront
+        /// The numbers of names that are on their way from one place to another.
+        var movingNumbers: [InodeID: Int64] = [:]
         /// Whether the caller brings missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
         package var bringsBytes: ((InodeID) -> Bool)?
         /// Gives the bytes of one generation of an inode to the first generation of another, as a second name.
@@ -336,12 +342,13 @@ package final class Catalog: Sendable {
 
         init(
             db: Database, _ queries: PreparedQueries, exclusions: Exclusions, hold: DeletionHold,
-            waiting: WaitingItems, reopened: ReopenedFolders
+            waiting: WaitingItems, reopened: ReopenedFolders, front: ListingFront
         ) {
             self.exclusions = exclusions
             self.hold = hold
             self.waiting = waiting
             self.reopened = reopened
+            self.front = front
             super.init(db: db, queries)
         }
     }

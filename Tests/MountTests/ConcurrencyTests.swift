@@ -100,6 +100,42 @@ struct ConcurrencyTests {
         }
     }
 
+    /// (Nothing else lists the folder: where the kernel keeps a whole listing, it shows what that says.)
+    @Test("a program that lists a folder and renames, copies or links its entries comes to an end", arguments: modes)
+    func changedWhileListed(_ options: MountOptions) async throws {
+        try await withMount(options) { store in
+            for number in 0..<300 { try Seeding(store).file("renamed/theirs \(number)", "") }
+            try Seeding(store).folder("copied")
+        } _: { mount in
+            let shown = try mount.python(
+                """
+                def each(folder, change):
+                    seen = []
+                    with os.scandir(folder) as entries:
+                        for entry in entries:
+                            seen.append(entry.name); change(folder + "/" + entry.name)
+                            if len(seen) > 5000: break
+                    return sorted(seen)
+                def away(path): os.rename(path, "away"); os.rename("away", path)
+                def link(path): path.endswith(".copy") or os.link(path, path + ".link")
+                for folder in ["renamed", "copied"]:
+                    names = [f"ours {number}" for number in range(300)]
+                    for name in names: write(f"{folder}/{name}", b"")
+                    if folder == "renamed": names += [f"theirs {number}" for number in range(300)]
+                    print(each(folder, lambda path: os.rename(path, path + ".x")) == sorted(names), end=" ")
+                    names = [name + ".x" for name in names]
+                    print(each(folder, away) == sorted(names), end=" ")
+                    print(each(folder, lambda path: write(path + ".copy", b"")) == sorted(names), end=" ")
+                    names += [name + ".copy" for name in names]
+                    print(each(folder, link) == sorted(names), end=" ")
+                    names += [name + ".link" for name in names if not name.endswith(".copy")]
+                    print(sorted(os.listdir(folder)) == sorted(names))
+                """, limit: 60)
+            #expect(shown == "True True True True True\nTrue True True True True\n")
+            try mount.sync(limit: 60)
+        }
+    }
+
     @Test("a listing never lacks or repeats a name that nobody touches, while others come and go", arguments: modes)
     func comeAndGo(_ options: MountOptions) async throws {
         try await withMount(options) { store in
