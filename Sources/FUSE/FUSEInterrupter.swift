@@ -1,15 +1,22 @@
 /// Runs interrupt handlers on one thread of its own, because libfuse reports an interrupt
-/// while it holds the request's lock, which a handler needs to answer. The thread is started
-/// with the first interrupt.
+/// while it holds the request's lock, which a handler needs to answer, and because signals
+/// are looked at again and again while a request waits. The thread is started with the first
+/// interrupt.
 final class FUSEInterrupter: Sendable {
+    private struct Job {
+        var due: UInt64
+        var body: @Sendable () -> Void
+    }
     private struct State {
-        var jobs: [@Sendable () -> Void] = []
+        var jobs: [Job] = []
         var isRunning = false
     }
 
     private let monitor = Monitor(State())
 
-    func enqueue(_ job: @escaping @Sendable () -> Void) {
+    /// - Parameter pause: in nanoseconds.
+    func enqueue(after pause: UInt64 = 0, _ body: @escaping @Sendable () -> Void) {
+        let job = Job(due: pause == 0 ? 0 : monotonicNow() + pause, body: body)
         let start = monitor.withLock { state in
             state.jobs.append(job)
             defer { state.isRunning = true }
@@ -25,15 +32,17 @@ final class FUSEInterrupter: Sendable {
     private static func next(_ monitor: Monitor<State>) -> [@Sendable () -> Void]? {
         let deadline = monotonicNow() + 1_000_000_000
         return monitor.wait { state in
-            if !state.jobs.isEmpty {
-                defer { state.jobs = [] }
-                return .done(state.jobs)
+            let now = monotonicNow()
+            let due = state.jobs.filter { $0.due <= now }
+            if !due.isEmpty {
+                state.jobs.removeAll { $0.due <= now }
+                return .done(due.map(\.body))
             }
-            if monotonicNow() >= deadline {
+            if state.jobs.isEmpty, now >= deadline {
                 state.isRunning = false
                 return .done(nil)
             }
-            return .waitUntil(nanoseconds: deadline)
+            return .waitUntil(nanoseconds: state.jobs.map(\.due).min() ?? deadline)
         }
     }
 }

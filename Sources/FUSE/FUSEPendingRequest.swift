@@ -65,10 +65,11 @@ public final class FUSEPendingRequest: Sendable {
         }
     }
 
-    /// Runs `handler` once when the process that asks is interrupted, soon if it already has
-    /// been, on a thread of the session. The handler may `take` and answer; it must be quick,
+    /// Runs `handler` once when a signal is about to end the process that asks, soon if one already
+    /// is, on a thread of the session. The handler may `take` and answer; it must be quick,
     /// for the handlers of all requests run one after the other. Not started once the request
-    /// was taken (one that had begun just then may still be finishing).
+    /// was taken (one that had begun just then may still be finishing), nor by a signal that the
+    /// program handles (see `ThreadSignals`): where the kernel does not show them to us, by any.
     public func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard state.request != nil else { return }
@@ -86,7 +87,16 @@ public final class FUSEPendingRequest: Sendable {
         }
     }
 
+    /// How often the signals are looked at once the kernel has told of the first: of those that come after it, it tells
+    /// nobody.
+    private static let pause: UInt64 = 40_000_000
+
     private func interrupted() {
+        guard state.withLock({ $0.request != nil }) else { return }
+        // (Not under the lock: it takes system calls.)
+        if ThreadSignals.look(at: context.pid) == .wait {
+            return interrupter.enqueue(after: Self.pause) { [weak self] in self?.interrupted() }
+        }
         let handler = state.withLock { state -> (@Sendable () -> Void)? in
             guard state.request != nil else { return nil }
             state.isInterrupted = true

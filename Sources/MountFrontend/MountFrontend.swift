@@ -1,6 +1,6 @@
 import FUSE
 import FileProvider
-import Logging
+import Glibc
 package import SyncEngine
 package import Volume
 
@@ -15,7 +15,7 @@ package final class MountFrontend: FUSEFileSystem {
     }
 
     /// Answers a request from a call: at once when the volume can, else from a Task when what it lacks
-    /// has come. An interrupt cancels the Task.
+    /// has come, when a signal ends the program, or when it has waited for too long.
     func answer<Value>(
         _ request: consuming FUSERequest, _ call: @escaping @Sendable () throws(VolumeError) -> Outcome<Value>,
         _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
@@ -36,30 +36,38 @@ package final class MountFrontend: FUSEFileSystem {
         _ call: @escaping @Sendable () throws(VolumeError) -> Outcome<Value>,
         _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
     ) {
+        let waiter = Waiter(pending)
         let task = Task(executorPreference: workers) { [volume] in
+            let begun = SuspendingClock.now
             var wait = first
             do {
                 while true {
+                    let end = begun + .seconds(wait.limit)
+                    let clock = Task {
+                        try await Task.sleep(until: end, clock: .suspending)
+                        if waiter.giveUp(ETIMEDOUT) { volume.tell(givenUpAfter: begun.duration(to: .now)) }
+                    }
+                    defer { clock.cancel() }
                     try await wait.run()
-                    try Task.checkCancellation()
+                    guard waiter.begins() else { return }
                     switch try call() {
                     case .ready(let value):
                         if let request = pending.take() { reply(request, value) }
                         return
-                    case .wait(let next): wait = next
+                    case .wait(let next):
+                        guard waiter.waits() else { return }
+                        wait = next
                     }
                 }
             } catch {
-                var errno: Int32 = 4 /* EINTR */
-                if !(error is CancellationError) {
-                    let failure = VolumeError(error)
-                    volume.tell(failure)
-                    errno = failure.errno
-                }
-                if let request = pending.take() { request.reply(errno: errno) }
+                guard let request = pending.take() else { return }
+                let failure = VolumeError(error)
+                volume.tell(failure)
+                request.reply(errno: failure.errno)
             }
         }
-        pending.onInterrupt { task.cancel() }
+        waiter.onEnd { task.cancel() }
+        pending.onInterrupt { _ = waiter.giveUp(EINTR) }
     }
 
     /// For calls that never wait.

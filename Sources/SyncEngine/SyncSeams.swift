@@ -25,6 +25,9 @@ package struct SyncTimes: Sendable, Codable {
     package var settleAfterSync: Double = 5
     /// A download that brings no byte for so long fails.
     package var readTimeout: Double = 30
+    /// So long a program waits for a range of a document that comes bit by bit, at most; and for a folder's first listing.
+    package var longestRead: Double = 600
+    package var longestListing: Double = 300
     /// The first wait after a failed upload; doubles up to `longestRetry`.
     package var firstRetry: Double = 1
     package var longestRetry: Double = 300

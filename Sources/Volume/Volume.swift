@@ -50,7 +50,7 @@ package final class Volume: Sendable {
         do { return try body() } catch {
             if let error = error as? CatalogError, case .incomplete(let inode) = error.code { return bringing(inode) }
             guard let folder = VolumeError.needsListing(error) else { throw VolumeError(error) }
-            return .wait(Wait { [engine] in try await engine.enumerate(folder) })
+            return .wait(Wait(limit: times.longestListing) { [engine] in try await engine.enumerate(folder) })
         }
     }
 

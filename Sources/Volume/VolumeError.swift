@@ -86,4 +86,11 @@ extension Volume {
         guard error.errno == EIO else { return }
         context.logger.warning("a program gets an I/O error", metadata: ["error": "\(error.message)"])
     }
+
+    /// A program has waited for so long.
+    package func tell(givenUpAfter time: Duration) {
+        context.logger.warning(
+            "a program waits no longer and gets a time-out (ETIMEDOUT); what it asked for may still come, ask again later",
+            metadata: ["seconds": "\(time.components.seconds)"])
+    }
 }

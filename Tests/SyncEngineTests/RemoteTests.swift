@@ -8,6 +8,32 @@ import Testing
 @testable import SyncEngine
 
 @Suite(.timeLimit(.minutes(10))) struct RemoteTests {
+    /// The others who wait for the same listing, and whoever comes next, have it.
+    @Test func whoeverIsCancelledWaitsNoLongerForAListingWhichGoesOn() async throws {
+        let test = try TestEngine()
+        try test.remote.put("a", "text")
+        let gate = Gate()
+        test.plan.inject(.hang(gate), into: .enumerateItems)
+        let fetcher = test.engine.fetcher
+        let begun = Task { try await fetcher.fetch(.root, joining: true) }
+        await gate.waitForArrivals()
+        let joined = Task { try await fetcher.fetch(.root, joining: true) }
+        let patient = Task { try await fetcher.fetch(.root, joining: true) }
+        let anew = Task { try await fetcher.fetch(.root, joining: false) }
+        for task in [begun, joined, anew] {
+            task.cancel()
+            let result = await task.result
+            guard case .failure(let error) = result, case SyncError.cancelled = error else {
+                Issue.record("\(result)")
+                continue
+            }
+        }
+        #expect(gate.waitingCount == 1)
+        gate.open()
+        _ = try await patient.value
+        #expect(try test.names() == ["a"])
+    }
+
     @Test func signalsReachTheCatalog() async throws {
         let test = try TestEngine()
         try test.remote.put("a", "A")

@@ -13,7 +13,8 @@ actor FolderFetcher {
 
     var foldersUnderWay: [InodeID] { Array(running.keys) }
 
-    /// Returns when the folder's listing, as the store has it after this call began, is in the catalog.
+    /// Returns when the folder's listing, as the store has it after this call began, is in the catalog. Cancelling the
+    /// task ends the wait; the fetch goes on, for the others who wait, and for whoever comes next.
     ///
     /// - Parameters:
     ///   - joining: a fetch that is already under way will do (a first look).
@@ -22,10 +23,12 @@ actor FolderFetcher {
     @discardableResult
     func fetch(_ folder: InodeID, joining: Bool, isAwaited: Bool = true) async throws(SyncError) -> Bool {
         if let task = running[folder] {
-            if joining { return try await context.unlessAway { await task.value }.get() }
-            _ = await task.value
+            if joining { return try await context.result(of: task, unlessAway: true).get() }
+            if case .failure(.cancelled) = await context.result(of: task, unlessAway: false), Task.isCancelled {
+                throw SyncError.cancelled
+            }
             // Somebody else has begun a new one.
-            if let newer = running[folder] { return try await newer.value.get() }
+            if let newer = running[folder] { return try await context.result(of: newer, unlessAway: false).get() }
         }
         let task = Task(executorPreference: context.workers) { [context] () -> Result<Bool, SyncError> in
             var result: Result<Bool, SyncError>
@@ -46,7 +49,7 @@ actor FolderFetcher {
             return result
         }
         running[folder] = task
-        let result = joining ? await context.unlessAway { await task.value } : await task.value
+        let result = await context.result(of: task, unlessAway: joining)
         if joining, isAwaited, case .failure(let error) = result { tell(error, folder) }
         return try result.get()
     }

@@ -15,31 +15,62 @@ extension SyncContext {
         return connection.isOutdated(asked: asked)
     }
 
-    /// The result of `body`, or, while the store is known to be away, at once why nothing can be had from it; then `body`
-    /// goes on by itself.
-    func unlessAway<T: Sendable>(
-        _ body: @escaping @Sendable () async -> Result<T, SyncError>
+    /// The result of a task that others may wait for as well. Whoever is cancelled waits no longer; the task goes on.
+    ///
+    /// - Parameter unlessAway: while the store is known to be away, the answer is at once why nothing can be had from it.
+    func result<T: Sendable>(
+        of task: Task<Result<T, SyncError>, Never>, unlessAway: Bool
     ) async -> Result<T, SyncError> {
-        guard isKnownToBeAway else { return await body() }
-        return await withCheckedContinuation { continuation in
-            let first = FirstResult(continuation)
-            Task(executorPreference: workers) { first.resume(await body()) }
-            Task {
-                try? await Task.sleep(for: Self.patienceWhenAway)
-                // (Else it is back, or may be, and takes its time.)
-                if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
+        let first = FirstResult<T>()
+        let isAway = unlessAway && isKnownToBeAway
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                first.begin(continuation)
+                Task(executorPreference: workers) { first.resume(await task.value) }
+                guard isAway else { return }
+                Task {
+                    try? await Task.sleep(for: Self.patienceWhenAway)
+                    // (Else it is back, or may be, and takes its time.)
+                    if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
+                }
             }
+        } onCancel: {
+            first.resume(.failure(.cancelled))
         }
     }
 }
 
 /// Whoever comes first answers.
 private final class FirstResult<T: Sendable>: Sendable {
-    private let waiter: AdaptiveMutex<CheckedContinuation<Result<T, SyncError>, Never>?>
+    private enum State {
+        case new
+        case waiting(CheckedContinuation<Result<T, SyncError>, Never>)
+        case answered(Result<T, SyncError>)
+    }
+    private let state = AdaptiveMutex(State.new)
 
-    init(_ continuation: CheckedContinuation<Result<T, SyncError>, Never>) { waiter = AdaptiveMutex(continuation) }
+    /// - Parameter continuation: answered at once when somebody was here before it.
+    func begin(_ continuation: CheckedContinuation<Result<T, SyncError>, Never>) {
+        let result = state.withLock { state -> Result<T, SyncError>? in
+            if case .answered(let result) = state { return result }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let result { continuation.resume(returning: result) }
+    }
 
     func resume(_ result: Result<T, SyncError>) {
-        waiter.withLock { $0.take() }?.resume(returning: result)
+        let waiter = state.withLock { state -> CheckedContinuation<Result<T, SyncError>, Never>? in
+            switch state {
+            case .new:
+                state = .answered(result)
+                return nil
+            case .waiting(let continuation):
+                state = .answered(result)
+                return continuation
+            case .answered: return nil
+            }
+        }
+        waiter?.resume(returning: result)
     }
 }
