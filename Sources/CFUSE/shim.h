@@ -177,8 +177,9 @@ static inline int hydrant_expire_entry(
 
 // MARK: What Glibc's module leaves out
 
-// Swift reads the C library without _GNU_SOURCE, which hides this one.
+// Swift reads the C library without _GNU_SOURCE, which hides these.
 extern int dup3(int from, int to, int flags);
+enum { HYDRANT_O_DIRECT = __O_DIRECT };
 
 /// Puts `replacement` in the place of `fd`.
 static inline int hydrant_replace(int fd, int replacement) {

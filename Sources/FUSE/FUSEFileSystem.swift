@@ -32,10 +32,11 @@ public protocol FUSEFileSystem: AnyObject, Sendable {
         killPrivileges: Bool)
     func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool)
     func read(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int)
-    /// `bytes` are gone when the call returns.
+    /// `bytes` are gone when the call returns. `flags`: the file's as they are now (fcntl(2), F_SETFL); 0 where the
+    /// kernel writes out what programs have changed through a mapping.
     func write(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
-        offset: Int64, killPrivileges: Bool)
+        offset: Int64, flags: Int32, killPrivileges: Bool)
     func flush(_ request: consuming FUSERequest, node: UInt64, handle: UInt64)
     func release(_ request: consuming FUSERequest, node: UInt64, handle: UInt64)
     func fsync(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, dataOnly: Bool)

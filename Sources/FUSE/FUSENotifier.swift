@@ -24,6 +24,8 @@ final class FUSENotifier: Sendable {
     private struct Queued {
         var number: UInt64
         var notification: Notification
+        /// Whom to tell that it has been sent.
+        var then: [@Sendable () -> Void]
     }
 
     private struct Active {
@@ -49,13 +51,22 @@ final class FUSENotifier: Sendable {
 
     init(send: @escaping @Sendable (Notification) -> Void) { self.send = send }
 
-    func enqueue(_ notification: Notification) {
-        let needsThread = monitor.withLock { state in
-            guard !state.isStopped, state.queued.insert(notification).inserted else { return false }
+    /// - Parameter then: called, once, when it has been sent, or will not be.
+    func enqueue(_ notification: Notification, then: (@Sendable () -> Void)? = nil) {
+        let (isStopped, needsThread) = monitor.withLock { state in
+            if state.isStopped { return (true, false) }
+            guard state.queued.insert(notification).inserted else {
+                if let then, let index = state.queue.lastIndex(where: { $0.notification == notification }) {
+                    state.queue[index].then.append(then)
+                }
+                return (false, false)
+            }
             state.lastNumber += 1
-            state.queue.append(Queued(number: state.lastNumber, notification: notification))
-            return Self.claimThread(&state)
+            state.queue.append(
+                Queued(number: state.lastNumber, notification: notification, then: then.map { [$0] } ?? []))
+            return (false, Self.claimThread(&state))
         }
+        if isStopped { then?() }
         if needsThread { start() }
     }
 
@@ -86,11 +97,12 @@ final class FUSENotifier: Sendable {
     /// What is queued is dropped. One that is stuck in the kernel stays so until what it waits
     /// for has been answered.
     func stop() {
-        monitor.withLock { state in
+        let dropped = monitor.withLock { state in
             state.isStopped = true
-            state.queue = []
-            state.queued = []
+            defer { (state.queue, state.queued) = ([], []) }
+            return state.queue
         }
+        for queued in dropped { for then in queued.then { then() } }
     }
 
     var isSending: Bool { monitor.withLock { !$0.active.isEmpty } }
@@ -107,6 +119,7 @@ final class FUSENotifier: Sendable {
             while let next = next() {
                 send(next.notification)
                 monitor.withLock { _ = $0.active.removeValue(forKey: next.number) }
+                for then in next.then { then() }
             }
         }
         if !started { monitor.withLock { $0.threads -= 1 } }

@@ -128,10 +128,12 @@ private func addFileOperations(to table: inout fuse_lowlevel_ops) {
     }
     table.write = { request, node, data, size, offset, info in
         let (handle, killPrivileges) = (info!.pointee.fh, FUSECurrentRequest.killsPrivileges)
+        let flags = info!.pointee.writepage != 0 ? 0 : info!.pointee.flags
         let bytes = UnsafeRawBufferPointer(start: data, count: size)
         dispatch(request) {
             $0.write(
-                $1, node: node, handle: handle, bytes: bytes, offset: Int64(offset), killPrivileges: killPrivileges)
+                $1, node: node, handle: handle, bytes: bytes, offset: Int64(offset), flags: flags,
+                killPrivileges: killPrivileges)
         }
     }
     table.flush = { request, node, info in

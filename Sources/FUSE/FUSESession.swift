@@ -175,8 +175,12 @@ public final class FUSESession: Sendable {
 
     /// The kernel forgets a node's attributes, and its pages from `offset` on (`length` 0: all
     /// of them); with a negative offset only its attributes. Sent later, from another thread.
-    public func invalidateInode(_ node: UInt64, offset: Int64, length: Int64) {
-        notifier.enqueue(.inode(node, offset: offset, length: length))
+    ///
+    /// - Parameter then: called, once, when the kernel has forgotten them, or the session has ended; it must be quick.
+    public func invalidateInode(
+        _ node: UInt64, offset: Int64, length: Int64, then: (@Sendable () -> Void)? = nil
+    ) {
+        notifier.enqueue(.inode(node, offset: offset, length: length), then: then)
     }
 
     /// The kernel forgets what a name stands for, or that there is none. Sent later, from

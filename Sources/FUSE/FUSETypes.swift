@@ -1,4 +1,11 @@
+internal import CFUSE
 public import Glibc
+
+/// Of a file's flags, what Glibc's module leaves out.
+public enum FUSEFileFlags {
+    /// O_DIRECT
+    public static let direct = Int32(HYDRANT_O_DIRECT)
+}
 
 /// Who asks. `umask` is only known for mkdir, mknod and create.
 public struct FUSEContext: Sendable {

@@ -75,10 +75,15 @@ extension AttributeRequest {
 
 extension FUSEOpenReply {
     init(_ opened: Opened) {
-        var backing: BackingID?
-        if case .passthrough(let id) = opened.mode { backing = BackingID(rawValue: id) }
+        let (backing, isDirect): (BackingID?, Bool) =
+            switch opened.mode {
+            case .cached: (nil, false)
+            case .passthrough(let id): (BackingID(rawValue: id), false)
+            // The one flag overrides the other for reading and writing.
+            case .direct(let id): (BackingID(rawValue: id), true)
+            }
         self.init(
             handle: opened.handle.rawValue, keepCache: backing == nil, noFlush: opened.isReadOnly,
-            directIO: false, cacheDirectory: false, backing: backing)
+            directIO: isDirect, cacheDirectory: false, backing: backing)
     }
 }

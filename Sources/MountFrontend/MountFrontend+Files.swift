@@ -1,5 +1,6 @@
 package import FUSE
 import FileProvider
+import Glibc
 import Volume
 
 extension MountFrontend {
@@ -11,7 +12,7 @@ extension MountFrontend {
         answer(request) { () throws(VolumeError) in
             try volume.create(
                 Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, uid: context.uid,
-                gid: context.gid)
+                gid: context.gid, mayDropFlags: Self.mayDropFlags(flags))
         } _: { request, made in
             let (lookup, opened) = made
             if !request.reply(create: lookup.entry, open: FUSEOpenReply(opened)) {
@@ -23,10 +24,17 @@ extension MountFrontend {
 
     package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.open(NodeID(rawValue: node), flags: flags, killsPrivileges: killPrivileges)
+            try volume.open(
+                NodeID(rawValue: node), flags: flags, killsPrivileges: killPrivileges,
+                mayDropFlags: Self.mayDropFlags(flags))
         } _: { request, opened in
             if !request.reply(open: FUSEOpenReply(opened)) { volume.close(opened.handle) }
         }
+    }
+
+    /// See ``Volume/open(_:flags:killsPrivileges:mayDropFlags:)``. (To whoever only reads, O_APPEND means nothing.)
+    private static func mayDropFlags(_ flags: Int32) -> Bool {
+        flags & FUSEFileFlags.direct != 0 || (flags & O_APPEND != 0 && flags & O_ACCMODE != O_RDONLY)
     }
 
     package func read(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int) {
@@ -46,13 +54,22 @@ extension MountFrontend {
 
     package func write(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
-        offset: Int64, killPrivileges: Bool
+        offset: Int64, flags: Int32, killPrivileges: Bool
     ) {
         answerNow(request) { () throws(VolumeError) in
             try volume.write(
                 HandleID(rawValue: handle), bytes, at: offset, killsPrivileges: killPrivileges)
         } _: { request, _ in
-            request.reply(written: bytes.count)
+            let count = bytes.count
+            guard flags & FUSEFileFlags.direct != 0 else {
+                request.reply(written: count)
+                return
+            }
+            let pending = FUSEPendingRequest(request)
+            volume.wasWrittenDirectly(NodeID(rawValue: node), offset..<offset + Int64(count)) {
+                pending.take()?.reply(written: count)
+            }
+            pending.onInterrupt { [weak pending] in pending?.take()?.reply(written: count) }
         }
     }
 

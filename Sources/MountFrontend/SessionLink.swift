@@ -37,6 +37,12 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
         session?.invalidateInode(node.rawValue, offset: 0, length: 0)
     }
 
+    package func invalidateContents(of node: NodeID, range: Range<Int64>, then: @escaping @Sendable () -> Void) {
+        guard let session else { return then() }
+        session.invalidateInode(
+            node.rawValue, offset: range.lowerBound, length: range.upperBound - range.lowerBound, then: then)
+    }
+
     package func settle(_ folder: NodeID, seconds: Double) -> Bool {
         session?.drainInvalidations(of: folder.rawValue, within: seconds) ?? true
     }

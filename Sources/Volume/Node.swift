@@ -31,6 +31,9 @@ final class Node: Sendable {
         var writers = 0
         /// It had a writer once.
         var wasWritten = false
+        /// While it is open passthrough, somebody has opened it `OpenedAs.direct`: splice(2) from that goes through the page
+        /// cache, of which nothing may be left.
+        var wasDirect = false
         /// Of the backing file when its changes were last recorded, while a writer is at work.
         var stamp: BackingStamp?
         /// Somebody had it mapped when its writer came (and held the local file by that, not ours).

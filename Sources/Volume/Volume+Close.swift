@@ -94,6 +94,15 @@ extension Volume {
         do { try synchronizeCatalogNow(isAwaited: true) } catch { throw VolumeError(error) }
     }
 
+    /// Before something is set that a later write takes away (setuid, setgid, capabilities): what was written past us until
+    /// now is not to be taken for such a write.
+    func recordWrittenBefore(
+        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange]
+    ) throws {
+        guard case .passthrough = state.mode, state.writers > 0 else { return }
+        _ = try record(node, &state, &changes)
+    }
+
     private func record(_ node: Node) throws(VolumeError) {
         if try changing(node, { try record(node, &$0, &$1) }) { engine.changed() }
     }
@@ -171,6 +180,7 @@ extension Volume {
         end.rescue?.cancel()
         // (Attributes given out while it was written were not for keeping.)
         if end.isStale { kernel.invalidateAttributes(of: node.id) }
+        if end.hasPages { kernel.invalidateContents(of: node.id) }
         let inode = node.inode
         if end.isMapped, let released = end.released { watchMapping(of: inode, generation: released.number) }
         if let gone = table.closed(node) { reclaim(gone) }
@@ -190,6 +200,8 @@ extension Volume {
         var isMapped = false
         /// The kernel has attributes from before.
         var isStale = false
+        /// The kernel may have pages of what was written past it.
+        var hasPages = false
     }
 
     /// - Parameter recorded: whether there was anything to record; nil: it could not be, and the mark must stay that tells
@@ -210,7 +222,10 @@ extension Volume {
         case .cached(let count): state.mode = count == 1 ? .none : .cached(handles: count - 1)
         case .passthrough(let backingID, let count):
             mayBeMapped = true
-            if count == 1 { backing.unregister(backingID) }
+            if count == 1 {
+                backing.unregister(backingID)
+                (end.hasPages, state.wasDirect) = (state.wasDirect, false)
+            }
             state.mode = count == 1 ? .none : .passthrough(backing: backingID, handles: count - 1)
         }
         if state.handles == 0 {

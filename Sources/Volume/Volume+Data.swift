@@ -57,7 +57,9 @@ extension Volume {
             throw VolumeError(ESTALE, "the document is not in the store any more")
         }
         let wanted = range.clamped(to: 0..<content.baseSize)
-        return Wait { [engine, node] in
+        // (Under a limit of the user's it takes as long as that makes it.)
+        let limit = context.transfers.downloadLimit.rate == nil ? times.longestRead : Wait.longest
+        return Wait(limit: limit) { [engine, node] in
             do { try await engine.provide(wanted, of: content, for: target, thread: thread) } catch {
                 // Replaced before a byte of it was handed out: the node stands for the new version now.
                 if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number {
@@ -255,7 +257,8 @@ extension Volume {
 
     /// Under the node's lock: what a writer did before is recorded with its date before this one, or not at all.
     private func setAttributes(_ node: Node, _ change: AttributeChange) throws -> InodeRecord {
-        try node.state.withLock { state in
+        try changing(node) { state, changes in
+            if let mode = change.mode, mode & 0o6000 != 0 { try recordWrittenBefore(node, &state, &changes) }
             let record = try catalog.write { try $0.setAttributes(node.inode, to: change, settle: times.settle) }
             if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
             guard let modified = change.modified, record.kind == .document else { return record }

@@ -58,15 +58,25 @@ extension Volume {
         do {
             let isPrivate = !name.starts(with: Array("user.".utf8))
             if isPrivate { try willHavePrivateAttributes(node.inode) }
-            try catalog.write {
-                if !isPrivate { try $0.requireMayWrite(node.inode) }
-                try $0.setExtendedAttribute(
-                    name, to: value, of: node.inode, presence: presence, settle: times.settle)
+            let set: () throws -> Void = { [self] in
+                try catalog.write {
+                    if !isPrivate { try $0.requireMayWrite(node.inode) }
+                    try $0.setExtendedAttribute(
+                        name, to: value, of: node.inode, presence: presence, settle: times.settle)
+                }
+            }
+            if name == Array("security.capability".utf8) {
+                try changing(node) { state, changes in
+                    try recordWrittenBefore(node, &state, &changes)
+                    try set()
+                    state.hasCapabilities = true
+                }
+            } else {
+                try set()
             }
         } catch {
             throw VolumeError(error)
         }
-        if name == Array("security.capability".utf8) { node.state.withLock { $0.hasCapabilities = true } }
         engine.changed()
     }
 

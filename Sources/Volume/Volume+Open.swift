@@ -12,6 +12,9 @@ package enum OpenedAs: Sendable, Equatable {
     case cached
     /// Straight to the local file behind this backing id.
     case passthrough(backing: Int32)
+    /// As `passthrough` for mappings, while others may have the file open so; reads and writes come to us, past the page
+    /// cache.
+    case direct(backing: Int32)
 }
 
 package struct Opened: Sendable {
@@ -24,8 +27,14 @@ package struct Opened: Sendable {
 extension Volume {
     /// open(2) without O_CREAT. A writable one leaves a durable dirty mark before it returns.
     ///
-    /// - Parameter killsPrivileges: if it truncates, setuid and the like go (open(2), O_TRUNC).
-    package func open(_ id: NodeID, flags: Int32, killsPrivileges: Bool = false) throws(VolumeError) -> Opened {
+    /// - Parameters:
+    ///   - killsPrivileges: if it truncates, setuid and the like go (open(2), O_TRUNC).
+    ///   - mayDropFlags: the file is open with flags that change what reading and writing does and may be taken away later
+    ///     (fcntl(2): O_APPEND, O_DIRECT). What is passed through would go on as it was opened: the kernel opens the local
+    ///     file with the same flags, and tells it of no change.
+    package func open(
+        _ id: NodeID, flags: Int32, killsPrivileges: Bool = false, mayDropFlags: Bool = false
+    ) throws(VolumeError) -> Opened {
         try refuseSignedOut()
         let node = try node(id)
         let truncates = flags & O_TRUNC != 0
@@ -42,7 +51,8 @@ extension Volume {
                     if truncates {
                         changes += try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
                     }
-                    return enter(&state, entry.content, isPassable: entry.isPassable, writes: writes)
+                    return enter(
+                        &state, entry.content, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)
                 } catch {
                     notOpened(node, &state)
                     throw error
@@ -59,7 +69,7 @@ extension Volume {
 
     /// open(2) with O_CREAT of a name that is free.
     package func create(
-        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32
+        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, mayDropFlags: Bool = false
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
         let parent = try checkedParent(folder, name)
         try refuseTrash(name, in: parent)
@@ -77,7 +87,7 @@ extension Volume {
             // It is not uploaded before its writer has let go: its item is not ready.
             table.opened(node)
             let openMode: OpenedAs
-            do { openMode = try beginNew(node, record) } catch {
+            do { openMode = try beginNew(node, record, mayDropFlags) } catch {
                 // There is no room for its file, or no place: then it was not made.
                 if let record = try? catalog.write({ try $0.unlink(name, in: parent.inode, settle: 0) }) {
                     lostName(record)
@@ -91,7 +101,7 @@ extension Volume {
         }
     }
 
-    private func beginNew(_ node: Node, _ record: InodeRecord) throws -> OpenedAs {
+    private func beginNew(_ node: Node, _ record: InodeRecord, _ mayDropFlags: Bool) throws -> OpenedAs {
         try node.state.withLock { state in
             state.isMarkedModified = true
             // The attributes of the answer are those of an empty file: the kernel itself gives them up at whatever makes
@@ -103,7 +113,7 @@ extension Volume {
             _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
             state.stamp = BackingStamp.none
             state.isSetID = record.mode & 0o6000 != 0
-            return enter(&state, content, isPassable: true, writes: true)
+            return enter(&state, content, isPassable: true, writes: true, mayDropFlags: mayDropFlags)
         }
     }
 
@@ -230,9 +240,9 @@ extension Volume {
     /// Cached or passthrough: as it is open already, else passthrough when everything is here and it pays. What a write
     /// may have to take away (setuid) we must see written.
     private func enter(
-        _ state: inout Node.State, _ content: ContentFile, isPassable: Bool, writes: Bool
+        _ state: inout Node.State, _ content: ContentFile, isPassable: Bool, writes: Bool, mayDropFlags: Bool
     ) -> OpenedAs {
-        let opened: OpenedAs
+        var opened: OpenedAs
         switch state.mode {
         case .cached(let handles):
             state.mode = .cached(handles: handles + 1)
@@ -248,6 +258,10 @@ extension Volume {
                 state.mode = .cached(handles: 1)
                 opened = .cached
             }
+        }
+        if mayDropFlags, case .passthrough(let id) = opened {
+            opened = .direct(backing: id)
+            state.wasDirect = true
         }
         state.handles += 1
         if writes {

@@ -23,12 +23,18 @@ package protocol KernelNotifying: Sendable {
     func invalidateAttributes(of node: NodeID)
     /// Attributes and cached pages.
     func invalidateContents(of node: NodeID)
+    /// Attributes and the cached pages of a range. `then` is called, once, when the kernel has forgotten them.
+    func invalidateContents(of node: NodeID, range: Range<Int64>, then: @escaping @Sendable () -> Void)
     /// Blocks until the kernel has forgotten what it was told so far about this folder and the names in it, at most
     /// so many seconds; says whether it has. Never on a request's thread.
     func settle(_ folder: NodeID, seconds: Double) -> Bool
 }
 
 extension KernelNotifying {
+    package func invalidateContents(of node: NodeID, range: Range<Int64>, then: @escaping @Sendable () -> Void) {
+        invalidateContents(of: node)
+        then()
+    }
     package func settle(_ folder: NodeID, seconds: Double) -> Bool { true }
 }
 

@@ -56,6 +56,33 @@ struct NotifierTests {
         #expect(Set(kernel.sent.withLock { $0 }.suffix(2)) == [inode(1, 4096), inode(2, 4096)])
     }
 
+    @Test func tellsWhoWantsToKnowWhenItWasSent() async {
+        let kernel = Kernel()
+        let notifier = FUSENotifier { kernel.take($0) }
+        kernel.stuck.withLock { $0 = [1] }
+        let told = Mutex<[Int]>([])
+        func tell(_ number: Int) -> @Sendable () -> Void { { told.withLock { $0.append(number) } } }
+        notifier.enqueue(inode(1), then: tell(1))
+        #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 1 })
+        // The same twice is sent once, and tells both; it waits for the one under way.
+        notifier.enqueue(inode(1), then: tell(2))
+        notifier.enqueue(inode(1), then: tell(3))
+        #expect(told.withLock { $0.isEmpty })
+        kernel.stuck.withLock { $0 = [] }
+        #expect(await eventually(within: 2) { told.withLock { $0 } == [1, 2, 3] })
+        #expect(kernel.sent.withLock { $0.count } == 2)
+        // What will not be sent any more keeps nobody waiting.
+        kernel.stuck.withLock { $0 = [1] }
+        notifier.enqueue(inode(1))
+        #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 3 })
+        notifier.enqueue(inode(1), then: tell(4))
+        notifier.stop()
+        #expect(told.withLock { $0 } == [1, 2, 3, 4])
+        notifier.enqueue(inode(1), then: tell(5))
+        #expect(told.withLock { $0 } == [1, 2, 3, 4, 5])
+        kernel.stuck.withLock { $0 = [] }
+    }
+
     @Test func stopLetsWaitersGo() async {
         let kernel = Kernel()
         let notifier = FUSENotifier { kernel.take($0) }

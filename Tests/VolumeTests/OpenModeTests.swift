@@ -1,8 +1,10 @@
 import FileProvider
 import FileProviderTesting
 import Foundation
+import Glibc
 import ItemCatalog
 import SyncEngine
+import Synchronization
 import Testing
 import Volume
 
@@ -64,6 +66,79 @@ import Volume
         #expect(backing(later) != nil && backing(later) != id)
         test.volume.close(later.handle)
         #expect(test.backing.registered.isEmpty)
+    }
+
+    /// The kernel opens the local file with the flags of the open, and takes none of them away with fcntl(2).
+    @Test func whatIsOpenWithFlagsThatMayGoIsReadAndWrittenThroughUs() async throws {
+        let test = try TestVolume(passthrough: true)
+        try test.remote.put("a", "text")
+        _ = try await test.contents("a")
+        let node = try await test.lookUp("a").node
+        let first = try test.volume.open(node, flags: O_RDWR | O_APPEND, mayDropFlags: true)
+        guard case .direct(let id) = first.mode else { Issue.record("\(first.mode)"); return }
+        // Others are passed through as ever, on the same backing file, and see what is written.
+        let second = try await test.open("a", O_RDWR)
+        #expect(backing(second) == id)
+        let third = try test.volume.open(node, flags: O_RDWR | O_APPEND, mayDropFlags: true)
+        #expect(third.mode == .direct(backing: id))
+        try test.write(first.handle, "WO", at: 0)
+        #expect(try await test.read(second.handle) == Array("WOxt".utf8))
+        #expect(test.backing.registrations == 1)
+        test.kernel.forgetEvents()
+        for opened in [second, first] { try test.close(opened.handle) }
+        #expect(!test.kernel.events.contains(.contents(node)))
+        try test.close(third.handle)
+        // splice(2) from such a file goes through the page cache.
+        #expect(test.kernel.events.contains(.contents(node)))
+        #expect(test.backing.registered.isEmpty)
+        #expect(try await test.contents("a") == "WOxt")
+        #expect(try test.pendingNames() == ["a"])
+        let (_, made) = try await test.answer {
+            try test.volume.create("new", in: .root, mode: 0o644, uid: 1_000, gid: 1_000, mayDropFlags: true)
+        }
+        guard case .direct = made.mode else { Issue.record("\(made.mode)"); return }
+        try test.close(made.handle)
+    }
+
+    @Test func whatIsCachedStaysCachedWhateverItsFlagsAre() async throws {
+        let test = try TestVolume(passthrough: true)
+        try test.remote.put("a", "text")
+        let placeholder = try await test.open("a")
+        let node = try await test.lookUp("a").node
+        #expect(try test.volume.open(node, flags: O_WRONLY | O_APPEND, mayDropFlags: true).mode == .cached)
+        test.volume.close(placeholder.handle)
+    }
+
+    /// The kernel drops the pages of an asynchronous one before it, and not after it.
+    @Test func afterAWritePastTheCacheTheKernelDropsItsPagesBeforeTheAnswer() async throws {
+        for passthrough in [false, true] {
+            let test = try TestVolume(passthrough: passthrough)
+            let (lookup, opened) = try await test.create("a")
+            let answers = Mutex(0)
+            test.kernel.forgetEvents()
+            try test.write(opened.handle, "text", at: 4_096)
+            #expect(test.kernel.events.isEmpty)
+            test.volume.wasWrittenDirectly(lookup.node, 4_096..<8_192) { answers.withLock { $0 += 1 } }
+            #expect(test.kernel.events == (passthrough ? [] : [.pages(lookup.node, 4_096..<8_192)]))
+            // With passthrough there are no pages; else it is answered when the kernel has dropped them.
+            #expect(answers.withLock { $0 } == (passthrough ? 1 : 0))
+            test.kernel.drop()
+            #expect(answers.withLock { $0 } == 1)
+            try test.close(opened.handle)
+        }
+    }
+
+    @Test func nobodyWaitsForPagesThatAReadOfAPlaceholderMayHaveLocked() async throws {
+        let test = try TestVolume()
+        try test.remote.put("a", String(repeating: "text", count: 10_000))
+        let lookup = try await test.lookUp("a")
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "TEXT")
+        let answers = Mutex(0)
+        test.volume.wasWrittenDirectly(lookup.node, 0..<4) { answers.withLock { $0 += 1 } }
+        #expect(answers.withLock { $0 } == 1)
+        #expect(test.kernel.events.contains(.pages(lookup.node, 0..<4)))
+        try test.close(opened.handle)
     }
 
     @Test func withoutTheRightToItEverythingIsCached() async throws {

@@ -95,6 +95,42 @@ import Volume
 
     // MARK: Passthrough
 
+    /// Bytes for the local file of a new document, past us.
+    private func writePast(_ test: TestVolume, _ opened: Opened, _ text: String, at offset: Int = 0) throws {
+        guard case .passthrough(let id) = opened.mode, let descriptor = test.backing.registered[id] else {
+            throw VolumeError(EBADF, "\(opened.mode)")
+        }
+        let count = Array(text.utf8).withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+        #expect(count == text.utf8.count)
+    }
+
+    /// `cp -p`, `tar xp`, `setcap` on a fresh copy: what was written before they are set takes nothing away.
+    @Test(arguments: [true, false])
+    func whatIsSetOnAFileThatWasWrittenThroughTheSameOpenStays(writesAfterwards: Bool) async throws {
+        let test = try TestVolume(passthrough: true)
+        func has(_ node: NodeID) -> Bool { (try? test.volume.extendedAttribute(Self.capability, of: node)) != nil }
+        for bits in [0o4755, 0o2755, 0o6755] as [UInt32] {
+            let name = Filename("\(bits)")
+            let (lookup, opened) = try await test.create(name)
+            try writePast(test, opened, "bytes")
+            let date = AttributeRequest(
+                attributes: AttributeChange(modified: FileTime(seconds: 1_000)), size: nil)
+            _ = try test.volume.setAttributes(lookup.node, to: date)
+            try await change(test, name.string, mode: bits)
+            try test.volume.setExtendedAttribute(Self.capability, to: [1], of: lookup.node, presence: .any)
+            #expect(try await mode(test, name.string) == bits)
+            if writesAfterwards { try writePast(test, opened, "more bytes") }
+            #expect(try await mode(test, name.string) == (writesAfterwards ? 0o755 : bits))
+            try test.close(opened.handle)
+            #expect(try await mode(test, name.string) == (writesAfterwards ? 0o755 : bits))
+            #expect(has(lookup.node) == !writesAfterwards)
+            if !writesAfterwards {
+                #expect(try await test.lookUp(name.string).attributes.record.modified == FileTime(seconds: 1_000))
+            }
+            #expect(try test.pendingNames().contains(name.string))
+        }
+    }
+
     /// What a write may have to take away we must see written.
     @Test(arguments: [0o4644, 0o2644, 0o6755] as [UInt32])
     func aSetuidFileIsNeverPassedThrough(bits: UInt32) async throws {

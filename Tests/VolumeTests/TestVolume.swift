@@ -16,8 +16,10 @@ final class RecordingKernel: KernelNotifying {
         case expiry(NodeID, Filename)
         case attributes(NodeID)
         case contents(NodeID)
+        case pages(NodeID, Range<Int64>)
     }
     private let recorded = Mutex<[Event]>([])
+    private let dropping = Mutex<[@Sendable () -> Void]>([])
     var events: [Event] { recorded.withLock { $0 } }
     func forgetEvents() { recorded.withLock { $0 = [] } }
 
@@ -25,6 +27,19 @@ final class RecordingKernel: KernelNotifying {
     func expireEntry(in folder: NodeID, name: Filename) { recorded.withLock { $0.append(.expiry(folder, name)) } }
     func invalidateAttributes(of node: NodeID) { recorded.withLock { $0.append(.attributes(node)) } }
     func invalidateContents(of node: NodeID) { recorded.withLock { $0.append(.contents(node)) } }
+    func invalidateContents(of node: NodeID, range: Range<Int64>, then: @escaping @Sendable () -> Void) {
+        recorded.withLock { $0.append(.pages(node, range)) }
+        dropping.withLock { $0.append(then) }
+    }
+
+    /// It drops the pages that it was told to.
+    func drop() {
+        let told = dropping.withLock { dropping in
+            defer { dropping = [] }
+            return dropping
+        }
+        for then in told { then() }
+    }
 }
 
 /// Gives out backing ids, and keeps account of them.

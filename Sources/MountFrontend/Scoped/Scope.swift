@@ -32,8 +32,6 @@ package final class Scope: Sendable {
         var made = 0
         /// Handles through which the item gets new contents, and where its old ones are until that is done.
         var unfinished: [HandleID: Place] = [:]
-        /// Handles that write at the end.
-        var appending: Set<HandleID> = []
         /// What the kernel holds of nodes.
         var references: [NodeID: UInt64] = [:]
         var handles: Set<HandleID> = []
@@ -298,19 +296,11 @@ package final class Scope: Sendable {
         if held > 0 { volume.forget(node, count: held) }
     }
 
-    func opened(_ handle: HandleID, appends: Bool = false) {
-        state.withLock { state in
-            state.handles.insert(handle)
-            if appends { state.appending.insert(handle) }
-        }
-    }
-
-    func appends(_ handle: HandleID) -> Bool { state.withLock { $0.appending.contains(handle) } }
+    func opened(_ handle: HandleID) { state.withLock { _ = $0.handles.insert(handle) } }
 
     func closed(_ handle: HandleID) {
         let old = state.withLock { state in
             state.handles.remove(handle)
-            state.appending.remove(handle)
             return state.unfinished.removeValue(forKey: handle)
         }
         if let old { naming.withLock { _ in finished(old) } }

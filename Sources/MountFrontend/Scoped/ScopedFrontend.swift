@@ -379,7 +379,6 @@ package final class ScopedFrontend: FUSEFileSystem {
         killPrivileges: Bool
     ) {
         let context = request.context
-        let appends = flags & O_APPEND != 0
         answer(request) { [self] () throws(VolumeError) -> Outcome<(Lookup, Opened)> in
             var old: Scope.Place?
             if isOwn(parent, name) {
@@ -399,7 +398,7 @@ package final class ScopedFrontend: FUSEFileSystem {
         } _: { [self] request, made in
             let (lookup, opened) = made
             scope.referenced(lookup.node)
-            scope.opened(opened.handle, appends: appends)
+            scope.opened(opened.handle)
             if !request.reply(create: momentary(lookup), open: direct(opened)) {
                 close(opened.handle)
                 scope.forgotten(lookup.node, 1)
@@ -440,7 +439,7 @@ package final class ScopedFrontend: FUSEFileSystem {
             if flags & O_TRUNC != 0 { changed(id, contents: true) }
             return opened
         } _: { request, opened in
-            scope.opened(opened.handle, appends: flags & O_APPEND != 0)
+            scope.opened(opened.handle)
             if !request.reply(open: direct(opened)) { close(opened.handle) }
         }
     }
@@ -461,15 +460,16 @@ package final class ScopedFrontend: FUSEFileSystem {
 
     package func write(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
-        offset: Int64, killPrivileges: Bool
+        offset: Int64, flags: Int32, killPrivileges: Bool
     ) {
         var offset = offset
         // The kernel's idea of the end may be older than what the domain's mount has appended.
-        if scope.appends(HandleID(rawValue: handle)), let now = try? volume.attributes(of: NodeID(rawValue: node)) {
+        if flags & O_APPEND != 0, let now = try? volume.attributes(of: NodeID(rawValue: node)) {
             offset = now.record.size
         }
         inner.write(
-            request, node: node, handle: handle, bytes: bytes, offset: offset, killPrivileges: killPrivileges)
+            request, node: node, handle: handle, bytes: bytes, offset: offset, flags: flags,
+            killPrivileges: killPrivileges)
         kernel.invalidateContents(of: NodeID(rawValue: node))
     }
 

@@ -64,9 +64,11 @@ final class Bare: FUSEFileSystem {
 
     func write(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer, offset: Int64,
-        killPrivileges: Bool
+        flags: Int32, killPrivileges: Bool
     ) {
-        memory.write(request, node: node, handle: handle, bytes: bytes, offset: offset, killPrivileges: killPrivileges)
+        memory.write(
+            request, node: node, handle: handle, bytes: bytes, offset: offset, flags: flags,
+            killPrivileges: killPrivileges)
     }
 
     func flush(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {

@@ -189,7 +189,7 @@ class MemoryFileSystem: FUSEFileSystem, @unchecked Sendable {  // all state is b
 
     func write(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
-        offset: Int64, killPrivileges: Bool
+        offset: Int64, flags: Int32, killPrivileges: Bool
     ) {
         count("write")
         state.withLock { state in
