@@ -8,12 +8,7 @@ extension DirectoryProvider {
     public func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> ItemIdentifier {
-        let identifier: ItemIdentifier
-        do { identifier = try await domain.itemIdentifier(at: url) } catch {
-            // It may be there, and just not sent yet.
-            guard error.code == .noSuchItem else { throw error }
-            return try await domain.catalogIdentifierForItem(at: url)
-        }
+        let identifier = try await storeIdentifierForItem(at: url, in: domain)
         if Identity.isForEver(identifier) { return identifier }
         return try await domain.catalogIdentifierForItem(at: url)
     }
@@ -24,18 +19,7 @@ extension DirectoryProvider {
         guard Identity.isForEver(identifier) else {
             return try await domain.urlForItem(withCatalogIdentifier: identifier)
         }
-        do { return try await domain.url(of: identifier) } catch {
-            guard error.code == .noSuchItem else { throw error }
-        }
-        // Not looked at here yet: the store knows where it is.
-        var names: [Filename] = []
-        var next = identifier
-        while next != .rootContainer {
-            let item = try await providePlaceholder(for: next)
-            names.append(item.filename)
-            next = item.parentIdentifier
-        }
-        return domain.url(relativePath: names.reversed())
+        return try await urlForItem(withStoreIdentifier: identifier, in: domain)
     }
 }
 

@@ -15,6 +15,12 @@ public protocol FileProviderDomain: Sendable {
     /// The mount point: the root under which programs see the documents.
     var documentStorageURL: URL { get }
 
+    /// The folder that the programs of ``FileProviderExtension/documentGroup`` share, of this user, on this machine; nil: the
+    /// provider names no group. It is there, and is no part of the mount: it may be read and written.
+    ///
+    /// Source: Apple, the app group's container of *App Extension Programming Guide*, "Document Provider".
+    var documentGroupURL: URL? { get }
+
     // MARK: Identifiers
 
     /// An identifier that the catalog keeps for the item: the same after renames and moves made here, after eviction,
@@ -129,4 +135,9 @@ public struct KnownItem: Hashable, Sendable {
         self.contentVersion = contentVersion
         self.metadataVersion = metadataVersion
     }
+}
+
+extension FileProviderDomain {
+    /// None.
+    public var documentGroupURL: URL? { nil }
 }

@@ -24,6 +24,10 @@ public protocol FileProviderExtension: Sendable {
     /// Source: Apple, `NSFileProviderExtension.providerIdentifier`.
     var providerIdentifier: String { get }
 
+    /// Names a folder that this provider shares with its picker's extension (`group` of its manifest) and with other programs:
+    /// ``FileProviderDomain/documentGroupURL``. A name like ``providerIdentifier``. Default: nil, none.
+    var documentGroup: String? { get }
+
     /// Whether the store takes no changes at all; then it is mounted read-only. Asked once, at the mount. Default: false.
     /// Where only some items may not be changed, see ``Item/capabilities``.
     var isReadOnly: Bool { get }
@@ -36,14 +40,17 @@ public protocol FileProviderExtension: Sendable {
 
     /// An identifier that names the item for ever: what bookmarks hold. Default: one that the catalog keeps,
     /// ``FileProviderDomain/catalogIdentifierForItem(at:)``. A provider whose identifiers survive a rename answers with
-    /// ``FileProviderDomain/itemIdentifier(at:)``, so that they are good on every machine.
+    /// ``storeIdentifierForItem(at:in:)``, so that they are good on every machine.
+    ///
+    /// Asked for what is not in the store yet as well: a document that was just moved there gets its bookmark before it is
+    /// uploaded. ``FileProviderDomain/itemIdentifier(at:)`` alone throws for that.
     ///
     /// Source: Apple, `NSFileProviderExtension.persistentIdentifierForItem(at:)`.
     func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> ItemIdentifier
 
-    /// The inverse of ``persistentIdentifierForItem(at:in:)``: override both or none.
+    /// The inverse of ``persistentIdentifierForItem(at:in:)``, for every identifier that it ever gave: override both or none.
     ///
     /// - Throws: ``FileProviderError/Code/noSuchItem`` when it is gone.
     func urlForItem(
@@ -125,6 +132,9 @@ extension FileProviderExtension {
     /// The name of the type, with its module.
     public var providerIdentifier: String { String(reflecting: Self.self) }
 
+    /// There is none.
+    public var documentGroup: String? { nil }
+
     /// The store takes changes.
     public var isReadOnly: Bool { false }
 
@@ -143,6 +153,41 @@ extension FileProviderExtension {
         withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> URL {
         try await domain.urlForItem(withCatalogIdentifier: identifier)
+    }
+
+    /// For a provider whose identifiers survive a rename: the item's own identifier, or the catalog's while the store has not
+    /// given it one. The inverse is ``urlForItem(withStoreIdentifier:in:)``.
+    public func storeIdentifierForItem(
+        at url: URL, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> ItemIdentifier {
+        do { return try await domain.itemIdentifier(at: url) } catch {
+            guard error.code == .noSuchItem else { throw error }
+        }
+        return try await domain.catalogIdentifierForItem(at: url)
+    }
+
+    /// Where the item is that ``storeIdentifierForItem(at:in:)`` named: as the catalog knows, or else as the store says.
+    public func urlForItem(
+        withStoreIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> URL {
+        do { return try await domain.url(of: identifier) } catch {
+            guard error.code == .noSuchItem else { throw error }
+        }
+        do { return try await domain.urlForItem(withCatalogIdentifier: identifier) } catch {
+            guard error.code == .noSuchItem else { throw error }
+        }
+        // Nobody has looked at it here yet.
+        var names: [Filename] = []
+        var next = identifier
+        while next != .rootContainer {
+            guard names.count < 1_000 else {
+                throw FileProviderError(.cannotSynchronize, "\(identifier): lies in more than 1,000 folders")
+            }
+            let item = try await providePlaceholder(for: next)
+            names.append(item.filename)
+            next = item.parentIdentifier
+        }
+        return domain.url(relativePath: names.reversed())
     }
 
     /// Keep: a user who must download again what he just worked on is surprised.

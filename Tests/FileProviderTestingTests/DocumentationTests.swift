@@ -93,7 +93,8 @@ import Testing
             "func providePlaceholder(", "func enumerateItems(", "func startProvidingItem(", "func itemChanged(",
             "func stopProvidingItem(", "func createItem(", "func moveItem(", "func deleteItem(",
             "func beginServing(", "func persistentIdentifierForItem(", "func urlForItem(", "var providerIdentifier",
-            "var isReadOnly: Bool { base", "func write(", "func read(at offset", "var size: Int64",
+            "var isReadOnly: Bool { base", "var documentGroup: String? { base", "func write(", "func read(at offset",
+            "var size: Int64",
         ].contains { line.hasPrefix("public \($0)") }
     }
 }

@@ -223,7 +223,7 @@ extension BrokenProvider {
         }
     ]
 
-    /// Rules 1701 to 1703.
+    /// Rules 1701 to 1704.
     static let guides: [BrokenProvider] = [
         BrokenProvider(1701, "The URL of a folder is that of the folder that it is in.") {
             $0.url = { identifier, domain async throws(FileProviderError) in
@@ -239,7 +239,7 @@ extension BrokenProvider {
             $0.url = { identifier, domain async throws(FileProviderError) in
                 let path = identifier.rawValue.split(separator: "/").map { Filename(String($0)) }
                 let url = domain.url(relativePath: path)
-                _ = try await domain.itemIdentifier(at: url)
+                _ = try await domain.catalogIdentifierForItem(at: url)
                 return url
             }
         },
@@ -251,6 +251,12 @@ extension BrokenProvider {
                     return domain.documentStorageURL
                 }
             }
+        },
+        BrokenProvider(1704, "Only what is in the store has a persistent identifier.") {
+            $0.persistentIdentifier = { url, domain async throws(FileProviderError) in
+                try await domain.itemIdentifier(at: url)
+            }
+            $0.url = { identifier, domain async throws(FileProviderError) in try await domain.url(of: identifier) }
         },
     ]
 }

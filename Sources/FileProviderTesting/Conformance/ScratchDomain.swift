@@ -11,6 +11,14 @@ final class ScratchDomain: FileProviderDomain {
         var paths: [ItemIdentifier: [Filename]] = [.rootContainer: []]
         /// The catalog's identifier of each.
         var catalog: [ItemIdentifier: ItemIdentifier] = [.rootContainer: ItemIdentifier("catalog-0")]
+        /// What is not in the store yet: its path, by the catalog's identifier.
+        var unsent: [ItemIdentifier: [Filename]] = [:]
+        var count = 0
+
+        mutating func newCatalogIdentifier() -> ItemIdentifier {
+            count += 1
+            return ItemIdentifier("catalog-\(count)")
+        }
     }
     private let state = Mutex(State())
 
@@ -32,10 +40,22 @@ final class ScratchDomain: FileProviderDomain {
         }
         state.withLock { state in
             state.paths[item.identifier] = path
-            if state.catalog[item.identifier] == nil {
-                state.catalog[item.identifier] = ItemIdentifier("catalog-\(state.catalog.count)")
+            if let sent = state.unsent.first(where: { $0.value == path })?.key {
+                state.unsent[sent] = nil
+                state.catalog[item.identifier] = sent
+            } else if state.catalog[item.identifier] == nil {
+                state.catalog[item.identifier] = state.newCatalogIdentifier()
             }
         }
+    }
+
+    /// A program has made something beside a known item that the store does not have yet; once it is there, it is learnt.
+    ///
+    /// - Returns: where it is.
+    func learn(unsent name: Filename, beside item: Item) async throws(FileProviderError) -> URL {
+        let path = Array(try relativePath(of: try await url(of: item.identifier)).dropLast()) + [name]
+        state.withLock { $0.unsent[$0.newCatalogIdentifier()] = path }
+        return url(relativePath: path)
     }
 
     /// An item was moved here; where identifiers are paths it has another one now.
@@ -59,12 +79,15 @@ final class ScratchDomain: FileProviderDomain {
     // MARK: Identifiers
 
     func catalogIdentifierForItem(at url: URL) async throws(FileProviderError) -> ItemIdentifier {
+        let path = try relativePath(of: url)
+        if let unsent = state.withLock({ $0.unsent.first { $0.value == path }?.key }) { return unsent }
         let identifier = try known(at: url)
         guard let found = state.withLock({ $0.catalog[identifier] }) else { throw Self.unknown(url.path) }
         return found
     }
 
     func urlForItem(withCatalogIdentifier identifier: ItemIdentifier) async throws(FileProviderError) -> URL {
+        if let path = state.withLock({ $0.unsent[identifier] }) { return url(relativePath: path) }
         guard let item = state.withLock({ $0.catalog.first { $0.value == identifier }?.key }) else {
             throw Self.unknown(identifier.rawValue)
         }

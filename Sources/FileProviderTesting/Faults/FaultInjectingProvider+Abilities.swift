@@ -5,6 +5,7 @@ public import struct Foundation.URL
 // What the wrapped provider can do besides, and what it says of itself.
 extension FaultInjectingProvider {
     public var providerIdentifier: String { base.providerIdentifier }
+    public var documentGroup: String? { base.documentGroup }
     public var isReadOnly: Bool { base.isReadOnly }
 
     public func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError) {

@@ -41,5 +41,21 @@ extension ConformanceSuite {
                 _ = try await it.provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
             }
         },
+        ConformanceRule(
+            1704, "What is not in the store yet has a persistent identifier, which still leads to it once it is there."
+        ) { it in
+            let domain = ScratchDomain(of: it.provider)
+            let known = try await it.makeDocument("known")
+            try await domain.learn(known, from: it.provider)
+            let url = try await domain.learn(unsent: "new", beside: known)
+            func follow(_ identifier: ItemIdentifier, _ when: String) async throws {
+                let found = try await it.provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+                try it.require(found.path == url.path, "it is \(url.path), and \(when) it leads to \(found.path)")
+            }
+            let identifier = try await it.provider.persistentIdentifierForItem(at: url, in: domain)
+            try await follow(identifier, "before the upload")
+            try await domain.learn(try await it.makeDocument("new"), from: it.provider)
+            try await follow(identifier, "after the upload")
+        },
     ]
 }
