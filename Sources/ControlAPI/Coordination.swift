@@ -20,14 +20,17 @@ public struct CoordinationRequest: Codable, Sendable, Equatable {
     public var within: [String]
     /// The presenter on whose behalf it is made.
     public var presenter: String?
-    /// The process that asks, as far as it is known.
+    /// The process that holds the connection.
     public var pid: Int32
+    /// For people: the program that wants the items, which may have another process hold them.
     public var program: String
+    /// Its process; nil: that of ``pid``.
+    public var programPID: Int32?
     public var intents: [Intent]
 
     public init(
         id: String, purpose: String, within: [String] = [], presenter: String? = nil, pid: Int32, program: String,
-        intents: [Intent]
+        programPID: Int32? = nil, intents: [Intent]
     ) {
         self.id = id
         self.purpose = purpose
@@ -35,6 +38,7 @@ public struct CoordinationRequest: Codable, Sendable, Equatable {
         self.presenter = presenter
         self.pid = pid
         self.program = program
+        self.programPID = programPID
         self.intents = intents
     }
 }
@@ -140,11 +144,16 @@ public struct PresenterMessage: Codable, Sendable, Equatable {
         /// Told: there is another version of it, in a copy.
         case conflict
         case resolved
+        /// Told, of a folder: somebody's coordinated access to an item in it has ended, and the item is another one than before,
+        /// or is new. ``path`` is the item's.
+        case subitemChanged
+        /// The same, of one that is gone; ``path`` is where it was.
+        case subitemDeleted
     }
     public var kind: Kind
     /// Of a question.
     public var question: Int?
-    /// Where the item is by now; of ``Kind/conflict``, the other version. Absolute, for people.
+    /// Where the item is by now; of ``Kind/conflict``, the other version; of a subitem, that. Absolute, for people.
     public var path: String?
 
     public init(_ kind: Kind, question: Int? = nil, path: String? = nil) {

@@ -9,6 +9,12 @@ package enum ProcessStatus {
         guard let end = text.range(of: ") ", options: .backwards) else { return nil }
         return text[end.upperBound...].split(separator: " ")
     }
+
+    /// The command's name, at most 15 bytes, as its program chose it; nil: there is no such process.
+    package static func name(of pid: Int32) -> String? {
+        guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/comm") else { return nil }
+        return String(decoding: data.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+    }
 }
 
 /// The daemon that serves a mount, as a process. Numbers of processes are used again: with the moment of its start it

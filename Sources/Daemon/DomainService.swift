@@ -45,9 +45,11 @@ struct DomainService: ControlService {
             case .claims: return .claims(await coordination.claims())
             case .answer(let presenter, let question): return await coordination.answer(presenter, question)
             case .makeBookmark(let request): return .bookmark(try await bookmarks.make(request))
+            case .renewBookmark(let bookmark): return .bookmark(try await bookmarks.renew(bookmark))
             case .resolveBookmark(let bookmark): return .resolved(try await bookmarks.resolve(bookmark))
             case .grants: return .grants(await bookmarks.allGrants())
             case .revokeGrant(let id): return .grants([try await bookmarks.revoke(id)])
+            case .revokeAllGrants: return .grants(try await bookmarks.revokeAll())
             case .scopedPlace(let token, let name): return .place(try bookmarks.place(of: name, inScope: token))
             case .cancelFetch(let path): return try await cancelFetch(path)
             case .locate(let path): return try await locate(path)
@@ -162,8 +164,9 @@ struct DomainService: ControlService {
             excluded: item?.isExcluded ?? false, size: record.size,
             bytesDownloaded: record.kind == .document ? record.bytesPresent : 0,
             version: item?.baseVersion?.content.description,
-            error: item?.failure.map(text) ?? item?.heldSince.map { _ in Self.heldText } ?? volume.engine.context
-                .downloadFailures.last(of: record.id)
+            error: item?.failure.map(text) ?? item?.heldSince.map { _ in Self.heldText }
+                // (What is all here can be read, however it came.)
+                ?? (state == .downloaded ? nil : volume.engine.context.downloadFailures.last(of: record.id))
                 ?? volume.engine.context.refused.summary(of: record.id))
     }
 

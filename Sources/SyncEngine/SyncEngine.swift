@@ -155,7 +155,7 @@ package final class SyncEngine: Sendable {
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32?
     ) async throws(SyncError) {
         if thread != nil { readAhead.isRead(target.inode, size: content.baseSize) }
-        try await hydrator.provide(range, of: content, for: target, thread: thread)
+        try await hydrator.provide(range, of: content, for: target, by: thread.map { .thread($0) })
     }
 
     /// Its folder will be asked for as if a program had looked into it.
@@ -267,8 +267,10 @@ package final class SyncEngine: Sendable {
     }
 
     /// Downloads all of a document, and records it. Returns how many bytes came.
-    package func download(_ inode: InodeID) async throws(SyncError) -> Int64 {
-        let count = try await hydrator.bringWhole(inode)
+    ///
+    /// - Parameter asker: for people: who wants it; nil: nobody's read.
+    package func download(_ inode: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
+        let count = try await hydrator.bringWhole(inode, for: asker)
         hydrator.recordNow(inode)
         // Whoever asked for it is going to use it: it is not the first to go.
         if count > 0 { cache.used(inode) }

@@ -72,7 +72,11 @@ struct CoordinateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let coordinator = FileCoordinator(purposeIdentifier: purpose)
+        // Whoever holds the items without a command is the one that this runs for.
+        let asker =
+            command.first.map { FileCoordinator.Asker(name: ($0 as NSString).lastPathComponent) }
+            ?? FileCoordinator.Asker(process: getppid())
+        let coordinator = FileCoordinator(purposeIdentifier: purpose, onBehalfOf: asker)
         let status: Int32
         do {
             status = try await coordinator.coordinate(with: intents, timeout: timeout.map { .seconds($0.value) }) {

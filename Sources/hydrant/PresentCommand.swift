@@ -8,7 +8,8 @@ struct PresentCommand: AsyncParsableCommand {
         discussion: """
             A line a message, until interrupted: registered; relinquishToReader, relinquishToWriter, saveChanges and \
             accommodateDeletion, which somebody who coordinates waits for (at most 5 seconds); reacquire, when he is done; \
-            changed, moved, deleted, conflict and resolved, whoever did it.
+            changed, moved, deleted, conflict and resolved, whoever did it. Of a folder also subitemChanged and \
+            subitemDeleted, with the path of an item in it, after somebody's coordinated access to that.
 
             With --json the questions carry a number, and are answered by a line with that number on standard input; \
             without, they are answered at once.

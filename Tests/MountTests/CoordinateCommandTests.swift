@@ -141,4 +141,45 @@ struct CoordinateCommandTests {
             #expect(objects[0]["writing"] as? [String] == [mount.mountPoint + "/b.txt"])
         }
     }
+
+    @Test("claims and events name the program that wants the items, not the one that holds them for it")
+    func program() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            try mount.python(
+                #"""
+                import json
+                HYDRANT = os.environ["HYDRANT"]
+                def hydrant(*words): return subprocess.run([HYDRANT, *words], capture_output=True, text=True, check=True).stdout
+                def claim(): return json.loads(hydrant("claims", "--json", MOUNT))[0]
+                def event(path):
+                    # (The bytes are here a moment before the download has ended.)
+                    end = time.time() + 10
+                    while time.time() < end:
+                        lines = [json.loads(line) for line in hydrant("events", "--json", "--last", "100", "--no-follow", MOUNT).splitlines()]
+                        for line in lines:
+                            if line["event"] == "startProvidingItem" and line["path"].endswith(path): return line["process"]
+                        time.sleep(0.05)
+                    raise Exception(f"no download of {path}: {lines}")
+                # A command, by its own number.
+                script = SCRATCH + "/edit"
+                write(script, b"#!/bin/sh\necho $$ > $1.new; mv $1.new $1; read -r line\n"); os.chmod(script, 0o755)
+                held = subprocess.Popen([HYDRANT, "coordinate", "--read", MOUNT + "/a.txt", "--", script, SCRATCH + "/number"],
+                                        stdin=subprocess.PIPE)
+                while not os.path.exists(SCRATCH + "/number"): time.sleep(0.02)
+                found = claim()
+                assert (found["program"], found["pid"]) == ("edit", int(read(SCRATCH + "/number"))), found
+                assert event("a.txt") == {"pid": held.pid, "name": "edit"}, event("a.txt")
+                held.communicate(b"\n")
+                # Without a command: this program.
+                held = subprocess.Popen([HYDRANT, "coordinate", "--read", MOUNT + "/b.txt", "--json"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                held.stdout.readline()
+                own = open("/proc/self/comm").read().strip()
+                found = claim()
+                assert (found["program"], found["pid"]) == (own, os.getpid()), found
+                assert event("b.txt") == {"pid": os.getpid(), "name": own}, event("b.txt")
+                held.communicate()
+                """#)
+        }
+    }
 }

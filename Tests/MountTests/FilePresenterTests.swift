@@ -40,6 +40,8 @@ struct FilePresenterTests {
         func presentedItemWasDeleted() async { hear("deleted") }
         func presentedItemDidGainConflict(at url: URL) async { hear("conflict") }
         func presentedItemConflictWasResolved() async { hear("resolved") }
+        func presentedSubitemDidChange(at url: URL) async { hear("in it changed \(url.lastPathComponent)") }
+        func presentedSubitemWasDeleted(at url: URL) async { hear("in it deleted \(url.lastPathComponent)") }
     }
 
     private func presenting(
@@ -80,6 +82,32 @@ struct FilePresenterTests {
             try mount.run("\"$HYDRANT\" coordinate --write folder/new.txt --for deleting -- rm {}")
             try waitUntil(5, "it is told that it is gone") { recorder.all.contains("deleted") }
             #expect(recorder.all.contains("deletion"))
+        }
+    }
+
+    @Test("of a folder: told of what others write, make and delete in it by coordination, and not what it does itself")
+    func folder() async throws {
+        try await presenting("folder") { mount, recorder in
+            func inIt() -> [String] { recorder.all.filter { $0.hasPrefix("in it") } }
+            try mount.run("mkdir folder/deep; echo deep > folder/deep/down.txt")
+            try mount.run("\"$HYDRANT\" coordinate --write folder/in.txt -- sh -c 'echo new > folder/in.txt'")
+            try waitUntil(5, "it is told of a change") { inIt() == ["in it changed in.txt"] }
+            try mount.run(
+                "\"$HYDRANT\" coordinate --write folder/deep/down.txt -- sh -c 'echo more >> folder/deep/down.txt'")
+            try mount.run("\"$HYDRANT\" coordinate --write folder/made.txt -- touch folder/made.txt")
+            // Nothing is done, or it is only read, or elsewhere.
+            try mount.run("\"$HYDRANT\" coordinate --write folder/in.txt -- true")
+            try mount.run("\"$HYDRANT\" coordinate --read folder/in.txt -- cat folder/in.txt")
+            try mount.run("\"$HYDRANT\" coordinate --write a.txt -- sh -c 'echo new > a.txt'")
+            try await FileCoordinator(filePresenter: recorder).coordinate(
+                writingItemAt: FileCoordinatorTests.url(mount, "folder/in.txt")
+            ) { try Data("its own\n".utf8).write(to: $0) }
+            try mount.run("\"$HYDRANT\" coordinate --write folder/in.txt --for deleting -- rm folder/in.txt")
+            try waitUntil(5, "it is told of the deletion") { inIt().last == "in it deleted in.txt" }
+            #expect(
+                inIt() == [
+                    "in it changed in.txt", "in it changed down.txt", "in it changed made.txt", "in it deleted in.txt",
+                ])
         }
     }
 

@@ -1,3 +1,4 @@
+import ContentStore
 import FileProvider
 import FileProviderTesting
 import Foundation
@@ -66,7 +67,7 @@ import Testing
         // As FUSE has it: of whichever thread.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { Int32($0) }
         let thread = try #require(threads.first { $0 != getpid() })
-        try await test.engine.hydrator.provide(0..<5, of: content, for: target, thread: thread)
+        try await test.engine.hydrator.provide(0..<5, of: content, for: target, by: .thread(thread))
         #expect(try await eventually { !events(.startProvidingItem).isEmpty })
         let process = try #require(events(.startProvidingItem).first?.process)
         let name = try String(contentsOfFile: "/proc/self/comm", encoding: .utf8).trimmingCharacters(in: .newlines)
@@ -164,5 +165,22 @@ import Testing
         #expect(events(.startProvidingItem).map(\.code) == ["notAuthenticated"])
         _ = try await test.engine.download(inode)
         #expect(try await eventually { test.context.downloadFailures.last(of: inode) == nil })
+    }
+
+    @Test("a read that went well takes the line away, although the rest of the document is still to come")
+    func readAfterAFailure() async throws {
+        try test.remote.put("a", [UInt8](repeating: 1, count: 1_000_000))
+        try await test.engine.enumerate(.root)
+        test.plan.fail(.startProvidingItem, with: .notAuthenticated)
+        let (content, target) = try test.download("a")
+        await #expect(throws: SyncError.self) {
+            try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
+        }
+        #expect(test.context.downloadFailures.last(of: target.inode) != nil)
+        test.plan.bandwidth = 50_000
+        try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
+        #expect(!content.isComplete)
+        #expect(test.context.downloadFailures.last(of: target.inode) == nil)
+        await test.engine.stop()
     }
 }

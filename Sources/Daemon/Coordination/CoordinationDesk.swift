@@ -106,6 +106,7 @@ final class CoordinationDesk: Sendable {
             return .failure(ControlFailure(code: "noSuchClaim", message: "\(claim): there is no such claim"))
         }
         bound.add(ClaimID(claim), process)
+        requests.withLock { $0[ClaimID(claim)]?.programPID = pid }
         return .done
     }
 
@@ -118,8 +119,8 @@ final class CoordinationDesk: Sendable {
                 (isWriting: $0.isWriting, path: shown(path(of: $1.subject) ?? $0.path))
             }
             return ClaimStatus(
-                id: request.id, purpose: request.purpose, pid: request.pid, program: request.program,
-                isGranted: isGranted, reading: paths.filter { !$0.isWriting }.map(\.path),
+                id: request.id, purpose: request.purpose, pid: request.programPID ?? request.pid,
+                program: request.program, isGranted: isGranted, reading: paths.filter { !$0.isWriting }.map(\.path),
                 writing: paths.filter(\.isWriting).map(\.path),
                 waitsFor: (waits.edges[claim.id] ?? []).map(\.rawValue).sorted(),
                 within: request.within)
@@ -134,7 +135,8 @@ final class CoordinationDesk: Sendable {
         }
         return Claim(
             id: ClaimID(request.id), purpose: request.purpose, within: Set(request.within.map { ClaimID($0) }),
-            presenter: request.presenter.map { PresenterID($0) }, holder: "\(request.program) (pid \(request.pid))",
+            presenter: request.presenter.map { PresenterID($0) },
+            holder: "\(request.program) (pid \(request.programPID ?? request.pid))",
             intents: intents)
     }
 
@@ -152,7 +154,8 @@ final class CoordinationDesk: Sendable {
             } else if let inode = try document(granted.subject), !intent.isMetadataOnly,
                 !intent.isWriting || intent.options.contains(.forMerging)
             {
-                do { _ = try await engine.download(inode) } catch {
+                let asker = CausingProcess(pid: request.programPID ?? request.pid, name: request.program)
+                do { _ = try await engine.download(inode, for: asker) } catch {
                     throw ControlFailure(code: "download", message: "\(shown(path)): \(error)")
                 }
             }

@@ -25,11 +25,21 @@ final class PresenterWatch: Sendable {
         var view: View
         var tell: @Sendable (PresenterMessage) -> Void
     }
+    private struct Writing {
+        var claim: Claim
+        /// What it writes, as that was when it began.
+        var items: [Written]
+    }
+    private struct Written {
+        var intent: ClaimIntent
+        var view: View
+        var above: Set<ClaimSubject>
+    }
     private struct State {
         var presented: [PresenterID: Presented] = [:]
         var isLooking = false
         /// Claims of those who write.
-        var writing: [ClaimID: Claim] = [:]
+        var writing: [ClaimID: Writing] = [:]
     }
     private let state = Mutex(State())
     /// How many claims and presenters there are: without any, nothing is looked at.
@@ -59,21 +69,52 @@ final class PresenterWatch: Sendable {
         state.withLock { $0.presented[id] = Presented(purpose: purpose, subject: subject, view: view, tell: tell) }
     }
 
-    // MARK: What a presenter's own purpose does
+    // MARK: What is done by coordination
 
     /// Presenters of the claim's purpose are not told of what it does, until ``resume(_:)``.
     func suppress(_ id: ClaimID, _ claim: Claim) {
-        guard claim.intents.contains(where: \.isWriting) else { return }
-        state.withLock { $0.writing[id] = claim }
+        let items = claim.intents.filter(\.isWriting).map { intent in
+            Written(
+                intent: intent, view: view(of: subject(intent)), above: ClaimTarget(locating: intent, in: catalog).above
+            )
+        }
+        if items.isEmpty { return }
+        state.withLock { $0.writing[id] = Writing(claim: claim, items: items) }
     }
 
+    /// The claim is over. Those who present a folder hear which items in it are others than before.
     func resume(_ id: ClaimID) {
-        guard let claim = state.withLock({ $0.writing[id] }) else { return }
-        for (presenter, presented) in state.withLock({ $0.presented }) where isOf(claim, presented) {
+        guard let writing = state.withLock({ $0.writing[id] }) else { return }
+        let all = state.withLock { $0.presented }
+        for (presenter, presented) in all where isOf(writing.claim, presented) {
             let view = view(of: presented.subject)
             state.withLock { $0.presented[presenter]?.view = view }
         }
+        for item in writing.items {
+            guard let message = message(item) else { continue }
+            let above = item.above.union(ClaimTarget(locating: item.intent, in: catalog).above)
+            for (presenter, presented) in all
+            where presented.purpose != writing.claim.purpose && presenter != writing.claim.presenter
+                && above.contains(presented.subject)
+            { presented.tell(message) }
+        }
         _ = state.withLock { $0.writing.removeValue(forKey: id) }
+    }
+
+    private func message(_ item: Written) -> PresenterMessage? {
+        let now = view(of: subject(item.intent))
+        if now == item.view { return nil }
+        if let path = now.path { return PresenterMessage(.subitemChanged, path: shown(path)) }
+        return item.view.path.map { PresenterMessage(.subitemDeleted, path: shown($0)) }
+    }
+
+    /// What is written may have been put in the place of what is gone.
+    private func subject(_ intent: ClaimIntent) -> ClaimSubject {
+        guard let otherwise = intent.otherwise, (try? catalog.read { try intent.subject.inode($0) }) == .some(nil)
+        else {
+            return intent.subject
+        }
+        return otherwise
     }
 
     private func isOf(_ claim: Claim, _ presented: Presented) -> Bool {
@@ -108,7 +149,7 @@ final class PresenterWatch: Sendable {
             return (state.presented, state.writing)
         }
         activity()
-        for (id, old) in presented where !writing.values.contains(where: { isOf($0, old) }) {
+        for (id, old) in presented where !writing.values.contains(where: { isOf($0.claim, old) }) {
             let view = view(of: old.subject)
             guard view != old.view else { continue }
             let isStill = state.withLock { state in

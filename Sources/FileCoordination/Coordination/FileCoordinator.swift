@@ -17,6 +17,26 @@ public final class FileCoordinator: Sendable {
     /// that program does so.
     public let purposeIdentifier: String
     private let presenter: PresenterHandle?
+    private let asker: Asker
+
+    /// For people: the program that wants the items, and its process if that is another one than this.
+    package struct Asker: Sendable {
+        package var name: String
+        package var pid: Int32?
+
+        package init(name: String, pid: Int32? = nil) {
+            self.name = name
+            self.pid = pid
+        }
+
+        /// A process that had something done by this one.
+        package init?(process pid: Int32) {
+            guard let name = ProcessStatus.name(of: pid) else { return nil }
+            self.init(name: name, pid: pid)
+        }
+
+        static var thisProcess: Asker { Asker(name: ProcessInfo.processInfo.processName) }
+    }
 
     /// What this task holds already; inherited by its child tasks, and by commands through ``environmentVariable``.
     @TaskLocal private static var held: [Held] = inherited
@@ -39,6 +59,14 @@ public final class FileCoordinator: Sendable {
     public init(purposeIdentifier: String? = nil) {
         self.purposeIdentifier = purposeIdentifier ?? UUID().uuidString
         presenter = nil
+        asker = .thisProcess
+    }
+
+    /// - Parameter asker: nil: this process.
+    package init(purposeIdentifier: String? = nil, onBehalfOf asker: Asker?) {
+        self.purposeIdentifier = purposeIdentifier ?? UUID().uuidString
+        presenter = nil
+        self.asker = asker ?? .thisProcess
     }
 
     /// For what a presenter does itself with its item: it is not asked about that.
@@ -48,6 +76,7 @@ public final class FileCoordinator: Sendable {
         let handle = PresenterTable.shared.handle(of: filePresenter)
         purposeIdentifier = filePresenter.purposeIdentifier ?? handle?.purpose ?? UUID().uuidString
         presenter = handle
+        asker = .thisProcess
     }
 
     // MARK: Access
@@ -126,7 +155,7 @@ public final class FileCoordinator: Sendable {
         let own = places.indices.filter { places[$0].mountPoint == mount }
         let request = CoordinationRequest(
             id: UUID().uuidString, purpose: purposeIdentifier, within: Self.held.map(\.claim), presenter: presenter?.id,
-            pid: getpid(), program: ProcessInfo.processInfo.processName,
+            pid: getpid(), program: asker.name, programPID: asker.pid,
             intents: own.map { CoordinationRequest.Intent(intents[$0], places[$0].path) })
         let claim = try HeldClaim(request, mount)
         return try await claim.hold(until: deadline) { grant in

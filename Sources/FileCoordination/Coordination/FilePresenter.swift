@@ -36,6 +36,11 @@ public protocol FilePresenter: AnyObject, Sendable {
     func presentedItemDidGainConflict(at url: URL) async
     /// Somebody has chosen, or wants both.
     func presentedItemConflictWasResolved() async
+    /// Of a folder: somebody's coordinated access to an item somewhere in it has ended, and the item is new, or is another one
+    /// than before. What is not coordinated is not told.
+    func presentedSubitemDidChange(at url: URL) async
+    /// The same, of an item that is gone.
+    func presentedSubitemWasDeleted(at url: URL) async
 }
 
 extension FilePresenter {
@@ -61,6 +66,10 @@ extension FilePresenter {
     public func presentedItemDidGainConflict(at url: URL) async {}
     /// Does nothing.
     public func presentedItemConflictWasResolved() async {}
+    /// Does nothing.
+    public func presentedSubitemDidChange(at url: URL) async {}
+    /// Does nothing.
+    public func presentedSubitemWasDeleted(at url: URL) async {}
 }
 
 extension FileCoordinator {

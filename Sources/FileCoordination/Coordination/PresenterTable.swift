@@ -72,6 +72,8 @@ final class PresenterTable: Sendable {
         case .moved: if let url { await presenter.presentedItemDidMove(to: url) }
         case .deleted: await presenter.presentedItemWasDeleted()
         case .conflict: if let url { await presenter.presentedItemDidGainConflict(at: url) }
+        case .subitemChanged: if let url { await presenter.presentedSubitemDidChange(at: url) }
+        case .subitemDeleted: if let url { await presenter.presentedSubitemWasDeleted(at: url) }
         case .resolved: await presenter.presentedItemConflictWasResolved()
         }
     }

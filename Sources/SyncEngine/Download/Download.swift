@@ -14,8 +14,7 @@ final class Download: Sendable {
     private struct Waiter {
         var range: Range<Int64>
         var continuation: Continuation
-        /// Who reads, as FUSE says it.
-        var thread: Int32?
+        var reader: DownloadReader?
     }
     private struct Running {
         var plan: DownloadPlan.Stream
@@ -85,8 +84,8 @@ final class Download: Sendable {
 
     /// Returns when every byte of `range` is here. Cancelling the task ends the wait.
     ///
-    /// - Parameter thread: who waits, as FUSE says it; nil: not a program's read.
-    func wait(for range: Range<Int64>, thread: Int32? = nil) async throws(SyncError) {
+    /// - Parameter reader: who waits; nil: not a program's read.
+    func wait(for range: Range<Int64>, by reader: DownloadReader? = nil) async throws(SyncError) {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -94,7 +93,7 @@ final class Download: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: Continuation) in
                 if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
-                state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation, thread: thread) }
+                state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation, reader: reader) }
                 advance()
                 if context.isKnownToBeAway { giveUp(id) }
             }
@@ -126,23 +125,23 @@ final class Download: Sendable {
                     state.waiters[id] = nil
                     continue
                 }
-                startIfNeeded(&state, for: first.lowerBound, waiter.thread)
+                startIfNeeded(&state, for: first.lowerBound, waiter.reader)
             }
             return ready
         }
         for continuation in ready { continuation.resume(returning: .success(())) }
     }
 
-    private func startIfNeeded(_ state: inout State, for offset: Int64, _ thread: Int32?) {
+    private func startIfNeeded(_ state: inout State, for offset: Int64, _ reader: DownloadReader?) {
         let running = state.streams.values.filter { !$0.isLost }.map(\.plan)
         guard !DownloadPlan.covers(running, offset), running.count < DownloadPlan.mostStreams else { return }
         let gaps = content.missing(in: 0..<content.baseSize)
-        if let range = DownloadPlan.stream(from: offset, gaps: gaps, streams: running) { start(&state, range, thread) }
+        if let range = DownloadPlan.stream(from: offset, gaps: gaps, streams: running) { start(&state, range, reader) }
     }
 
     // MARK: Streams
 
-    private func start(_ state: inout State, _ range: Range<Int64>, _ thread: Int32?) {
+    private func start(_ state: inout State, _ range: Range<Int64>, _ reader: DownloadReader?) {
         state.nextID += 1
         let id = state.nextID
         if state.transfer == nil {
@@ -153,15 +152,15 @@ final class Download: Sendable {
         var running = Running(
             plan: DownloadPlan.Stream(position: range.lowerBound, end: range.upperBound), task: nil,
             lastProgress: .now)
-        running.task = Task(executorPreference: context.workers) { await self.run(id, range, thread) }
+        running.task = Task(executorPreference: context.workers) { await self.run(id, range, reader) }
         state.streams[id] = running
     }
 
-    private func run(_ id: UInt64, _ range: Range<Int64>, _ thread: Int32?) async {
+    private func run(_ id: UInt64, _ range: Range<Int64>, _ reader: DownloadReader?) async {
         let watching = watch.begin { self.look(at: id, after: $0) }
         defer { watch.end(watching) }
         let started = ContinuousClock.now
-        let process = thread.flatMap { CausingProcess.of(thread: $0) }
+        let process = reader?.process
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         var failure: SyncError?
@@ -250,16 +249,19 @@ final class Download: Sendable {
         } catch {
             throw FileProviderError(.insufficientQuota, "\(error)", cause: error)
         }
-        let mustSave = state.withLock { state in
+        let (isFirst, mustSave) = state.withLock { state in
+            let isFirst = state.streams[id]?.received == 0
             state.streams[id]?.plan.position = offset + Int64(bytes.count)
             state.streams[id]?.lastProgress = .now
             state.streams[id]?.unsaved += Int64(bytes.count)
             state.streams[id]?.received += Int64(bytes.count)
             state.transfer?.move(Int64(bytes.count))
-            guard let unsaved = state.streams[id]?.unsaved, unsaved >= 64 << 20 else { return false }
+            guard let unsaved = state.streams[id]?.unsaved, unsaved >= 64 << 20 else { return (isFirst, false) }
             state.streams[id]?.unsaved = 0
-            return true
+            return (isFirst, true)
         }
+        // (Not only at the end of the stream: whoever reads a part of it may have what he wants long before.)
+        if isFirst { context.downloadFailures.succeeded(target.inode) }
         advance()
         if mustSave { records.add(content, name: target.name) }
     }

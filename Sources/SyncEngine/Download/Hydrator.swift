@@ -20,10 +20,10 @@ package final class Hydrator: Sendable {
 
     /// Returns when the range is here; the rest follows while some program has the document open.
     ///
-    /// - Parameter thread: of the program that reads, as FUSE says it; nil: nobody's read.
+    /// - Parameter reader: nil: nobody's read.
     /// - Throws: ``SyncError/superseded`` when the provider has another version by now.
     package func provide(
-        _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32? = nil
+        _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, by reader: DownloadReader? = nil
     ) async throws(SyncError) {
         if context.isMasked { throw SyncError(SyncContext.signedOut) }
         let download = downloads.withLock { downloads in
@@ -40,7 +40,7 @@ package final class Hydrator: Sendable {
             return download
         }
         defer { download.leave() }
-        try await download.wait(for: range, thread: thread)
+        try await download.wait(for: range, by: reader)
     }
 
     /// The last program let go of the generation.
@@ -74,15 +74,17 @@ package final class Hydrator: Sendable {
     // MARK: Whole documents
 
     /// Downloads all of a document. Returns how many bytes came.
-    package func bringWhole(_ id: InodeID) async throws(SyncError) -> Int64 {
+    ///
+    /// - Parameter asker: for people: who wants it.
+    package func bringWhole(_ id: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
         // A document that is replaced meanwhile is begun anew.
         for _ in 0..<5 {
-            do { return try await bringCurrent(id) } catch SyncError.superseded { continue }
+            do { return try await bringCurrent(id, asker) } catch SyncError.superseded { continue }
         }
         throw .superseded
     }
 
-    private func bringCurrent(_ id: InodeID) async throws(SyncError) -> Int64 {
+    private func bringCurrent(_ id: InodeID, _ asker: CausingProcess?) async throws(SyncError) -> Int64 {
         do {
             let (inode, item) = try context.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
             guard inode.kind == .document, inode.extents != nil else { return 0 }
@@ -96,7 +98,8 @@ package final class Hydrator: Sendable {
             try await provide(
                 0..<content.baseSize, of: content,
                 for: DownloadTarget(
-                    inode: id, identifier: identifier, version: version.content, name: context.path(of: item)))
+                    inode: id, identifier: identifier, version: version.content, name: context.path(of: item)),
+                by: asker.map { .process($0) })
             return missing
         } catch {
             throw SyncError(error)

@@ -42,3 +42,19 @@ package struct CausingProcess: Sendable, Equatable {
         }
     }
 }
+
+/// Who waits for bytes.
+package enum DownloadReader: Sendable {
+    /// A program's thread that reads, as FUSE says it.
+    case thread(Int32)
+    /// A program that has asked for the whole of a document.
+    case process(CausingProcess)
+
+    /// May look in `/proc`.
+    var process: CausingProcess? {
+        switch self {
+        case .thread(let thread): CausingProcess.of(thread: thread)
+        case .process(let process): process
+        }
+    }
+}
