@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -46,6 +47,10 @@ int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status
 
 int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags) {
     return renameat2(from_dir, from, to_dir, to, flags);
+}
+
+int clinux_spawn_close_from(void *actions, int from) {
+    return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
 
 int clinux_open_folder(int dirfd, const char *path, bool follow) {

@@ -31,6 +31,10 @@ int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status
 
 int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags);
 
+/// posix_spawn_file_actions_addclosefrom_np(3), of a `posix_spawn_file_actions_t`: the new process has no descriptor from this
+/// one on.
+int clinux_spawn_close_from(void *actions, int from);
+
 /// O_PATH and O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC: a folder to start from, never through a link.
 int clinux_open_folder(int dirfd, const char *path, bool follow);
 

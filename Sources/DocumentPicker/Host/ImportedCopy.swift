@@ -25,8 +25,15 @@ enum ImportedCopy {
         }
     }
 
-    /// By every daemon that is there: the one that the document is from may be gone before the program is.
+    /// The program does not get it after all.
+    static func remove(_ copy: URL) {
+        try? FileManager.default.removeItem(
+            atPath: (copy.path(percentEncoded: false) as NSString).deletingLastPathComponent)
+    }
+
+    /// By a process of its own, which needs no daemon, and by every daemon that is there, which outlives a machine's session.
     private static func keep(_ folder: String) async throws {
+        let isWatched = (try? ImportWatcher.start(folder)) != nil
         let mounts = MountTable.ownDomains().map(\.mountPoint)
         let isKept = await withTaskGroup(of: Bool.self) { group in
             for mountPoint in Set(mounts) {
@@ -37,8 +44,8 @@ enum ImportedCopy {
             }
             return await group.contains(true)
         }
-        guard isKept else {
-            throw DocumentPickerError("no daemon is there that would remove the copy when its program has ended")
+        guard isWatched || isKept else {
+            throw DocumentPickerError("nothing is there that would remove the copy when its program has ended")
         }
     }
 }
