@@ -26,6 +26,10 @@ struct PickerScreen {
     private var prompt: Prompt?
     /// The list of the folders above is shown.
     private var showsLocations = false
+    /// Which keys there are is shown.
+    private var showsKeys = false
+    /// Why the last key did nothing.
+    private var note: String?
 
     mutating func update(_ new: PickerView) {
         guard new != view else { return }
@@ -39,7 +43,7 @@ struct PickerScreen {
         } else if prompt?.purpose == .password || new.screen != .page {
             prompt = nil
         }
-        if new.screen != old?.screen { showsLocations = false }
+        if new.screen != old?.screen { (showsLocations, showsKeys, note) = (false, false, nil) }
         if let page = new.page, new.screen == .page || new.screen == .progress || new.screen == .error {
             if page.location != location {
                 if let location { remembered[location] = selection }
@@ -66,6 +70,7 @@ struct PickerScreen {
         var detail: [String] = []
         var isSelectable = true
         var isFolder = false
+        var type: String?
     }
 
     private var lines: [Line] {
@@ -86,7 +91,7 @@ struct PickerScreen {
                 id: entry.id, name: entry.isFolder ? entry.name + "/" : entry.name,
                 detail: [
                     entry.size.map(Self.bytes) ?? "", entry.modified.map(Self.date) ?? "", here,
-                ], isSelectable: entry.isSelectable || entry.isFolder, isFolder: entry.isFolder)
+                ], isSelectable: entry.isSelectable || entry.isFolder, isFolder: entry.isFolder, type: entry.type)
         }
     }
 
@@ -127,9 +132,9 @@ struct PickerScreen {
             terminal.write(" " + path, row: 1, column: 0, width: columns, .bold)
         }
         let height = max(0, rows - Self.listTop - 2)
-        drawList(terminal, height, columns)
+        if showsKeys { drawKeys(terminal, height, columns) } else { drawList(terminal, height, columns) }
         drawStatus(terminal, view, row: rows - 2, columns)
-        terminal.write(" " + help(view), row: rows - 1, column: 0, width: columns, .reverse, fills: true)
+        terminal.write(" " + help(view, columns), row: rows - 1, column: 0, width: columns, .reverse, fills: true)
         drawPrompt(terminal, row: rows - 2, columns)
         terminal.refresh()
     }
@@ -165,19 +170,30 @@ struct PickerScreen {
         }
     }
 
+    /// Size, date, here or not: what there is room for beside a name.
+    private static func widths(_ columns: Int) -> [Int] {
+        switch columns {
+        case 65...: [9, 18, 18]
+        case 50...: [9, 0, 18]
+        case 36...: [9, 0, 9]
+        case 26...: [0, 0, 9]
+        default: [0, 0, 0]
+        }
+    }
+
     private func draw(_ line: Line, isSelected: Bool, _ terminal: Terminal, row: Int, _ columns: Int) {
         let style: Terminal.Style = isSelected ? .reverse : line.isSelectable ? .plain : .dim
         // A greyed line is told apart without colours, too.
         let mark = line.isSelectable ? "  " : "× "
         if line.detail.count == 3 {
-            // Size, date, here or not.
-            let widths = [9, 18, 18]
-            let rest = columns - widths.reduce(0, +)
-            terminal.write(mark + line.name, row: row, column: 0, width: rest, style, fills: true)
+            let widths = Self.widths(columns)
+            var column = columns - widths.reduce(0, +)
+            terminal.write(mark + line.name, row: row, column: 0, width: column, style, fills: true)
             let size = String(repeating: " ", count: max(0, 8 - Terminal.width(line.detail[0]))) + line.detail[0] + " "
-            terminal.write(size, row: row, column: rest, width: widths[0], style, fills: true)
-            terminal.write(" " + line.detail[1], row: row, column: rest + 9, width: widths[1], style, fills: true)
-            terminal.write(line.detail[2], row: row, column: rest + 27, width: widths[2], style, fills: true)
+            for (text, width) in zip([size, " " + line.detail[1], line.detail[2]], widths) {
+                terminal.write(text, row: row, column: column, width: width, style, fills: true)
+                column += width
+            }
         } else {
             let detail = line.detail.first ?? ""
             let width = min(Terminal.width(detail) + 1, columns / 2)
@@ -187,6 +203,7 @@ struct PickerScreen {
     }
 
     private func drawStatus(_ terminal: Terminal, _ view: PickerView, row: Int, _ columns: Int) {
+        if let note { return drawText(note, terminal, lastRow: row, columns) }
         switch view.screen {
         case .error: drawText(view.error ?? "", terminal, lastRow: row, columns)
         case .signIn: drawText(view.signIn?.reason ?? "It asks for a password.", terminal, lastRow: row - 1, columns)
@@ -223,24 +240,87 @@ struct PickerScreen {
         terminal.cursor((row, min(columns - 1, Terminal.width(line))))
     }
 
-    private func help(_ view: PickerView) -> String {
+    private func help(_ view: PickerView, _ columns: Int) -> String {
         if prompt != nil { return "Enter: take it   Esc: back" }
         switch view.screen {
         case .error: return "Enter: go on   Esc: close"
         case .progress:
             return view.progress?.canCancel == true
                 ? "c: cancel the download   Esc: close, it goes on" : "Esc: close, it goes on"
-        case .menu: return "Enter: choose   Esc: close"
         default: break
         }
+        if showsKeys { return "any key: back" }
         if showsLocations { return "Enter: go there   Esc: back" }
-        var keys = ["Enter: \(view.mode.choosesDocument ? "choose" : "open")"]
-        if view.page?.filename != nil { keys.append("^S: put it here") }
-        if view.page?.canMakeFolder == true { keys.append("^N: new folder") }
-        if !(view.page?.location.isEmpty ?? true) { keys.append("←: up   ^L: where") }
-        if view.hasOthers { keys.append("F2: other places") }
-        keys.append("type: search")
-        return keys.joined(separator: "   ") + "   Esc: close"
+        return Self.fit(keys(view), columns - 1)
+    }
+
+    private struct Help {
+        /// What there is room for in a line.
+        var short: String
+        var keys: String
+        var long: String
+        /// What is left out first has the lowest one.
+        var rank: Int
+    }
+
+    private func keys(_ view: PickerView) -> [Help] {
+        let chooses = view.mode.choosesDocument
+        if view.screen == .menu {
+            return [
+                Help(short: "Enter: choose", keys: "Enter", long: "go to this place", rank: 9),
+                Help(short: "?: keys", keys: "?", long: "show this", rank: 8),
+                Help(short: "Esc: close", keys: "Esc, ^C", long: "close the picker", rank: 9),
+            ]
+        }
+        var keys = [
+            Help(
+                short: "Enter: \(chooses ? "choose" : "open")", keys: "Enter",
+                long: chooses ? "choose the document, open the folder" : "open the folder", rank: 9)
+        ]
+        if view.page?.filename != nil {
+            keys.append(Help(short: "^S: put it here", keys: "^S", long: "put it into this folder", rank: 9))
+        }
+        if view.page?.canMakeFolder == true {
+            keys.append(Help(short: "^N: new folder", keys: "^N", long: "make a new folder here", rank: 5))
+        }
+        if !(view.page?.location.isEmpty ?? true) {
+            keys.append(Help(short: "←: up", keys: "←, Backspace", long: "the folder above", rank: 7))
+            keys.append(Help(short: "^L: where", keys: "^L", long: "all the folders above", rank: 3))
+        }
+        if view.hasOthers {
+            keys.append(Help(short: "F2: other places", keys: "F2, ^P", long: "other places", rank: 4))
+        }
+        keys.append(
+            search.isEmpty
+                ? Help(short: "type: search", keys: "letters", long: "search in the names of this folder", rank: 2)
+                : Help(short: "Esc: end the search", keys: "Esc", long: "end the search", rank: 9))
+        if search.isEmpty {
+            keys.append(Help(short: "?: keys", keys: "?", long: "show this", rank: 8))
+            keys.append(Help(short: "Esc: close", keys: "Esc, ^C", long: "close the picker", rank: 9))
+        }
+        return keys
+    }
+
+    /// As many of them as fit.
+    private static func fit(_ keys: [Help], _ columns: Int) -> String {
+        var keys = keys
+        while true {
+            let line = keys.map(\.short).joined(separator: "   ")
+            guard Terminal.width(line) > columns, let least = keys.map(\.rank).min(), least < 9 else { return line }
+            keys.remove(at: keys.firstIndex { $0.rank == least }!)
+        }
+    }
+
+    private func drawKeys(_ terminal: Terminal, _ height: Int, _ columns: Int) {
+        guard let view else { return }
+        let moves = [
+            Help(short: "", keys: "↑ ↓ PgUp PgDn", long: "move the bar", rank: 0),
+            Help(short: "", keys: "Home End", long: "the first one, the last one", rank: 0),
+        ]
+        for (row, help) in (moves + keys(view)).prefix(height).enumerated() {
+            terminal.write("  " + help.keys, row: Self.listTop + row, column: 0, width: min(16, columns), .bold)
+            terminal.write(help.long, row: Self.listTop + row, column: 17, width: columns - 17)
+        }
     }
 
     // MARK: Keys
@@ -263,7 +343,12 @@ struct PickerScreen {
         needsDrawing = true
         guard let view else { return key == .escape || key == .control("C") ? [.cancel] : [] }
         if key == .control("C") { return [.cancel] }
+        note = nil
         if prompt != nil { return takeTyping(key) }
+        if showsKeys {
+            showsKeys = false
+            return []
+        }
         switch view.screen {
         case .error:
             if key == .escape { return [.cancel] }
@@ -290,9 +375,16 @@ struct PickerScreen {
         case .right where !showsLocations && view.screen == .page:
             if selection < lines.count, lines[selection].isFolder { return choose(lines) }
         case .escape:
-            if !showsLocations { return [.cancel] }
-            showsLocations = false
-            selection = 0
+            if showsLocations {
+                showsLocations = false
+                selection = 0
+                return []
+            }
+            if search.isEmpty { return [.cancel] }
+            search = ""
+            searched = .now
+            return [.search("")]
+        case .character("?") where search.isEmpty && !showsLocations: showsKeys = true
         case .f2 where view.hasOthers, .control("P") where view.hasOthers: return [.providers]
         default: return view.screen == .page && !showsLocations ? takeOnPage(key, view) : []
         }
@@ -307,9 +399,21 @@ struct PickerScreen {
             search = ""
             return [.location(Int(line.id) ?? 0)]
         }
-        // What is greyed is nobody's choice.
         if line.isFolder { search = "" }
-        return line.isSelectable ? [.choose(line.id)] : []
+        if line.isSelectable { return [.choose(line.id)] }
+        // What is greyed is nobody's choice.
+        note = reason(line)
+        return []
+    }
+
+    private func reason(_ line: Line) -> String {
+        guard let view else { return "" }
+        if view.screen == .menu { return "“\(line.name)” cannot be chosen: \(line.detail.first ?? "")" }
+        if !view.mode.choosesDocument {
+            return "“\(line.name)” is a document; choose a folder, or put it here with ^S"
+        }
+        guard let type = line.type, !view.types.isEmpty else { return "“\(line.name)” cannot be chosen here" }
+        return "“\(line.name)” is of the type \(type); wanted is \(view.types.joined(separator: " or "))"
     }
 
     private mutating func takeOnPage(_ key: Terminal.Key, _ view: PickerView) -> [PickerAction] {

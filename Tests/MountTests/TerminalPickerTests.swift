@@ -59,8 +59,10 @@ struct TerminalPickerTests {
         }
     }
 
-    private func with(_ mount: MountedStore, _ command: String, _ body: (TerminalSession) throws -> Void) throws {
-        let terminal = try TerminalSession(mount, command)
+    private func with(
+        _ mount: MountedStore, _ command: String, columns: Int = 80, _ body: (TerminalSession) throws -> Void
+    ) throws {
+        let terminal = try TerminalSession(mount, command, columns: columns)
         defer { terminal.end() }
         try body(terminal)
     }
@@ -79,10 +81,18 @@ struct TerminalPickerTests {
                 try expect("where", terminal.until("Enter: go there"))
                 try terminal.send("Home", "Enter")
                 try terminal.until("team photo.jpg")
-                // What is greyed is not chosen.
+                // What is greyed is not chosen; why is said until the next key.
                 try terminal.send("End", "Up", "Enter")
-                usleep(300_000)
-                try terminal.until("team photo.jpg", "type: search")
+                try expect("greyed", terminal.until("is of the type public.jpeg", "type: search"))
+                try terminal.send("?")
+                try expect("keys", terminal.until("any key: back"))
+                try terminal.send("x")
+                try terminal.until("team photo.jpg", without: "is of the type")
+                // Esc leaves the search first.
+                try terminal.type("no?")
+                try terminal.until("Search: no?", "Esc: end the search")
+                try terminal.send("Escape")
+                try terminal.until("Letters/", "type: search", without: "Search:")
                 try terminal.type("ÜBER")
                 try expect("search", terminal.until("Search: ÜBER", "Übersicht.txt", without: "Letters/"))
                 try terminal.send("BSpace")
@@ -114,11 +124,30 @@ struct TerminalPickerTests {
                     screen.replacing(/\] [0-9.]+ k?B of/, with: "] 0 B of")
                         .replacing(/downloading [0-9]+ %/, with: "not here"))
                 try terminal.send("c")
+                try terminal.until("Esc: end the search")
+                try terminal.send("Escape")
                 try terminal.until("type: search")
                 try terminal.send("Escape")
                 #expect(try terminal.result() == ("1", ""))
             }
             _ = try mount.hydrant(["limit", "--download", "none", mount.mountPoint])
+        }
+    }
+
+    @Test("in 40 columns the names are there, and in 20 as well")
+    func narrow() async throws {
+        try await withWork { mount in
+            try mount.run("cat Notes.md >/dev/null")
+            try with(mount, "\"$HYDRANT\" pick --mode import --type public.text", columns: 40) { terminal in
+                try expect("narrow", terminal.until("Invoice March.pdf", "Übersicht.txt"))
+                try terminal.send("Escape")
+                #expect(try terminal.result().status == "1")
+            }
+            try with(mount, "\"$HYDRANT\" pick --mode import --type public.text", columns: 20) { terminal in
+                try terminal.until("Invoice March", "Übersicht.txt")
+                try terminal.send("Escape")
+                #expect(try terminal.result().status == "1")
+            }
         }
     }
 
@@ -129,7 +158,7 @@ struct TerminalPickerTests {
             try with(mount, "\"$HYDRANT\" pick --mode move \"$SCRATCH/Notes.md\" --bookmark") { terminal in
                 try expect("place", terminal.until("Its name will be: Notes.md", "Letters/"))
                 try terminal.send("C-s")
-                try terminal.until("Put it here as: Notes.md")
+                try expect("put here", terminal.until("Put it here as: Notes.md"))
                 try terminal.send("Enter")
                 let screen = try terminal.until("there is a document of this name", "Enter: go on")
                 try expect("error", screen.replacing(mount.mountPoint, with: "/home/ada/Work"))
