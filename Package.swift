@@ -186,7 +186,8 @@ let package = Package(
             dependencies: [
                 "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
                 "FileProviderTesting",
-                "ItemCatalog", "MountFrontend", "MountHarness", "SyncEngine", "Volume", "hydrant", .crypto, .logging,
+                "ItemCatalog", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant", .crypto,
+                .logging,
             ]),
         .executableTarget(
             name: "hydrant-provider-memory", dependencies: ["Daemon", "FileProvider", "FileProviderTesting", .logging],

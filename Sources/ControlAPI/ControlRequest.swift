@@ -80,10 +80,14 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// What a bookmark stands for; answered with ``ControlResponse/resolved(_:)``, or with the failure
     /// ``ControlFailure/notMine`` when another domain made it.
     case resolveBookmark(Data)
+    /// The same bookmark, as the item is now; answered as ``makeBookmark(_:)``.
+    case renewBookmark(Data)
     /// Answered with ``ControlResponse/grants(_:)``.
     case grants
     /// Who accesses something by this grant loses it; answered with ``ControlResponse/grants(_:)``: what it was.
     case revokeGrant(id: String)
+    /// The same, of all grants there are.
+    case revokeAllGrants
     /// Use what a bookmark grants: says ``ControlNews/access(_:)`` when the item is where a sandbox can bind it, and keeps it
     /// there until the connection is closed; answered only with a failure.
     case access(AccessRequest)

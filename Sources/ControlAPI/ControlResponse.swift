@@ -81,6 +81,8 @@ public struct ControlFailure: Codable, Sendable, Equatable, Error {
     public static let notMine = "notMine"
     /// Changes are not in the store yet.
     public static let pending = "pending"
+    /// The bookmark is of a domain of this name, but made with another key.
+    public static let otherKey = "otherKey"
     /// The daemon could not make its answer: a bug.
     public static let internalError = "internalError"
 }

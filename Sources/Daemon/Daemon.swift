@@ -40,7 +40,11 @@ struct Daemon: Sendable {
         do { try volume.recover(boot: configuration.boot ?? BootIdentifier.current) } catch {
             throw DaemonError("\(state.path): \(error)")
         }
-        let served = MountedDomain(volume: volume, mountPoint: mountPoint)
+        let identifiers: IdentifierBook
+        do { identifiers = try IdentifierBook(keptAt: state.path + "/" + KeptFiles.identifiers) } catch {
+            throw DaemonError("\(state.path): the places of its bookmarks cannot be read: \(error)")
+        }
+        let served = MountedDomain(volume: volume, mountPoint: mountPoint, identifiers: identifiers)
         do { try await provider.beginServing(served) } catch {
             throw DaemonError(location.secrets.scrubbed(DaemonError.line(for: error)))
         }
@@ -92,6 +96,9 @@ struct Daemon: Sendable {
         // What has been committed is safe without it; it only tidies up the write-ahead log.
         if isIdle {
             volume.putAway()
+            do { try identifiers.refresh(from: parts.catalog) } catch {
+                logger.warning("where bookmarks lead cannot be noted", metadata: ["error": "\(error)"])
+            }
             parts.catalog.close()
         }
         if isOver { try DomainRemoval(of: state).run() }

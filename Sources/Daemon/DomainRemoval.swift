@@ -1,18 +1,19 @@
 import Foundation
 import ItemCatalog
 
-/// Takes away all that this machine has of a domain that is not mounted.
+/// Takes away all that this machine has of a domain that is not mounted, but for what its bookmarks need (``KeptFiles``).
 package struct DomainRemoval {
-    /// Nil: there is nothing.
+    private let path: String
+    /// Nil: there is nothing, or only what its bookmarks need.
     private let state: StateDirectory?
     /// Changes that the store does not have.
     package let pending: Int
 
     /// Refuses while a daemon has the domain.
     package init(domain: String) throws(DaemonError) {
-        let path = try StateDirectory.defaultPath(domain: domain)
-        var status = stat()
-        guard lstat(path, &status) == 0 else {
+        path = try StateDirectory.defaultPath(domain: domain)
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+        if KeptFiles.names.isSuperset(of: names) {
             (state, pending) = (nil, 0)
             return
         }
@@ -32,6 +33,7 @@ package struct DomainRemoval {
     /// By the daemon itself, at its end: of what is pending nothing is needed any more.
     init(of state: StateDirectory) {
         self.state = state
+        path = state.path
         pending = 0
     }
 
@@ -52,10 +54,30 @@ package struct DomainRemoval {
         }
     }
 
-    package func run() throws(DaemonError) {
-        guard let state else { return }
-        do { try FileManager.default.removeItem(atPath: state.path) } catch {
-            throw DaemonError("\(state.path): cannot be removed: \(error.localizedDescription)")
+    /// Where bookmarks lead, for the next catalog. If that cannot be told, better nowhere than to something else.
+    private func rememberPlaces(_ state: StateDirectory) {
+        let book = path + "/" + KeptFiles.identifiers
+        do {
+            let catalog = try Catalog(existing: state.catalogPath)
+            defer { catalog.close() }
+            try IdentifierBook(keptAt: book).refresh(from: catalog)
+        } catch { unlink(book) }
+    }
+
+    /// - Parameter forgets: the domain is not to come back: its bookmarks and grants go as well.
+    package func run(forgets: Bool = false) throws(DaemonError) {
+        do {
+            if let state, !forgets { rememberPlaces(state) }
+            guard forgets || state != nil else { return }
+            let manager = FileManager.default
+            let names = (try? manager.contentsOfDirectory(atPath: path)) ?? []
+            for name in names where !KeptFiles.names.contains(name) {
+                try manager.removeItem(atPath: path + "/" + name)
+            }
+            let hasBookmarks = !forgets && !KeptFiles.names.subtracting(["lock"]).isDisjoint(with: names)
+            if !hasBookmarks, !names.isEmpty { try manager.removeItem(atPath: path) }
+        } catch let error as DaemonError { throw error } catch {
+            throw DaemonError("\(path): cannot be removed: \(error.localizedDescription)")
         }
     }
 }

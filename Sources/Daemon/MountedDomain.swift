@@ -1,7 +1,9 @@
+import ControlAPI
 package import FileProvider
 package import Foundation
 import ItemCatalog
 import Logging
+import Surroundings
 import SyncEngine
 package import Volume
 
@@ -9,16 +11,39 @@ package import Volume
 package struct MountedDomain: FileProviderDomain {
     private let volume: Volume
     private let urls: DocumentURL
+    /// Nil: a catalog that is lost loses its identifiers.
+    private let identifiers: IdentifierBook?
     package let providerIdentifier: String
     package var documentStorageURL: URL { urls.root }
+    package let documentGroupURL: URL?
     /// Seconds that a written placeholder waits for a program to let go of its folder.
     private static let patience = 5.0
 
     /// - Parameter mountPoint: canonical.
-    package init(volume: Volume, mountPoint: String) {
+    package init(volume: Volume, mountPoint: String, identifiers: IdentifierBook? = nil) {
         self.volume = volume
+        self.identifiers = identifiers
         urls = DocumentURL(mountPoint: mountPoint)
-        providerIdentifier = volume.engine.context.provider.providerIdentifier
+        let provider = volume.engine.context.provider
+        providerIdentifier = provider.providerIdentifier
+        documentGroupURL = Self.folder(ofGroup: provider.documentGroup, logger: volume.engine.context.logger)
+    }
+
+    /// It is there when this returns.
+    private static func folder(ofGroup group: String?, logger: Logger) -> URL? {
+        guard let group else { return nil }
+        guard let path = BaseDirectory.group(group) else {
+            logger.error("the provider's document group has no name for a folder", metadata: ["group": "\(group)"])
+            return nil
+        }
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            logger.error("the provider's document group has no folder", metadata: ["error": "\(error)"])
+            return nil
+        }
+        return URL(filePath: path, directoryHint: .isDirectory)
     }
 
     private var catalog: Catalog { volume.engine.context.catalog }
@@ -37,13 +62,34 @@ package struct MountedDomain: FileProviderDomain {
 
     package func catalogIdentifierForItem(at url: URL) async throws(FileProviderError) -> ItemIdentifier {
         let item = try await item(at: url)
-        return try translating { try catalog.read { try $0.persistentIdentifier(of: item.id) } }
+        let identifier = try translating { try catalog.read { try $0.persistentIdentifier(of: item.id) } }
+        do { try identifiers?.note(identifier, at: urls.names(of: url), isFolder: item.kind.isFolder) } catch {
+            // It is good as long as the catalog is.
+            volume.engine.context.logger.warning("an identifier cannot be noted", metadata: ["error": "\(error)"])
+        }
+        return identifier
     }
 
     package func urlForItem(
         withCatalogIdentifier identifier: ItemIdentifier
     ) async throws(FileProviderError) -> URL {
-        try place(identifier) { try $0.item(persistently: identifier) }
+        guard let place = identifiers?[identifier],
+            try translating({ try catalog.read { try !$0.hasMade(identifier) } })
+        else { return try self.place(identifier) { try $0.item(persistently: identifier) } }
+        let heir = place.identifier
+        if try translating({ try catalog.read { try $0.hasMade(heir) } }) {
+            return try self.place(heir) { try $0.item(persistently: heir) }
+        }
+        // The catalog that gave it is no more: the item is where that one had it last, or it is gone.
+        let url = urls.url(of: place.path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) })
+        let item = try await item(at: url)
+        guard item.kind.isFolder == place.isFolder else {
+            throw FileProviderError(.noSuchItem, "\(identifier): something else is where it was")
+        }
+        try translating {
+            try identifiers?.adopt(place, as: try catalog.read { try $0.persistentIdentifier(of: item.id) })
+        }
+        return url
     }
 
     package func itemIdentifier(at url: URL) async throws(FileProviderError) -> ItemIdentifier {

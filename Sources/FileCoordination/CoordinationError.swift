@@ -7,7 +7,7 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         private enum Known: String {
             case notInADomain, noSuchItem, wouldDeadlock, download, cancelled, timedOut, notRunning, refused,
                 badBookmark,
-                notGranted, notMine
+                notGranted, notMine, otherKey
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
@@ -36,6 +36,7 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         /// There is no right to the item: none was given, it was revoked, its time is over, or it is another program's.
         public static let notGranted = Code(.notGranted)
         static let notMine = Code(.notMine)
+        static let otherKey = Code(.otherKey)
 
         init(answer: String) {
             switch answer {
@@ -46,6 +47,7 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
             case "badBookmark": self = .badBookmark
             case "notGranted", "revoked", "expired": self = .notGranted
             case ControlFailure.notMine: self = .notMine
+            case ControlFailure.otherKey: self = .otherKey
             default: self = .refused
             }
         }

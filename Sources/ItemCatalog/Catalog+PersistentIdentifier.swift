@@ -18,6 +18,11 @@ extension Catalog.Reader {
         return try item(ItemID(rawValue: row))
     }
 
+    /// Whether it is an identifier that this catalog gave, and no other.
+    package func hasMade(_ identifier: ItemIdentifier) throws -> Bool {
+        identifier.rawValue.hasPrefix("hydrant-\(try mark())-")
+    }
+
     private func mark() throws -> String {
         guard let mark = try note(Catalog.markKey) else { throw CatalogError(.damaged, "the catalog has no mark") }
         return mark

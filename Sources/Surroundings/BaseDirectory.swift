@@ -39,6 +39,15 @@ package enum BaseDirectory: String, CaseIterable, Sendable {
             + (named.isEmpty ? ["/usr/local/share", "/usr/share"] : named)
     }
 
+    /// The folder that the programs of a document group share; nil: that is no name of one, or there is no place for it.
+    package static func group(
+        _ name: String, in environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String? {
+        guard !name.isEmpty, name.utf8.count <= 255, !name.hasPrefix("."), !name.contains("/"), !name.contains("\0")
+        else { return nil }
+        return data.path(in: environment).map { "\($0)/hydrant/groups/\(name)" }
+    }
+
     private static func folder(_ environment: [String: String], _ variable: String) -> String? {
         environment[variable].flatMap { isAbsolute($0) ? $0 : nil }
     }

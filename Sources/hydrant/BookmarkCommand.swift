@@ -15,7 +15,7 @@ struct BookmarkCommand: AsyncParsableCommand {
               hydrant bookmark make ~/Documents/letter.odt > letter.bookmark
               hydrant bookmark resolve "$(cat letter.bookmark)"
             """,
-        subcommands: [Make.self, Resolve.self, Show.self])
+        subcommands: [Make.self, Resolve.self, Renew.self, Show.self])
 
     struct Make: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
@@ -144,7 +144,35 @@ struct BookmarkCommand: AsyncParsableCommand {
                             writable: found.scopedURL?.isWritable)))
             }
             try StandardOutput.write(paths: [path])
-            if found.isStale { warn("the bookmark is stale (\(stale.joined(separator: ", "))); make it anew") }
+            if found.isStale {
+                warn("the bookmark is stale (\(stale.joined(separator: ", "))); hydrant bookmark renew makes it anew")
+            }
+        }
+    }
+
+    struct Renew: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Print a bookmark made anew, as its item is now.",
+            discussion: """
+                For one that is stale. It carries the same right as the one before, which stays as good as it was.
+
+                Example:
+                  hydrant bookmark renew letter.bookmark > new && mv new letter.bookmark
+
+                Exit status: as hydrant bookmark resolve.
+                """)
+
+        @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
+        var bookmark: String
+
+        @Flag(help: "Print an object: bookmark.")
+        var json = false
+
+        func run() async throws {
+            let bookmark = try Bookmark(named: bookmark)
+            let text = try await saying { try await bookmark.renewed() }.text
+            if json { return try StandardOutput.write(Output.json(["bookmark": text])) }
+            try StandardOutput.write([text])
         }
     }
 

@@ -153,7 +153,7 @@ struct DomainRemoveCommand: AsyncParsableCommand {
         do {
             let file = try ConfigurationFile()
             let settings = try file.domain(name)
-            try await SignOut(name: name, settings: settings, choice: pending, json: json).run(
+            try await SignOut(name: name, settings: settings, choice: pending, json: json, forgets: true).run(
                 try await SignOut.mount(of: name))
             try file.remove(name)
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }

@@ -10,7 +10,8 @@ struct LogoutCommand: AsyncParsableCommand {
         commandName: "logout",
         abstract: "Sign out of a domain: removes its password, its placeholders and the documents on this machine.",
         discussion: """
-            What is in the store stays there. The domain stays in config.toml; hydrant domain remove forgets it.
+            What is in the store stays there. The domain stays in config.toml, and its bookmarks and rights give nothing until it \
+            is mounted again; hydrant domain remove forgets all of it.
 
             A domain that is mounted is unmounted: programs find and open nothing in it any more, and what none of them has \
             open is removed at once. Those that have documents open go on with what is here; the rest is removed when the last \
@@ -98,6 +99,8 @@ struct SignOut {
     let settings: AccountSettings?
     let choice: PendingChoice
     let json: Bool
+    /// Its bookmarks and rights go as well; else they are good again after the next sign-in.
+    var forgets = false
 
     private struct SignedOut: Encodable {
         var domain: String
@@ -133,7 +136,7 @@ struct SignOut {
             report.putAside = other
         }
         try forgetPassword()
-        try removal.run()
+        try removal.run(forgets: forgets)
         say(report, folder)
     }
 
@@ -182,7 +185,8 @@ struct SignOut {
         if json { return print(Output.json(report)) }
         if let folder = report.putAside { print("what was pending is in \(folder)") }
         guard !report.users.isEmpty else {
-            return print("\(name): signed out; nothing of it is on this machine any more")
+            let what = forgets ? "nothing of it" : "none of its documents"
+            return print("\(name): signed out; \(what) is on this machine any more")
         }
         print("\(name): signed out; these programs still have documents open, which are removed when they are closed:")
         for line in MountUsers(processes: report.users).lines { print("  " + line) }

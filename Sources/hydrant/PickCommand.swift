@@ -1,4 +1,5 @@
 import ArgumentParser
+import ControlAPI
 import DocumentPicker
 import FileCoordination
 import Foundation
@@ -10,7 +11,8 @@ struct PickCommand: AsyncParsableCommand {
         commandName: "pick", abstract: "Let the user choose a document, or a place for one, and print it.",
         discussion: """
             import: prints a copy of the document, which goes when the process that ran this command ends. open: prints where \
-            the document is, to be edited in place; --bookmark prints a bookmark with the right to it instead. export: a copy of \
+            the document is, to be edited in place; --bookmark prints a bookmark with the right to it instead. A right is \
+            given with --bookmark, --container or --for only, and is good until hydrant grants takes it back, or for --days. export: a copy of \
             SOURCE goes where the user says. move: SOURCE goes there, and is edited there from now on.
 
             The picker is drawn on the terminal, not on standard output. With --json it is not drawn: each view is a line on \
@@ -62,8 +64,15 @@ struct PickCommand: AsyncParsableCommand {
             "import: the copy goes when this process ends; without: the one that ran this.", valueName: "pid"))
     var owner: Int32?
 
-    @Flag(help: "open, move: print a bookmark instead of a path.")
+    @Flag(
+        help: "open, move: print a bookmark with the right to the document instead of a path; with --json, besides it.")
     var bookmark = false
+
+    @Option(
+        help: ArgumentHelp(
+            "open, move: how long the right is good; without: until it is revoked (hydrant grants).",
+            valueName: "number"))
+    var days: Double?
 
     @Flag(help: "Talk in JSON instead of drawing.")
     var json = false
@@ -96,11 +105,18 @@ struct PickCommand: AsyncParsableCommand {
         }
         if !chooses && !types.isEmpty { throw ValidationError("--type is for import and open") }
         let shares = mode == .open || mode == .move
-        if !shares && (container != nil || program != nil || bookmark) {
-            throw ValidationError("--container, --for and --bookmark are for open and move")
+        if !shares && (container != nil || program != nil || bookmark || days != nil) {
+            throw ValidationError("--container, --for, --bookmark and --days are for open and move")
+        }
+        if let days, !(days > 0 && days < 1_000_000) { throw ValidationError("--days is more than 0") }
+        if days != nil && !givesRight {
+            throw ValidationError("--days says more of a right: say --bookmark, --container or --for as well")
         }
         if mode != .import && owner != nil { throw ValidationError("--owner is for import") }
     }
+
+    /// Where only a path is printed, nobody could use one.
+    private var givesRight: Bool { bookmark || container != nil || program != nil }
 
     func run() async throws {
         do {
@@ -108,6 +124,8 @@ struct PickCommand: AsyncParsableCommand {
             picker.showsMenu = menu
             picker.owner = owner ?? getppid()
             picker.program = try program.map { try Executable.find($0) }
+            picker.givesRight = givesRight
+            picker.until = days.map { Date(timeIntervalSinceNow: $0 * 86_400) }
             picker.container = container.map { URL(filePath: $0, directoryHint: .isDirectory) }
             let picked = json ? try await picker.present(on: JSONFront()) : try await present(picker)
             let result = picked.map { picked in
@@ -162,13 +180,18 @@ struct JSONFront: DocumentPickerFront {
         try? StandardOutput.write(Output.json(view, oneLine: true))
     }
 
+    func refused(_ action: PickerAction, _ why: String) async {
+        warn("\(Output.json(action, oneLine: true).text): cannot be done now: \(why)")
+    }
+
     func actions() -> AsyncStream<PickerAction> {
         let (actions, inbox) = AsyncStream<PickerAction>.makeStream()
         Thread {
             while let line = readLine() {
                 if line.isEmpty { continue }
                 do { inbox.yield(try JSONDecoder().decode(PickerAction.self, from: Data(line.utf8))) } catch {
-                    warn("“\(line)” is no action: \(error)")
+                    let why = (error as? DecodingError)?.words ?? "\(error)"
+                    warn("“\(line.prefix(200))” is no action: \(why)")
                 }
             }
             inbox.finish()

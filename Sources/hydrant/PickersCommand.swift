@@ -51,16 +51,20 @@ struct PickersCommand: AsyncParsableCommand {
 
     func run() async throws {
         var preferences = PickerPreferences.load()
-        if let order {
-            preferences.order = order.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        let (all, problems) = await PickerProvider.all()
+        for problem in problems { warn(problem) }
+        let wanted = order.map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
+        // (What is not mounted now may have been named before.)
+        let known = Set(all.map(\.id)).union(preferences.order).union(preferences.off)
+        if let unknown = ((wanted ?? []) + off + on).first(where: { !known.contains($0) }) {
+            throw fail("“\(unknown)” is no place that is there now; hydrant pickers shows them. Nothing was changed")
         }
+        if let wanted { preferences.order = wanted }
         preferences.off.formUnion(off)
         preferences.off.subtract(on)
         if order != nil || !off.isEmpty || !on.isEmpty {
             do { try preferences.save() } catch { throw fail("\(error)") }
         }
-        let (all, problems) = await PickerProvider.all()
-        for problem in problems { warn(problem) }
         let hidden = all.filter { preferences.off.contains($0.id) }
         let lines = (preferences.arranged(all) + hidden).map { provider in
             Line(

@@ -57,4 +57,59 @@ struct PickerSessionTests {
         #expect(pages.last?.message == "What is put here is not listed.")
         #expect(views.last?.screen == .cancelled)
     }
+
+    /// Does one thing after another: the next one when the view is as it waits for.
+    private final class ScriptedFront: DocumentPickerFront {
+        typealias Step = (isReady: @Sendable (PickerView) -> Bool, action: PickerAction)
+        let shown = Mutex<[PickerView]>([])
+        let refusals = Mutex<[String]>([])
+        private let steps: Mutex<[Step]>
+        private let (stream, inbox) = AsyncStream<PickerAction>.makeStream()
+
+        init(_ steps: [Step]) { self.steps = Mutex(steps) }
+
+        func show(_ view: PickerView) async {
+            shown.withLock { $0.append(view) }
+            go(view)
+        }
+        func refused(_ action: PickerAction, _ why: String) async {
+            refusals.withLock { $0.append(why) }
+            if let view = shown.withLock({ $0.last }) { go(view) }
+        }
+        private func go(_ view: PickerView) {
+            let next = steps.withLock { steps -> PickerAction? in
+                guard let first = steps.first, first.isReady(view) else { return nil }
+                return steps.removeFirst().action
+            }
+            if let next { inbox.yield(next) }
+        }
+        func actions() -> AsyncStream<PickerAction> { stream }
+    }
+
+    @Test("what is done while an error is shown counts; an error comes once, and is gone from the views after it")
+    func errors() async throws {
+        let source = FileManager.default.temporaryDirectory.appending(path: "hydrant-\(UUID().uuidString).txt")
+        try Data("text".utf8).write(to: source)
+        defer { try? FileManager.default.removeItem(at: source) }
+        let provider = PickerProvider(
+            id: "box",
+            manifest: DocumentPickerManifest(
+                identifier: "box", name: "Box", modes: [.export], supportedTypes: [.item, .content], fileProvider: "p"),
+            mountPoint: "/nowhere", storeLocation: nil, domain: "box", isReadOnly: false, problem: nil)
+        var picker = try DocumentPicker(.export, source: source)
+        picker.providers = { [provider] }
+        let front = ScriptedFront([
+            ({ $0.screen == .page && $0.page?.isLoading == false }, .signIn("nobody asks")),
+            ({ $0.screen == .page }, .putHere("a/b")),
+            // Not dismissed: the next thing is done at once.
+            ({ $0.error?.contains("a/b") == true }, .putHere("..")),
+            ({ $0.error?.contains("..") == true }, .cancel),
+        ])
+        #expect(try await picker.present(on: front).map(\.url) == nil)
+        let views = front.shown.withLock { $0 }
+        #expect(front.refusals.withLock { $0 }.count == 1)
+        #expect(views.compactMap(\.error) == ["“a/b” cannot be a name", "“..” cannot be a name"])
+        #expect(views.last?.screen == .cancelled && views.last?.error == nil)
+        #expect(zip(views, views.dropFirst()).allSatisfy { $0 != $1 })
+    }
 }

@@ -1,4 +1,3 @@
-import Daemon
 import DirectoryProvider
 import FileProvider
 import FileProviderTesting
@@ -6,9 +5,12 @@ import Foundation
 import ItemCatalog
 import Logging
 import MountHarness
+import Surroundings
 import SyncEngine
 import Synchronization
 import Testing
+
+@testable import Daemon
 
 @Suite("Persistent identifiers") struct IdentifierTests {
     @Test("of the catalog survive renames, saves, eviction and a remount") func survive() async throws {
@@ -85,6 +87,77 @@ import Testing
         }
     }
 
+    @Test("of a catalog that is lost lead to where the items were, and stay with them from then on") func lost()
+        async throws
+    {
+        let provider = SilentProvider()
+        for name in ["doc", "gone", "sub/in", "kept", "was-document"] { try provider.base.put(name, name) }
+        try await withServing { sandbox in
+            let first = try ServedDomain(provider, sandbox)
+            try first.run("ls -R")
+            func name(_ path: String) throws -> ItemIdentifier { try first.catalogIdentifier(path) }
+            let (doc, gone, folder) = (try name("doc"), try name("gone"), try name("sub"))
+            let (inside, kind) = (try name("sub/in"), try name("was-document"))
+            try first.run("mv doc sub/renamed; mv sub moved; rm gone")
+            try first.sync()
+            first.end()
+            // Others make something where a document was that is gone, and a folder where there was a document.
+            try provider.base.put("gone", "another one")
+            try provider.base.put("doc", "another one")
+            try provider.base.remove("was-document")
+            try provider.base.put("was-document/in", "x")
+            try ServedDomain.loseCatalog(sandbox)
+
+            let second = try ServedDomain(provider, sandbox)
+            #expect(try second.path(doc) == "moved/renamed")
+            #expect(try second.path(folder) == "moved")
+            #expect(try second.path(inside) == "moved/in")
+            #expect(refusal { _ = try second.path(gone) } == .noSuchItem)
+            #expect(refusal { _ = try second.path(kind) } == .noSuchItem)
+            // It is known again: nothing is looked for by its place any more.
+            try second.run("mv moved/renamed last; echo other > moved/renamed")
+            #expect(try second.path(doc) == "last")
+            try second.sync()
+            second.end()
+            try ServedDomain.loseCatalog(sandbox)
+
+            let third = try ServedDomain(provider, sandbox)
+            defer { third.end() }
+            #expect(try third.path(doc) == "last")
+            #expect(try third.path(inside) == "moved/in")
+        }
+    }
+
+    @Test("of a provider that thinks of its store's alone: what is not uploaded has a bookmark, and can be moved there")
+    func ofTheStoreAlone() async throws {
+        try await withServed(StoreNamingProvider(), settle: 60) { served in
+            try served.run("mkdir d; echo text > d/new")
+            func resolved(_ bookmark: String) throws -> String {
+                try served.hydrant("bookmark", "resolve", bookmark).stdout
+            }
+            let made = try served.hydrant("bookmark", "make", served.sandbox.mountPoint + "/d/new")
+            #expect(made.succeeded, "\(made)")
+            let bookmark = made.stdout.trimmingCharacters(in: .newlines)
+            #expect(try resolved(bookmark) == served.sandbox.mountPoint + "/d/new\n")
+            try served.run("mv d/new moved")
+            try served.sync()
+            #expect(try resolved(bookmark) == served.sandbox.mountPoint + "/moved\n")
+            // Of the store's identifiers the next ones are.
+            let renewed = try served.hydrant("bookmark", "renew", bookmark).stdout.trimmingCharacters(in: .newlines)
+            #expect(try served.hydrant("bookmark", "resolve", renewed).stderr == "")
+            for mode in ["export", "move"] {
+                let picked = try served.sandbox.run(
+                    [
+                        "bash", "-c",
+                        "echo \(mode) > \"$SCRATCH/\(mode).txt\"; printf '%s\\n' '{\"do\": \"putHere\"}' | "
+                            + "\"$HYDRANT\" pick --mode \(mode) --json \"$SCRATCH/\(mode).txt\" | tail -n 1",
+                    ], environment: ["HYDRANT": Sandbox.executable, "SCRATCH": served.sandbox.scratch], limit: 20)
+                #expect(picked.stdout.contains("\"inStore\":true"), "\(mode): \(picked)")
+                #expect(try served.run("cat \(mode).txt") == mode)
+            }
+        }
+    }
+
     @Test("that the provider gave lead to the place") func ofTheProvider() async throws {
         let provider = SilentProvider()
         let item = try provider.base.put("folder/doc", "D")
@@ -143,6 +216,48 @@ import Testing
                 refusal {
                     _ = try blocking { try await provider.urlForItem(withPersistentIdentifier: new, in: served.domain) }
                 } == .noSuchItem)
+        }
+    }
+}
+
+/// Answers as if only what is in its store needed a name.
+final class StoreNamingProvider: ForwardingProvider {
+    let base = InMemoryProvider()
+
+    func persistentIdentifierForItem(
+        at url: URL, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> ItemIdentifier { try await domain.itemIdentifier(at: url) }
+
+    func urlForItem(
+        withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> URL { try await domain.url(of: identifier) }
+}
+
+/// Shares a folder with its picker.
+final class GroupedProvider: ForwardingProvider {
+    let base = InMemoryProvider()
+    let documentGroup: String?
+
+    init(_ group: String?) { documentGroup = group }
+}
+
+@Suite("The folder of a document group") struct DocumentGroupTests {
+    @Test("is there, for the provider and for its picker; a name that is none makes no folder") func folder()
+        async throws
+    {
+        let name = "org.example.\(UUID().uuidString)"
+        let path = try #require(BaseDirectory.group(name))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try await withServed(GroupedProvider(name)) { served in
+            let url = try #require(served.domain.documentGroupURL)
+            #expect(url.path == path)
+            #expect(FileManager.default.fileExists(atPath: path))
+        }
+        for bad in ["", "..", ".x", "a/b", String(repeating: "x", count: 256)] {
+            #expect(BaseDirectory.group(bad) == nil)
+        }
+        for group in [nil, "../x"] {
+            try await withServed(GroupedProvider(group)) { served in #expect(served.domain.documentGroupURL == nil) }
         }
     }
 }

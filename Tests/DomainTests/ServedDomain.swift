@@ -19,6 +19,7 @@ final class ServedDomain: Sendable {
     let catalog: Catalog
     let volume: Volume
     let domain: MountedDomain
+    private let identifiers: IdentifierBook
     private let session: FUSESession
     private let server: ControlServer
     private let hasEnded = DispatchSemaphore(value: 0)
@@ -44,7 +45,8 @@ final class ServedDomain: Sendable {
         let volume = Volume(engine: SyncEngine(context: context), kernel: link, backing: link)
         self.volume = volume
         try volume.recover()
-        let domain = MountedDomain(volume: volume, mountPoint: sandbox.mountPoint)
+        identifiers = try IdentifierBook(keptAt: sandbox.state + "/" + KeptFiles.identifiers)
+        let domain = MountedDomain(volume: volume, mountPoint: sandbox.mountPoint, identifiers: identifiers)
         self.domain = domain
         try blocking { try await provider.beginServing(domain) }
 
@@ -88,9 +90,20 @@ final class ServedDomain: Sendable {
     func end() {
         session.exit()
         hasEnded.wait()
-        try? blocking { [volume, catalog, server] in
+        try? blocking { [volume, catalog, server, identifiers] in
             await server.stop()
-            if await volume.engine.stop() { catalog.close() }
+            if await volume.engine.stop() {
+                try identifiers.refresh(from: catalog)
+                catalog.close()
+            }
+        }
+    }
+
+    /// What the next one in the sandbox finds is a catalog that knows nothing.
+    static func loseCatalog(_ sandbox: Sandbox) throws {
+        for name in try FileManager.default.contentsOfDirectory(atPath: sandbox.state)
+        where name.hasPrefix("catalog") || name == "content" {
+            try FileManager.default.removeItem(atPath: sandbox.state + "/" + name)
         }
     }
 

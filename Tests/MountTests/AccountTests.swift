@@ -290,6 +290,54 @@ struct AccountTests {
         }
     }
 
+    @Test(
+        "bookmarks and rights give nothing after a sign-out, and are good again with the next one; not after domain remove"
+    )
+    func bookmarks() async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            for name in ["letter.txt", "gone.txt"] { try Seeding(server.root).file(name, "\(name)\n") }
+            try account.add()
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            func make(_ name: String) throws -> String {
+                let made = try account.hydrant("bookmark", "make", mount.mountPoint + "/" + name, "--grant", "write")
+                #expect(made.succeeded, "\(made)")
+                return made.stdout.trimmingCharacters(in: .newlines)
+            }
+            let (letter, gone) = (try make("letter.txt"), try make("gone.txt"))
+            try mount.run("mkdir folder; mv letter.txt folder/moved.txt; rm gone.txt; \"$HYDRANT\" sync \"$MOUNT\"")
+            #expect(try account.hydrant("unmount", mount.mountPoint).succeeded)
+            #expect(try account.hydrant("logout", "work").succeeded)
+            // Once more: there is nothing to sign out of, and nothing is lost by it.
+            #expect(try account.hydrant("logout", "work").succeeded)
+            try Seeding(server.root).file("gone.txt", "another one\n")
+            let away = try account.hydrant("bookmark", "resolve", letter)
+            #expect(
+                away.status == 69 && away.stderr.contains("work") && away.stderr.contains("is not mounted"), "\(away)")
+
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            let found = try account.hydrant("bookmark", "resolve", letter)
+            #expect(found.stdout == mount.mountPoint + "/folder/moved.txt\n", "\(found)")
+            let read = try account.hydrant("access", letter, "--", "cat", "{}")
+            #expect(read.stdout == "letter.txt\n", "\(read)")
+            let missing = try account.hydrant("bookmark", "resolve", gone)
+            #expect(missing.status == 1 && missing.stderr.contains("is gone"), "\(missing)")
+            let grants = try account.hydrant("grants", mount.mountPoint).stdout
+            #expect(grants.contains(mount.mountPoint + "/folder/moved.txt"), "\(grants)")
+
+            #expect(try account.hydrant("unmount", mount.mountPoint).succeeded)
+            #expect(try account.hydrant("domain", "remove", "work").succeeded)
+            #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/domains/work"))
+            try account.add()
+            #expect(try account.login().succeeded)
+            try account.mountIt()
+            let forgotten = try account.hydrant("bookmark", "resolve", letter)
+            #expect(forgotten.status == 69 && forgotten.stderr.contains("was removed"), "\(forgotten)")
+        }
+    }
+
     @Test("the keyring has it where one runs")
     func keyring() async throws {
         try await Self.withAccount { account in

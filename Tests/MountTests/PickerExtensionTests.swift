@@ -74,7 +74,7 @@ struct PickerExtensionTests {
             picker = Picker("--mode", "export", SCRATCH + "/new.txt")
             picker.page(); picker.do("choose", id=MOUNT + "/copy.txt")
             assert picker.result()["path"] == MOUNT + "/copy.txt"
-            picker = Picker("--mode", "move", SCRATCH + "/new.txt")
+            picker = Picker("--mode", "move", SCRATCH + "/new.txt", "--bookmark")
             picker.page(); picker.do("choose", id=MOUNT + "/copy.txt")
             result = picker.result()
             assert result["bookmark"] and not os.path.exists(SCRATCH + "/new.txt"), result

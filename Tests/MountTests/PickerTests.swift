@@ -39,16 +39,29 @@ struct PickerTests {
             wait_until(lambda: not os.path.exists(os.path.dirname(copy)), "the copy goes")
             assert read(MOUNT + "/letter.txt") == b"letter\\n"
 
-            # Those of a program that ended while no daemon was there go when one starts.
-            program = subprocess.Popen(["sleep", "60"])
-            picker = Picker("--mode", "import", "--owner", str(program.pid))
-            picker.page(); picker.do("choose", id="photo.jpg")
-            copy = picker.result()["path"]
-            os.chdir("/"); hydrant("unmount", MOUNT)
+            # No daemon is needed for that. Nobody waits for whoever does it: it has none of the picker's descriptors.
+            # (It is not in the mount, which would be busy.)
+            program = subprocess.Popen(["sleep", "60"], cwd="/")
+            end, given = os.pipe()
+            picked = subprocess.run(
+                [HYDRANT, "pick", "--mode", "import", "--json", "--owner", str(program.pid)], capture_output=True, text=True,
+                input='{"do":"choose","id":"photo.jpg"}\\n', pass_fds=(given,), timeout=20)
+            os.close(given); os.set_blocking(end, False)
+            assert os.read(end, 1) == b""
+            copy = json.loads(picked.stdout.splitlines()[-1])["result"]["path"]
+            os.chdir("/"); unmounted = hydrant("unmount", MOUNT)
+            assert unmounted.returncode == 0, unmounted
+            time.sleep(1.5)
+            assert read(copy) == b"photo\\n"
             program.kill(); program.wait()
-            assert os.path.exists(copy)
-            hydrant("mount", "dir:" + STORE, MOUNT, "--state-dir", os.path.dirname(STORE) + "/state")
-            wait_until(lambda: not os.path.exists(copy), "the copy goes at the next start")
+            wait_until(lambda: not os.path.exists(os.path.dirname(copy)), "the copy goes without a daemon")
+
+            # What such a process of a session before has left goes when a daemon starts.
+            left = os.path.dirname(os.path.dirname(copy)) + "/" + str(program.pid) + ".1.3F0C6B6E-6C3F-4B3E-8E62-2B7B6F3B4C55"
+            os.mkdir(left)
+            mounted = hydrant("mount", "dir:" + STORE, MOUNT, "--state-dir", os.path.dirname(STORE) + "/state")
+            assert mounted.returncode == 0, mounted
+            wait_until(lambda: not os.path.exists(left), "the copy goes at the next start")
             """)
     }
 
@@ -58,21 +71,50 @@ struct PickerTests {
             .usual60,
             """
             os.mkdir(SCRATCH + "/container")
-            for number in (1, 2):
-                picker = Picker("--mode", "open", "--container", SCRATCH + "/container", "--type", "public.text")
+            def opened(name, *more):
+                picker = Picker("--mode", "open", "--container", SCRATCH + "/container", "--type", "public.text", *more)
                 assert not picker.entries()["photo.jpg"]["isSelectable"]
-                picker.do("choose", id="letter.txt")
-                result = picker.result()
+                picker.do("choose", id=name)
+                return picker.result()
+            def grants(): return json.loads(hydrant("grants", "--json", MOUNT).stdout)
+            for number in (1, 2):
+                result = opened("letter.txt")
                 assert result["path"] == MOUNT + "/letter.txt", result
+            # One reference, one right; also of a document that has another name by now.
+            os.rename(MOUNT + "/letter.txt", MOUNT + "/note.txt")
+            result = opened("note.txt")
             names = sorted(os.listdir(SCRATCH + "/container"))
-            assert names == ["letter.txt 2.hydrant-reference", "letter.txt.hydrant-reference"], names
-            os.rename(MOUNT + "/letter.txt", MOUNT + "/Folder/moved.txt")
+            assert names == ["letter.txt.hydrant-reference"], names
+            assert result["reference"] == SCRATCH + "/container/letter.txt.hydrant-reference", result
+            assert json.loads(hydrant("bookmark", "resolve", result["reference"], "--json").stdout)["stale"] == []
+            assert [grant["path"] for grant in grants()] == [MOUNT + "/note.txt"], grants()
+            # Another right is another reference.
+            result_for_a_day = opened("note.txt", "--days", "1")
+            assert len(os.listdir(SCRATCH + "/container")) == 2
+            assert sorted(grant["until"] is None for grant in grants()) == [False, True], grants()
+            os.rename(MOUNT + "/note.txt", MOUNT + "/Folder/moved.txt")
             for bookmark in (result["bookmark"], result["reference"]):
                 found = hydrant("bookmark", "resolve", bookmark)
                 assert found.stdout == MOUNT + "/Folder/moved.txt\\n", found
                 used = hydrant("access", bookmark, "--", "sh", "-c", "cat \\"$0\\"; echo more >> \\"$0\\"", "{}")
                 assert used.stdout.startswith("letter\\n"), used
             assert read(MOUNT + "/Folder/moved.txt") == b"letter\\nmore\\nmore\\n"
+            # All rights are taken back at once.
+            revoked = hydrant("grants", "--revoke-all", MOUNT)
+            assert revoked.returncode == 0 and revoked.stdout.count("revoked  ") == 2, revoked
+            assert revoked.stdout.count("given 20") == 2 and "good until 20" in revoked.stdout, revoked
+            assert grants() == []
+            for bookmark in (result["bookmark"], result_for_a_day["reference"]):
+                assert hydrant("access", bookmark, "--", "true").returncode == 1
+            # Where only a path is printed, no right is given.
+            picker = Picker("--mode", "open")
+            picker.page(); picker.do("choose", id="photo.jpg")
+            result = picker.result()
+            assert result["path"] == MOUNT + "/photo.jpg" and result["bookmark"] is None, result
+            assert grants() == []
+            picker = Picker("--mode", "open", "--bookmark", "--days", "2")
+            picker.page(); picker.do("choose", id="photo.jpg")
+            assert picker.result()["bookmark"] and 1.9 < (grants()[0]["until"] - time.time()) / 86400 <= 2, grants()
             """)
     }
 
@@ -133,6 +175,11 @@ struct PickerTests {
             assert not os.path.exists(SCRATCH + "/mine.txt")
             assert result["path"] == MOUNT + "/mine.txt" and read(STORE + "/mine.txt") == b"mine", result
             assert os.path.exists(SCRATCH + "/mine.txt.hydrant-reference")
+            # Neither is stale: they were made anew when the store had it.
+            for bookmark in (result["bookmark"], SCRATCH + "/mine.txt.hydrant-reference"):
+                found = json.loads(hydrant("bookmark", "resolve", bookmark, "--json").stdout)
+                assert found["stale"] == [] and found["writable"] and found["path"] == MOUNT + "/mine.txt", found
+            assert len(json.loads(hydrant("grants", "--json", MOUNT).stdout)) == 1
             used = hydrant("access", result["bookmark"], "--", "sh", "-c", "echo edited > \\"$0\\"", "{}")
             assert used.returncode == 0, used
             assert read(MOUNT + "/mine.txt") == b"edited\\n"
@@ -217,12 +264,14 @@ struct PickerTests {
             nothing = subprocess.run([HYDRANT, "pick", "--mode", "open", "--json"], input="", capture_output=True, text=True)
             assert nothing.returncode == 1 and json.loads(nothing.stdout.splitlines()[-1])["result"] is None, nothing
 
-            program = subprocess.Popen(["sleep", "60"])
+            program = subprocess.Popen(["sleep", "60"], cwd="/")
             picker = Picker("--mode", "import", "--owner", str(program.pid))
             picker.page(); picker.do("choose", id="photo.jpg")
             copy = picker.result()["path"]
-            os.chdir("/"); hydrant("unmount", MOUNT)
-            hydrant("mount", "dir:" + STORE, MOUNT, "--state-dir", os.path.dirname(STORE) + "/state")
+            os.chdir("/")
+            for words in (["unmount", MOUNT], ["mount", "dir:" + STORE, MOUNT, "--state-dir", os.path.dirname(STORE) + "/state"]):
+                done = hydrant(*words)
+                assert done.returncode == 0, done
             time.sleep(0.5)
             assert os.path.exists(copy)
             program.kill(); program.wait()
@@ -277,6 +326,11 @@ struct PickerTests {
                 assert [(line["id"], line["off"]) for line in listed] == [("zebra", False), ("readonly", False), (ids[0], True)], listed
                 assert listed[1]["modes"] == ["import", "open"], listed
                 hydrant("pickers", "--on", ids[0])
+                # What is not there is said, and nothing is changed.
+                for words in (["--off", "nosuch"], ["--on", "nosuch"], ["--order", "zebra,nosuch"]):
+                    unknown = hydrant("pickers", "--off", "zebra", *words)
+                    assert unknown.returncode == 1 and "“nosuch” is no place" in unknown.stderr, unknown
+                assert not any(line["off"] for line in json.loads(hydrant("pickers", "--json").stdout))
             finally:
                 for folder in (other, third): hydrant("unmount", folder)
             """)
@@ -316,6 +370,32 @@ struct PickerTests {
             picker.process.stdin.write("nonsense\\n")
             picker.do("choose", id="report.odt")
             assert read(picker.result()["path"]) == b"report\\n"
+            """)
+    }
+
+    @Test("the JSON dialogue: bad lines are said in words, and what cannot be done now as well")
+    func dialogue() async throws {
+        try await Self.run(
+            .usual60,
+            """
+            lines = ["nonsense", "[1]", '{"id": "x"}', '{"do": "dance"}', '{"do": "choose"}', '{"do": "location", "index": "one"}',
+                     '{"do": "signIn", "text": "nobody asks"}', '{"do": "choose", "id": "nothing"}', '{"do": "choose", "id": "letter.txt"}']
+            done = subprocess.run([HYDRANT, "pick", "--mode", "open", "--json"], input="".join(line + "\\n" for line in lines),
+                                  capture_output=True, text=True)
+            said = done.stderr.splitlines()
+            for line, end in zip(said, ["it is no JSON", "it is not an object", "“do” is missing", "“do” has a value that is not known",
+                                        "“id” is missing", "“index” is not a number in range"]):
+                assert line.endswith("is no action: " + end), said
+            assert len(said) == 7 and "cannot be done now: " in said[6], said
+            views = [json.loads(line) for line in done.stdout.splitlines()]
+            # The error was not dismissed; what follows is done all the same.
+            assert views[-1]["result"]["path"] == MOUNT + "/letter.txt" and done.returncode == 0, views[-1]
+            assert [view["error"] for view in views[:-1] if view.get("error")] == ["“nothing” is not in this folder (any more)"], views
+            picker = Picker("--mode", "open")
+            picker.page(); picker.do("choose", id="nothing")
+            picker.until(lambda view: view["screen"] == "error"); picker.do("cancel")
+            picker.result()
+            assert picker.view["screen"] == "cancelled" and "error" not in picker.view, picker.view
             """)
     }
 

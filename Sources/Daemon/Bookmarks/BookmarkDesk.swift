@@ -29,8 +29,8 @@ final class BookmarkDesk: Sendable {
         self.mountPoint = mountPoint
         domainName = name
         self.scopes = scopes
-        seal = try BookmarkSeal(keptAt: stateDirectory + "/bookmarks.json")
-        grants = try GrantBook(keptAt: stateDirectory + "/grants.json")
+        seal = try BookmarkSeal(keptAt: stateDirectory + "/" + KeptFiles.key)
+        grants = try GrantBook(keptAt: stateDirectory + "/" + KeptFiles.grants)
     }
 
     // MARK: Bookmarks
@@ -57,7 +57,7 @@ final class BookmarkDesk: Sendable {
         }
         let bookmark = try seal.seal(
             BookmarkPayload(
-                domain: domainName, domainID: seal.domainID, identifier: identifier.rawValue,
+                domain: domainName, domainID: seal.domainID(), identifier: identifier.rawValue,
                 path: PathBytes(bytes: Self.joined(names)), keys: request.values,
                 values: values(record, names).only(request.values), created: now, grant: grant?.id,
                 isWritable: grant?.isWritable))
@@ -65,8 +65,39 @@ final class BookmarkDesk: Sendable {
         return bookmark
     }
 
+    /// The same bookmark, as the item is now: with the same right, if that is still good.
+    func renew(_ bookmark: Data) async throws -> Data {
+        var payload = try open(bookmark)
+        let found = try await find(payload)
+        payload.identifier = try await identifier(of: found.names).rawValue
+        payload.path = PathBytes(bytes: Self.joined(found.names))
+        payload.values = values(found.record, found.names).only(payload.keys)
+        payload.created = Date().timeIntervalSince1970
+        payload.domain = domainName
+        if let id = payload.grant {
+            let (identifier, path) = (payload.identifier, payload.path)
+            let isGood = try await onWorkers { [grants] in try grants.update(id, identifier, path) }
+            if !isGood { payload.grant = nil }
+        }
+        return try seal.seal(payload)
+    }
+
+    /// One of this domain's, that nobody has changed.
+    private func open(_ bookmark: Data) throws -> BookmarkPayload {
+        do { return try seal.open(bookmark) } catch let failure as ControlFailure {
+            guard failure.code == ControlFailure.notMine, let other = BookmarkPayload(unchecked: bookmark),
+                other.domain == domainName
+            else { throw failure }
+            throw ControlFailure(
+                code: ControlFailure.otherKey,
+                message:
+                    "\(mountPoint)/\(other.path): the bookmark was made before what this machine had of the domain "
+                    + "\(domainName) was removed, or on another machine; make it anew")
+        }
+    }
+
     func resolve(_ bookmark: Data) async throws -> ResolvedBookmark {
-        let payload = try seal.open(bookmark)
+        let payload = try open(bookmark)
         let found = try await find(payload)
         var stale: Set<String> = []
         if PathBytes(bytes: Self.joined(found.names)) != payload.path { stale.insert("path") }
@@ -90,8 +121,7 @@ final class BookmarkDesk: Sendable {
 
     private func find(_ payload: BookmarkPayload) async throws -> Found {
         do {
-            let url = try await provider.urlForItem(
-                withPersistentIdentifier: ItemIdentifier(payload.identifier), in: domain)
+            let url = try await url(of: ItemIdentifier(payload.identifier))
             // (Checked: a provider is not trusted with where it points.)
             let names = try domain.relativePath(of: url)
             return Found(names: names, record: try await resolve(names))
@@ -106,10 +136,24 @@ final class BookmarkDesk: Sendable {
     }
 
     private func identifier(of names: [Filename]) async throws -> ItemIdentifier {
+        let url = domain.url(relativePath: names)
         do throws(FileProviderError) {
-            return try await provider.persistentIdentifierForItem(at: domain.url(relativePath: names), in: domain)
+            return try await provider.persistentIdentifierForItem(at: url, in: domain)
         } catch {
+            // A provider that thinks of its store's identifiers alone: what is not uploaded yet has none.
+            if error.code == .noSuchItem, let own = try? await domain.catalogIdentifierForItem(at: url) { return own }
             throw ControlFailure(code: "provider", message: "\(shown(names)): cannot be named: \(error.message)")
+        }
+    }
+
+    private func url(of identifier: ItemIdentifier) async throws(FileProviderError) -> URL {
+        do throws(FileProviderError) {
+            return try await provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+        } catch {
+            if error.code == .noSuchItem, let url = try? await domain.urlForItem(withCatalogIdentifier: identifier) {
+                return url
+            }
+            throw error
         }
     }
 
@@ -140,11 +184,18 @@ final class BookmarkDesk: Sendable {
     func allGrants() async -> [GrantStatus] {
         var statuses: [GrantStatus] = []
         for grant in grants.all {
-            let url = try? await provider.urlForItem(
-                withPersistentIdentifier: ItemIdentifier(grant.identifier), in: domain)
+            let url = try? await url(of: ItemIdentifier(grant.identifier))
             statuses.append(status(grant, names: url.flatMap { try? domain.relativePath(of: $0) }))
         }
         return statuses
+    }
+
+    /// All of them; as ``revoke(_:)``.
+    func revokeAll() async throws -> [GrantStatus] {
+        let all = await allGrants()
+        let revoked = Set(try await onWorkers { [grants] in try grants.removeAll() })
+        for id in revoked { await scopes.end(grant: id) }
+        return all.filter { UUID(uuidString: $0.id).map(revoked.contains) == true }
     }
 
     /// Who uses it loses it before this returns.
@@ -173,7 +224,7 @@ final class BookmarkDesk: Sendable {
     /// - Parameter peer: the process that asks, as the kernel knows it.
     func access(_ request: AccessRequest, from peer: Int32, _ listener: ControlListener) async -> ControlResponse {
         do {
-            let payload = try seal.open(request.bookmark)
+            let payload = try open(request.bookmark)
             let name = mountPoint + "/" + payload.path.string
             guard let id = payload.grant else {
                 throw ControlFailure(

@@ -1,40 +1,46 @@
 import ControlAPI
 import Crypto
 import Foundation
+import Synchronization
 
-/// Makes bookmarks that nobody else can make, and knows its own again.
-struct BookmarkSeal: Sendable {
-    let domainID: UUID
-    private let key: SymmetricKey
-
+/// Makes bookmarks that nobody else can make, and knows its own again. Its key is made with the first one.
+final class BookmarkSeal: Sendable {
     private struct Kept: Codable {
         var domain: UUID
         var key: Data
     }
+    private let path: String
+    private let kept: Mutex<Kept?>
 
-    init(domainID: UUID, key: SymmetricKey) {
-        self.domainID = domainID
-        self.key = key
-    }
-
-    /// Reads the domain's key, or makes one that is on disk when this returns.
+    /// Reads the domain's key, if it has one.
     init(keptAt path: String) throws {
-        if FileManager.default.fileExists(atPath: path) {
-            let kept = try JSONDecoder().decode(
-                Kept.self, from: try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory)))
-            self.init(domainID: kept.domain, key: SymmetricKey(data: kept.key))
+        self.path = path
+        guard FileManager.default.fileExists(atPath: path) else {
+            kept = Mutex(nil)
             return
         }
-        let key = SymmetricKey(size: .bits256)
-        let kept = Kept(domain: UUID(), key: key.withUnsafeBytes { Data($0) })
-        try StateFile.write(try JSONEncoder().encode(kept), to: path)
-        self.init(domainID: kept.domain, key: key)
+        let data = try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory))
+        kept = Mutex(try JSONDecoder().decode(Kept.self, from: data))
+    }
+
+    /// On disk when it returns.
+    func domainID() throws -> UUID { try secret().domain }
+
+    private func secret() throws -> Kept {
+        try kept.withLock { kept in
+            if let kept { return kept }
+            let new = Kept(domain: UUID(), key: SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) })
+            try StateFile.write(try JSONEncoder().encode(new), to: path)
+            kept = new
+            return new
+        }
     }
 
     func seal(_ payload: BookmarkPayload) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = try encoder.encode(payload)
+        let key = SymmetricKey(data: try secret().key)
         return Data(BookmarkPayload.mark) + Data(HMAC<SHA256>.authenticationCode(for: body, using: key)) + body
     }
 
@@ -43,7 +49,7 @@ struct BookmarkSeal: Sendable {
         guard let payload = BookmarkPayload(unchecked: bookmark) else {
             throw ControlFailure(code: "badBookmark", message: "this is no bookmark of hydrant's, or a part of one")
         }
-        guard payload.domainID == domainID else {
+        guard let kept = self.kept.withLock({ $0 }), payload.domainID == kept.domain else {
             throw ControlFailure(
                 code: ControlFailure.notMine, message: "it is a bookmark of the domain \(payload.domain)")
         }
@@ -51,7 +57,8 @@ struct BookmarkSeal: Sendable {
         let start = BookmarkPayload.headLength
         guard
             HMAC<SHA256>.isValidAuthenticationCode(
-                bytes[BookmarkPayload.mark.count..<start], authenticating: bytes[start...], using: key)
+                bytes[BookmarkPayload.mark.count..<start], authenticating: bytes[start...],
+                using: SymmetricKey(data: kept.key))
         else {
             throw ControlFailure(
                 code: "badBookmark",

@@ -44,6 +44,24 @@ final class GrantBook: Sendable {
         try change { $0.removeValue(forKey: id) }
     }
 
+    /// On disk when it returns: which there were, also those whose time is over.
+    func removeAll() throws -> [UUID] {
+        let ids = grants.withLock { Array($0.keys) }
+        try change { grants in for id in ids { grants[id] = nil } }
+        return ids
+    }
+
+    /// The item is called this by now, and is there. On disk when it returns; false: the right is not good any more.
+    func update(_ id: UUID, _ identifier: String, _ path: PathBytes) throws -> Bool {
+        guard let grant = self[id] else { return false }
+        if grant.identifier == identifier && grant.path == path { return true }
+        return try change { grants in
+            grants[id]?.identifier = identifier
+            grants[id]?.path = path
+            return grants[id] != nil
+        }
+    }
+
     subscript(id: UUID) -> Grant? {
         grants.withLock { $0[id] }.flatMap { $0.isGood(at: Date().timeIntervalSince1970) ? $0 : nil }
     }

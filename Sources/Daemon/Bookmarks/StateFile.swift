@@ -26,3 +26,13 @@ enum StateFile {
         DaemonError("\(path): cannot be written: \(String(cString: strerror(errno)))")
     }
 }
+
+/// What of a domain outlives its catalog and its documents: with these, bookmarks, references and grants that were given away are
+/// good again after the next sign-in.
+enum KeptFiles {
+    static let key = "bookmarks.json"
+    static let grants = "grants.json"
+    static let identifiers = "identifiers.jsonl"
+    /// (The lock is held while the rest is removed.)
+    static let names: Set<String> = [key, grants, identifiers, "lock"]
+}

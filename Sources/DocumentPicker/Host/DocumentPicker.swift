@@ -9,6 +9,13 @@ public protocol DocumentPickerFront: Sendable {
     func show(_ view: PickerView) async
     /// What the user does; its end is the same as ``PickerAction/cancel``. Asked for once.
     func actions() -> AsyncStream<PickerAction>
+    /// The user did something that cannot be done with what is shown. Default: nothing.
+    func refused(_ action: PickerAction, _ why: String) async
+}
+
+extension DocumentPickerFront {
+    /// Nothing.
+    public func refused(_ action: PickerAction, _ why: String) async {}
 }
 
 /// What a program gets.
@@ -18,10 +25,11 @@ public struct PickedDocument: Sendable {
     /// *Import*: the copy. *Open* and *move*: the document, in its domain. *Export*: a sign of success; no access comes with
     /// it.
     public let url: URL
-    /// *Open* and *move*: the document with the right to it.
-    public let scopedURL: SecurityScopedURL?
-    /// *Open* and *move*: the reference document in the program's container, if it has one.
-    public let reference: URL?
+    /// *Open* and *move*: the document with the right to it; nil if none was wanted (``DocumentPicker/givesRight``).
+    public internal(set) var scopedURL: SecurityScopedURL?
+    /// *Open* and *move*: the reference document in the program's container, if it has one. A document that has one there
+    /// with the same right gets no second one.
+    public internal(set) var reference: URL?
     /// *Export* and *move*: whether the store has it by now. If not, it is on its way, and survives this program.
     public let isInStore: Bool
 }
@@ -40,6 +48,10 @@ public struct DocumentPicker: Sendable {
     public var owner: Int32 = ProcessInfo.processInfo.processIdentifier
     /// The executable that may use what is opened or moved; nil: whoever has the bookmark.
     public var program: String?
+    /// How long the right to what is opened or moved is good; nil: until it is revoked.
+    public var until: Date?
+    /// Whether a right comes with what is opened or moved. A program that sees the whole domain, and keeps no bookmark, needs none.
+    public var givesRight = true
     /// Whether the menu comes first; else the provider that was used last, with a switch to the others.
     public var showsMenu = false
     /// Tries a password for a domain that asks for one, and keeps it if it is right.

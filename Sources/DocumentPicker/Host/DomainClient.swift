@@ -44,6 +44,14 @@ struct DomainClient: Sendable {
 
     func keepImport(_ folder: String) async throws { _ = try await ask(.keepImport(folder: folder)) }
 
+    /// The right that a bookmark carries, with the place where its item is now; nil: it carries none, or is another domain's.
+    func grant(of bookmark: Bookmark) async throws -> GrantStatus? {
+        guard BookmarkPayload(unchecked: bookmark.data)?.grant != nil,
+            case .resolved(let found) = try await ask(.resolveBookmark(bookmark.data))
+        else { return nil }
+        return found.grant
+    }
+
     /// Takes the right back that a bookmark carries.
     func revoke(_ bookmark: Bookmark) async {
         guard let grant = BookmarkPayload(unchecked: bookmark.data)?.grant else { return }

@@ -9,6 +9,8 @@ actor PickerSession {
     private let picker: DocumentPicker
     private let front: any DocumentPickerFront
     private var view: PickerView
+    /// The last one that the front was given.
+    private var shown: PickerView?
     private var showing = OrderedCalls()
     private var items: [DocumentMenu.Item] = []
 
@@ -48,7 +50,9 @@ actor PickerSession {
     init(_ picker: DocumentPicker, _ front: some DocumentPickerFront) {
         self.picker = picker
         self.front = front
-        view = PickerView(screen: .menu, mode: picker.menu.mode, menu: [], hasOthers: false)
+        let menu = picker.menu
+        view = PickerView(
+            screen: .menu, mode: menu.mode, types: menu.types.map(\.identifier), menu: [], hasOthers: false)
         (stream, events) = AsyncStream<Event>.makeStream()
     }
 
@@ -118,6 +122,10 @@ actor PickerSession {
 
     private func show(_ screen: PickerView.Screen) async {
         view.screen = screen
+        if screen != .error { view.error = nil }
+        if screen == .finished || screen == .cancelled { (view.progress, view.signIn) = (nil, nil) }
+        guard view != shown else { return }
+        shown = view
         await showing.add { [front, view] in await front.show(view) }.value
     }
 
@@ -152,18 +160,31 @@ actor PickerSession {
             let transfer = cancelTransfer
             work?.cancel()
             Task { await transfer?() }
-        case .dismiss:
-            guard view.screen == .error else { return }
-            view.error = nil
-            await show(current == nil ? .menu : .page)
-        case .signIn(let password): signIn(password)
-        case .choose(let id) where view.screen == .menu: await chooseFromMenu(id)
+        case .dismiss: if view.screen == .error { await dismissError() }
+        case .signIn(let password):
+            guard view.screen == .signIn else { return await refuse(action) }
+            signIn(password)
         default:
-            guard view.screen == .page else { return }
-            guard let current else { return }
+            // Whoever goes on has read it.
+            if view.screen == .error { await dismissError() }
+            if view.screen == .menu, case .choose(let id) = action { return await chooseFromMenu(id) }
+            guard view.screen == .page, let current else { return await refuse(action) }
             pending += 1
             current.actions.yield(action)
         }
+    }
+
+    private func dismissError() async { await show(current == nil ? .menu : .page) }
+
+    private func refuse(_ action: PickerAction) async {
+        let why =
+            switch view.screen {
+            case .menu: "the menu is shown; choose a place first"
+            case .progress: "a transfer is waited for; cancel it first"
+            case .signIn: "a password is asked for; sign in first"
+            default: "there is nothing that it could be done with now"
+            }
+        await front.refused(action, why)
     }
 
     private func chooseFromMenu(_ id: String) async {
@@ -224,10 +245,8 @@ actor PickerSession {
         await leaveProvider()
         let number = presentation
         let storage = provider.mountPoint.map { URL(filePath: $0, directoryHint: .isDirectory) }
-        let group = provider.manifest.documentGroup.flatMap { name in
-            BaseDirectory.data.path().map {
-                URL(filePath: $0 + "/hydrant/groups/" + name, directoryHint: .isDirectory)
-            }
+        let group = provider.manifest.documentGroup.flatMap { BaseDirectory.group($0) }.map {
+            URL(filePath: $0, directoryHint: .isDirectory)
         }
         if let group { try? FileManager.default.createDirectory(at: group, withIntermediateDirectories: true) }
         let context = DocumentPickerContext(
@@ -305,6 +324,8 @@ actor PickerSession {
         guard number == presentation, !isOver else { return }
         if let failure {
             view.signIn?.reason = "\(failure)"
+            // (Said again if it is the same: it is the answer.)
+            shown = nil
             await show(.signIn)
         } else {
             view.signIn = nil
@@ -367,12 +388,18 @@ actor PickerSession {
                 try await download(path, status, client)
             }
             let copy = try await importCopy(of: url)
-            try requireShown(number)
+            do { try requireShown(number) } catch {
+                ImportedCopy.remove(copy)
+                throw error
+            }
             result = picked(copy, isInStore: true)
         case (.open, _):
-            let opened = try await open(url, grant.provider)
-            try requireShown(number)
-            result = opened
+            let opened = try await open(url, grant)
+            do { try requireShown(number) } catch {
+                await takeBack(opened, grant.client)
+                throw error
+            }
+            result = opened.document
         case (.export, .local):
             // Where an extension without a file provider keeps it, it brings it from there.
             result = picked(url, isInStore: false)
@@ -383,18 +410,19 @@ actor PickerSession {
             result = picked(url, isInStore: false)
             await track(bookmark, grant)
         case (.move, .inStorage):
-            let opened = try await open(url, grant.provider)
+            let opened = try await open(url, grant)
             do {
                 try requireShown(number)
-                if let source = picker.source { try await remove(source, grant.source) }
+                if let source = picker.source { try await remove(source, grant.source, number) }
             } catch {
+                isDone = false
                 await takeBack(opened, grant.client)
                 throw error
             }
-            // From here on nothing is taken back.
             isDone = true
-            result = opened
-            if let bookmark = opened.scopedURL?.bookmark { await track(bookmark, grant) }
+            result = opened.document
+            await track(opened.bookmark, grant)
+            await renew(opened)
         case (.move, .local): throw DocumentPickerError("a document can only be moved to a file provider")
         }
     }
@@ -424,38 +452,82 @@ actor PickerSession {
         guard MountedItem.isInDomain(url) else {
             return try await ImportedCopy.make(of: url.path(percentEncoded: false), for: owner)
         }
-        return try await FileCoordinator().coordinate(readingItemAt: url) { readable in
+        return try await coordinator.coordinate(readingItemAt: url) { readable in
             try await ImportedCopy.make(of: readable.path(percentEncoded: false), for: owner)
         }
     }
 
-    private func open(_ url: URL, _ provider: PickerProvider) async throws -> PickedDocument {
-        let scope = SecurityScope(provider.isReadOnly ? .read : .write, for: picker.program)
+    /// What *open* and *move* give the program.
+    private struct Opened: Sendable {
+        var document: PickedDocument
+        /// With a right, if the program is given one.
+        var bookmark: Bookmark
+        /// Whether the right, and the reference document, were there before: they stay whatever becomes of this.
+        var isKnown: Bool
+    }
+
+    private func open(_ url: URL, _ grant: Grant) async throws -> Opened {
+        let isWritable = !grant.provider.isReadOnly
+        if let container = picker.container, let client = grant.client {
+            let finder = ReferenceFinder(
+                container: container, client: client,
+                right: .init(program: picker.program, isWritable: isWritable, until: picker.until))
+            if let found = await finder.find(url) { return try await open(url, found) }
+        }
+        let scope = SecurityScope(isWritable ? .write : .read, for: picker.program, until: picker.until)
         let bookmark = try await Bookmark.make(
-            of: url, including: [.name, .size, .type, .contentModificationDate], scope: scope)
-        let opened = PickedDocument(
-            mode: mode, url: url, scopedURL: try await bookmark.resolve().scopedURL, reference: nil,
-            isInStore: mode == .open)
+            of: url, including: [.name, .size, .type, .contentModificationDate],
+            scope: picker.givesRight ? scope : nil)
+        var opened = try await opened(url, bookmark, nil)
         guard let container = picker.container else { return opened }
         let document = ReferenceDocument(name: url.lastPathComponent, bookmark: bookmark)
         do {
-            let reference = try await onThread { try document.write(into: container) }
-            return PickedDocument(
-                mode: mode, url: url, scopedURL: opened.scopedURL, reference: reference, isInStore: opened.isInStore)
+            opened.document.reference = try await onThread { try document.write(into: container) }
+            return opened
         } catch {
-            await takeBack(opened, try? provider.mountPoint.map { try DomainClient($0) })
+            await takeBack(opened, grant.client)
             throw error
         }
     }
 
+    /// The container has a reference to it, with the same right: that one, as the document is now.
+    private func open(_ url: URL, _ reference: ReferenceFinder.Found) async throws -> Opened {
+        let bookmark = try await reference.bookmark.renewed()
+        let document = ReferenceDocument(name: url.lastPathComponent, bookmark: bookmark)
+        try await onThread { try document.replace(at: reference.url) }
+        return try await opened(url, bookmark, reference.url)
+    }
+
+    private func opened(_ url: URL, _ bookmark: Bookmark, _ reference: URL?) async throws -> Opened {
+        let document = PickedDocument(
+            mode: mode, url: url, scopedURL: try await bookmark.resolve().scopedURL, reference: reference,
+            isInStore: mode == .open)
+        return Opened(document: document, bookmark: bookmark, isKnown: reference != nil)
+    }
+
+    /// The store has it by now, perhaps under another identifier and with another date: a bookmark from before would be stale from
+    /// the start. If it cannot be made anew, the one before is good as well.
+    private func renew(_ opened: Opened) async {
+        guard var document = result, document.isInStore, let bookmark = try? await opened.bookmark.renewed(),
+            let scoped = try? await bookmark.resolve().scopedURL
+        else { return }
+        if let reference = document.reference {
+            let renewed = ReferenceDocument(name: document.url.lastPathComponent, bookmark: bookmark)
+            guard (try? await onThread { try renewed.replace(at: reference) }) != nil else { return }
+        }
+        document.scopedURL = scoped
+        result = document
+    }
+
     /// The program does not get it after all.
-    private func takeBack(_ opened: PickedDocument, _ client: DomainClient?) async {
-        if let reference = opened.reference { unlink(reference.path(percentEncoded: false)) }
-        if let bookmark = opened.scopedURL?.bookmark { await client?.revoke(bookmark) }
+    private func takeBack(_ opened: Opened, _ client: DomainClient?) async {
+        if opened.isKnown { return }
+        if let reference = opened.document.reference { unlink(reference.path(percentEncoded: false)) }
+        await client?.revoke(opened.bookmark)
     }
 
     /// - Parameter stamp: how it was before it was compared with its copy.
-    private func remove(_ source: URL, _ stamp: FileStamp?) async throws {
+    private func remove(_ source: URL, _ stamp: FileStamp?, _ number: Int) async throws {
         let path = source.path(percentEncoded: false)
         let operation: @Sendable () throws -> Void = {
             guard try stamp == nil || FileStamp(path, follows: true) == stamp else {
@@ -467,10 +539,27 @@ actor PickerSession {
             }
         }
         // (In a domain, others may be using it.)
-        guard MountedItem.isInDomain(source) else { return try await onThread(operation) }
-        try await FileCoordinator().coordinate(writingItemAt: source, options: .forDeleting) { _ in
-            try await onThread(operation)
+        // (Nor does it end with this task: what is committed is done.)
+        guard MountedItem.isInDomain(source) else {
+            try commit(number)
+            return try await Task { try await onThread(operation) }.value
         }
+        try await coordinator.coordinate(writingItemAt: source, options: .forDeleting) { @Sendable _ in
+            try await self.commit(number)
+            try await Task { try await onThread(operation) }.value
+        }
+    }
+
+    /// Up to here the user can close the picker, and all is as before; from here on nothing is taken back.
+    private func commit(_ number: Int) throws {
+        try requireShown(number)
+        try Task.checkCancellation()
+        isDone = true
+    }
+
+    /// On behalf of the program that the document is for.
+    private var coordinator: FileCoordinator {
+        FileCoordinator(onBehalfOf: FileCoordinator.Asker(process: picker.owner))
     }
 
     /// Waits until the store has it, whatever it is called by then. That may take long, or the store is out of reach: closing

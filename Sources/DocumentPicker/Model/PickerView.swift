@@ -56,6 +56,8 @@ public struct PickerView: Sendable, Codable, Equatable {
     public var screen: Screen
     /// What the program wants.
     public var mode: DocumentPickerMode
+    /// What the program takes: identifiers of uniform types; empty: any document.
+    public var types: [String]
     /// The provider's name, once one is chosen.
     public var title: String?
     /// The providers, and the program's own options, in the order to show.

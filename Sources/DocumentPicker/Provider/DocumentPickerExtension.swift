@@ -73,7 +73,9 @@ public final class DocumentPickerContext: Sendable {
     /// - Parameter url: *Import*: a local file that this process can read, or a document of the file provider's, which is
     ///   downloaded. *Open*: within ``documentStorageURL``; it need not have been looked at yet. *Export*: the copy that was
     ///   made of ``originalURL``; the program does not get access to it. *Move*: as export, within ``documentStorageURL``.
-    /// - Throws: ``DocumentPickerError`` for what the mode does not allow; the picker stays.
+    /// - Throws: ``DocumentPickerError``, when nothing was taken: the mode does not allow it, and the picker stays, or the user
+    ///   closed the picker. A copy that was made for this can be removed. `CancellationError` when this process is a program
+    ///   of its own and the picker's was killed: it may have been taken, so a copy has to stay.
     public func dismissGrantingAccess(to url: URL) async throws { try await dismisses(url) }
 
     /// Something went wrong that nobody waits for.

@@ -29,6 +29,7 @@ public enum DocumentPickerExtensionMain {
                 }
             }
             inbox.finish()
+            // (The picker was killed: nobody knows what it had done by then.)
             for waiting in answers.withLock({ $0 }) { waiting.resume(throwing: CancellationError()) }
         }
         defer { reading.cancel() }

@@ -98,7 +98,7 @@ public struct DocumentPickerManifest: Sendable, Hashable {
         if contents.identifier.isEmpty || contents.identifier.contains("/") {
             throw DocumentPickerError("“\(contents.identifier)” is no identifier")
         }
-        if let group = contents.group, group.isEmpty || group.contains("/") || group.hasPrefix(".") {
+        if let group = contents.group, BaseDirectory.group(group) == nil {
             throw DocumentPickerError("“\(group)” is no document group")
         }
         if let program = contents.program, !program.hasPrefix("/") {

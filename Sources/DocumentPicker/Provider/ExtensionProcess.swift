@@ -13,6 +13,12 @@ final class ExtensionProcess: Sendable {
         /// Those who wait for the extension to say something.
         var waiting: CheckedContinuation<Void, any Error>?
         var hasEnded = false
+        /// It has dismissed, and is not told yet what came of that.
+        var isDismissing = false
+        /// The presentation is over as soon as it is.
+        var endsWhenTold = false
+        /// What it was refused last; it may say that again.
+        var refusal: String?
     }
     private let state = Mutex(State())
 
@@ -43,8 +49,11 @@ final class ExtensionProcess: Sendable {
 
     func handle(_ action: PickerAction) async throws { try await ask(.action(action)) }
 
+    /// What it dismissed with is answered first: one that never hears of its success could take back what was taken over.
     func end() {
-        let process = state.withLock { state in
+        let process = state.withLock { state -> Process? in
+            state.endsWhenTold = state.isDismissing
+            if state.isDismissing { return nil }
             try? state.input?.close()
             state.input = nil
             return state.process
@@ -111,22 +120,42 @@ final class ExtensionProcess: Sendable {
         }
         switch reply {
         case .page(let page):
+            state.withLock { $0.refusal = nil }
             await context.show(page)
             // (There will be another one.)
             if !page.isLoading { await answered(.success(())) }
-        case .failed(let message): await answered(.failure(DocumentPickerError(message)))
-        case .dismiss(let text):
-            let url = text.hasPrefix("/") ? URL(filePath: text, directoryHint: .notDirectory) : URL(string: text)
-            do {
-                guard let url else { throw DocumentPickerError("\(text): is no URL") }
-                try await context.dismissGrantingAccess(to: url)
-                send(.dismissed)
-                await answered(.success(()))
-            } catch {
-                send(.refused("\(error)"))
-                await answered(.failure(error))
+        case .failed(let message):
+            // (It hands on what it was refused, which the user has been told.)
+            let isKnown = state.withLock { state in
+                defer { state.refusal = nil }
+                return state.refusal == message && state.waiting == nil
             }
+            if !isKnown { await answered(.failure(DocumentPickerError(message))) }
+        case .dismiss(let text): await dismiss(text)
         }
+    }
+
+    private func dismiss(_ text: String) async {
+        let url = text.hasPrefix("/") ? URL(filePath: text, directoryHint: .notDirectory) : URL(string: text)
+        state.withLock { ($0.isDismissing, $0.refusal) = (true, nil) }
+        let result: Result<Void, any Error>
+        do {
+            guard let url else { throw DocumentPickerError("\(text): is no URL") }
+            try await context.dismissGrantingAccess(to: url)
+            send(.dismissed)
+            result = .success(())
+        } catch {
+            let words = error is CancellationError ? "the picker was closed; nothing was taken" : "\(error)"
+            state.withLock { $0.refusal = words }
+            send(.refused(words))
+            result = .failure(error)
+        }
+        let ends = state.withLock { state in
+            state.isDismissing = false
+            return state.endsWhenTold
+        }
+        if ends { end() }
+        await answered(result)
     }
 
     private func ended() {

@@ -51,6 +51,18 @@ public struct Bookmark: Sendable, Hashable {
         return Bookmark(data: data)
     }
 
+    /// The bookmark made anew, as the item is now: for one that is stale (``Resolved/isStale``). It carries the same right, not
+    /// another one; the bookmark before is as good as it was.
+    ///
+    /// - Throws: as ``resolve()``.
+    public func renewed() async throws -> Bookmark {
+        let found = try await DomainConnection.find(self)
+        guard case .bookmark(let data) = try await DomainConnection.ask(found.mountPoint, .renewBookmark(data)) else {
+            throw CoordinationError(.refused, "\(found.mountPoint): the daemon says something else")
+        }
+        return Bookmark(data: data)
+    }
+
     /// Where the item is now.
     ///
     /// - Throws: ``CoordinationError``; ``CoordinationError/Code/noSuchItem`` when the item is gone,

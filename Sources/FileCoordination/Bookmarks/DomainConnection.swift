@@ -41,11 +41,13 @@ enum DomainConnection {
             }
             defer { group.cancelAll() }
             var silent: CoordinationError?
+            var other: CoordinationError?
             for try await result in group {
                 switch result {
                 case .success(let found): return found
                 // The domain of this one is another.
                 case .failure(let error) where error.code == .notMine: continue
+                case .failure(let error) where error.code == .otherKey: other = error
                 case .failure(let error) where error.code == .notRunning || error.code == .cancelled: silent = error
                 case .failure(let error): throw error
                 }
@@ -54,6 +56,7 @@ enum DomainConnection {
                 throw CoordinationError(.badBookmark, "this is no bookmark of hydrant's, or a part of one")
             }
             if let silent, Task.isCancelled { throw silent }
+            if let other { throw CoordinationError(.notInADomain, other.message) }
             throw CoordinationError(
                 .notInADomain,
                 "the domain \(kept.domain), whose bookmark it is, is not mounted; mount it"

@@ -43,9 +43,7 @@ public struct ReferenceDocument: Sendable, Hashable {
     ///
     /// - Returns: where it is; it is on disk.
     public func write(into folder: URL) throws -> URL {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let data = try encoder.encode(Contents(name: name, bookmark: bookmark.text)) + Data("\n".utf8)
+        let data = try data()
         for number in 1..<10_000 {
             let suffix = number == 1 ? "" : " \(number)"
             // A name has at most 255 bytes.
@@ -69,6 +67,28 @@ public struct ReferenceDocument: Sendable, Hashable {
             return url
         }
         throw CoordinationError(.refused, "\(folder.path(percentEncoded: false)): has too many references to \(name)")
+    }
+
+    /// Puts this in the place of a reference document that is there, whole and on disk when it returns.
+    public func replace(at url: URL) throws {
+        let path = url.path(percentEncoded: false)
+        let new = (path as NSString).deletingLastPathComponent + "/.hydrant-reference-\(UUID().uuidString)"
+        let data = try data()
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        defer { close(descriptor) }
+        let count = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        guard count == data.count, fsync(descriptor) == 0, rename(new, path) == 0 else {
+            let error = Self.failure(path)
+            unlink(new)
+            throw error
+        }
+    }
+
+    private func data() throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(Contents(name: name, bookmark: bookmark.text)) + Data("\n".utf8)
     }
 
     private static func failure(_ path: String) -> CoordinationError {

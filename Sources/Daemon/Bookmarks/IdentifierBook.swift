@@ -1,0 +1,124 @@
+import ControlAPI
+import FileProvider
+import Foundation
+import ItemCatalog
+import Synchronization
+
+/// Where the items were last that the catalog's identifiers name. It outlives the catalog, as the domain's key does: by it
+/// bookmarks are good again with the next catalog, when the one before was lost, or removed at a sign-out.
+package final class IdentifierBook: Sendable {
+    struct Place: Codable, Equatable, Sendable {
+        var id: ItemIdentifier.RawValue
+        var path: PathBytes
+        var isFolder: Bool
+        /// What a later catalog calls the item.
+        var heir: ItemIdentifier.RawValue?
+        /// It is gone for good.
+        var isGone: Bool?
+
+        var identifier: ItemIdentifier { ItemIdentifier(heir ?? id) }
+    }
+
+    private struct State {
+        var places: [String: Place] = [:]
+        /// How many lines the file has.
+        var lines = 0
+    }
+    private let path: String
+    private let state: Mutex<State>
+
+    /// More are not noted: their bookmarks are good for as long as the catalog is.
+    private static let most = 50_000
+
+    /// A line a change; the last one of an item counts, and one that was cut off does not.
+    package init(keptAt path: String) throws {
+        self.path = path
+        var state = State()
+        if FileManager.default.fileExists(atPath: path) {
+            let data = try Data(contentsOf: URL(filePath: path, directoryHint: .notDirectory))
+            for line in data.split(separator: UInt8(ascii: "\n")) {
+                state.lines += 1
+                if let place = try? JSONDecoder().decode(Place.self, from: line) { state.places[place.id] = place }
+            }
+        }
+        // (A line that was cut off would take the next one with it.)
+        if state.lines > state.places.count { state.lines = try Self.write(state.places, to: path) }
+        self.state = Mutex(state)
+    }
+
+    /// Nil: nothing is noted of it, or it is gone.
+    subscript(identifier: ItemIdentifier) -> Place? {
+        state.withLock { $0.places[identifier.rawValue] }.flatMap { $0.isGone == true ? nil : $0 }
+    }
+
+    /// On disk when it returns.
+    func note(_ identifier: ItemIdentifier, at names: [Filename], isFolder: Bool) throws {
+        try put(Place(id: identifier.rawValue, path: Self.path(names), isFolder: isFolder))
+    }
+
+    /// The item is found again, and is called this from now on.
+    func adopt(_ place: Place, as heir: ItemIdentifier) throws {
+        var place = place
+        place.heir = heir.rawValue
+        try put(place)
+    }
+
+    /// Notes where everything is now, before the catalog goes, and forgets what it knows to be gone.
+    func refresh(from catalog: Catalog) throws {
+        let known = state.withLock { $0.places }
+        if known.isEmpty { return }
+        let now = try catalog.read { reader in
+            try known.mapValues { place in
+                guard try reader.hasMade(place.identifier) else { return place }
+                var place = place
+                let item = try reader.item(persistently: place.identifier)
+                if let inode = item?.local == nil ? nil : item?.inode, let names = try reader.path(of: inode) {
+                    place.path = Self.path(names)
+                } else {
+                    place.isGone = true
+                }
+                return place
+            }
+        }
+        try state.withLock { state in
+            if state.lines == now.count && now == state.places { return }
+            let kept = now.filter { $0.value.isGone != true }
+            state = State(places: kept, lines: try Self.write(kept, to: path))
+        }
+    }
+
+    private func put(_ place: Place) throws {
+        try state.withLock { state in
+            let known = state.places[place.id]
+            // (Noted by an earlier catalog: what it is called by now stays.)
+            if known == place || known == nil && state.places.count >= Self.most { return }
+            let line = [UInt8](try Self.line(place))
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { throw failure }
+            defer { close(descriptor) }
+            guard Glibc.write(descriptor, line, line.count) == line.count, fsync(descriptor) == 0 else { throw failure }
+            state.places[place.id] = place
+            state.lines += 1
+            // One document that is renamed and bookmarked again and again.
+            guard state.lines > 2 * state.places.count + 1_000 else { return }
+            state.lines = try Self.write(state.places, to: path)
+        }
+    }
+
+    /// - Returns: how many lines the file has now.
+    private static func write(_ places: [String: Place], to path: String) throws -> Int {
+        let lines = try places.values.sorted { $0.id < $1.id }.map(line)
+        try StateFile.write(Data(lines.joined()), to: path)
+        return lines.count
+    }
+
+    private static func line(_ place: Place) throws -> Data {
+        try JSONEncoder().encode(place) + Data("\n".utf8)
+    }
+
+    private static func path(_ names: [Filename]) -> PathBytes {
+        PathBytes(bytes: Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
+    }
+
+    private var failure: DaemonError { DaemonError("\(path): cannot be written: \(String(cString: strerror(errno)))") }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import DocumentPicker
+
+/// An extension that is a program: what it hears of its dismissal, and what the user hears of it.
+@Suite("An extension's process")
+struct ExtensionProcessTests {
+    /// A program that dismisses with a path, writes down what it is told then, and hands on what it is refused.
+    private final class Program: Sendable {
+        let folder = NSTemporaryDirectory() + "hydrant-extension-\(UUID().uuidString)"
+        var path: String { folder + "/program" }
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            let script = #"""
+                #!/bin/sh
+                read -r prepare
+                echo '{"page": {}}'
+                read -r action
+                echo '{"dismiss": "/some/document"}'
+                if read -r told; then echo "$told"; else echo nothing; fi > "$0.new"
+                mv "$0.new" "$0.told"
+                case $told in *refused*) echo "$told" | sed 's/refused/failed/' ;; esac
+                echo '{"page": {"message": "done"}}'
+                cat > /dev/null
+                """#
+            try Data(script.utf8).write(to: URL(filePath: path))
+            chmod(path, 0o755)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        func told() async throws -> String {
+            while !FileManager.default.fileExists(atPath: path + ".told") {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            return try String(contentsOfFile: path + ".told", encoding: .utf8)
+        }
+    }
+
+    private final class Events: Sendable {
+        let process = Mutex<ExtensionProcess?>(nil)
+        let failures = Mutex<[String]>([])
+        let messages = Mutex<[String]>([])
+
+        func context(_ dismiss: @escaping @Sendable (Events) async throws -> Void) -> DocumentPickerContext {
+            DocumentPickerContext(
+                providerIdentifier: nil, documentStorageURL: nil, documentGroupURL: nil,
+                shows: { page in if let message = page.message { self.messages.withLock { $0.append(message) } } },
+                dismisses: { _ in try await dismiss(self) },
+                fails: { error in self.failures.withLock { $0.append("\(error)") } })
+        }
+    }
+
+    @Test("hears that its dismissal succeeded, although the picker is gone by then", .timeLimit(.minutes(1)))
+    func success() async throws {
+        let (program, events) = (try Program(), Events())
+        // As the session does: what was asked for is done, and the presentation is over.
+        let context = events.context { events in events.process.withLock { $0 }?.end() }
+        let process = ExtensionProcess(context: context, program: program.path)
+        events.process.withLock { $0 = process }
+        try await process.prepareForPresentation(in: .open)
+        try await process.handle(.choose("x"))
+        #expect(try await program.told() == "{\"dismissed\":true}\n")
+    }
+
+    @Test("hears that the user closed the picker before anything was taken", .timeLimit(.minutes(1)))
+    func closed() async throws {
+        let (program, events) = (try Program(), Events())
+        let context = events.context { events in
+            events.process.withLock { $0 }?.end()
+            throw CancellationError()
+        }
+        let process = ExtensionProcess(context: context, program: program.path)
+        events.process.withLock { $0 = process }
+        try await process.prepareForPresentation(in: .open)
+        await #expect(throws: CancellationError.self) { try await process.handle(.choose("x")) }
+        #expect(try await program.told() == "{\"refused\":\"the picker was closed; nothing was taken\"}\n")
+    }
+
+    @Test("what it was refused and hands on is said to the user once", .timeLimit(.minutes(1)))
+    func refused() async throws {
+        let (program, events) = (try Program(), Events())
+        let context = events.context { _ in throw DocumentPickerError("it lies outside") }
+        let process = ExtensionProcess(context: context, program: program.path)
+        try await process.prepareForPresentation(in: .open)
+        await #expect(throws: DocumentPickerError("it lies outside")) { try await process.handle(.choose("x")) }
+        while events.messages.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(events.failures.withLock { $0 } == [])
+        process.end()
+    }
+}
