@@ -166,7 +166,7 @@ let package = Package(
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(
-            name: "ItemCatalogTests", dependencies: ["CSQLite", "FileProvider", "ItemCatalog", .grdb],
+            name: "ItemCatalogTests", dependencies: ["CSQLite", "FileProvider", "ItemCatalog", "MountHarness", .grdb],
             resources: [.copy("Fixtures")]),
         .testTarget(name: "ContentStoreTests", dependencies: ["CLinux", "ContentStore"]),
         .testTarget(

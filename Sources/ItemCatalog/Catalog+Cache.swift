@@ -35,6 +35,17 @@ extension Catalog.Reader {
         ).map(Self.candidate)
     }
 
+    /// How many bytes could be evicted, if nobody used any of them.
+    package func evictableBytes() throws -> Int64 {
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT SUM(i.here) FROM inode i CROSS JOIN item t ON t.inode = i.id
+                WHERE i.kind = 0 AND i.here > 0 AND i.writing = 0 AND t.pending = 0 AND t.excluded = 0
+                    AND t.pinned = 0 AND t.identifier IS NOT NULL AND t.held_at IS NULL
+                """)
+        return try Int64.fetchOne(statement) ?? 0
+    }
+
     /// Documents of which more than `bytes` are here.
     package func documentsHere(above bytes: Int64) throws -> [EvictionCandidate] {
         let statement = try db.cachedStatement(
@@ -51,6 +62,7 @@ extension Catalog.Reader {
 extension Catalog.Writer {
     /// When programs last let go of these documents.
     package func recordUse(_ moments: [InodeID: FileTime]) throws {
+        if try isUsedAhead(of: now) { try takeBackUse() }
         let statement = try db.cachedStatement(sql: "UPDATE inode SET used = MAX(used, ?) WHERE id = ?")
         for (inode, moment) in moments { try statement.execute(arguments: [moment.nanoseconds, inode.rawValue]) }
     }

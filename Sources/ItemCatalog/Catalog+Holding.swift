@@ -72,9 +72,7 @@ extension Catalog.Writer {
         let vanishing = try gone.filter { try vanishes($0) }
         guard !vanishing.isEmpty else { return [] }
         let before = try vanishedBefore()
-        try db.cachedStatement(
-            sql: "INSERT INTO vanished VALUES (?, ?) ON CONFLICT (moment) DO UPDATE SET items = items + excluded.items"
-        ).execute(arguments: [now.nanoseconds, vanishing.count])
+        try countVanished(vanishing.count)
         // (To count what is known takes longer the more that is.)
         guard before + vanishing.count > hold.most else { return [] }
         let known = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM item WHERE remote_parent IS NOT NULL") ?? 0
@@ -92,9 +90,9 @@ extension Catalog.Writer {
 
     /// How many items the store deleted in the last while.
     private func vanishedBefore() throws -> Int {
-        let begin = now.adding(seconds: -hold.window).nanoseconds
-        try db.cachedStatement(sql: "DELETE FROM vanished WHERE moment NOT BETWEEN ? AND ?")
-            .execute(arguments: [begin, now.nanoseconds])
+        try takeBackVanished()
+        try db.cachedStatement(sql: "DELETE FROM vanished WHERE moment < ?")
+            .execute(arguments: [now.adding(seconds: -hold.window).nanoseconds])
         return try Int.fetchOne(db.cachedStatement(sql: "SELECT SUM(items) FROM vanished")) ?? 0
     }
 

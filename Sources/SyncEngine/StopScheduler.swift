@@ -53,9 +53,14 @@ final class StopScheduler: Sendable {
     }
 
     private func stopProviding(_ inode: InodeID) async {
-        guard context.volume?.isOpen(inode) != true,
-            let item = try? context.catalog.read({ try $0.item(of: inode) }), let identifier = item.identifier
-        else { return }
+        let found: ItemRecord?
+        do { found = try context.catalog.read { try $0.item(of: inode) } } catch {
+            context.logger.warning(
+                "the provider is not told that a document is no longer in use",
+                metadata: ["inode": "\(inode)", "error": "\(error)"])
+            return
+        }
+        guard context.volume?.isOpen(inode) != true, let item = found, let identifier = item.identifier else { return }
         context.logger.debug("stopProvidingItem", metadata: ["item": "\(context.path(of: item))"])
         let started = ContinuousClock.now
         let answer = await context.provider.stopProvidingItem(identifier)

@@ -79,8 +79,11 @@ extension SyncEngine {
             try self.context.change { try $0.discard(item, agreed: agreed, defaults: self.context.defaults) }
         }
         // The remote tree may be a little behind.
-        let identifiers =
-            (try? context.catalog.read { reader in try items.compactMap { try reader.item($0)?.identifier } }) ?? []
+        let identifiers: [ItemIdentifier]
+        do {
+            identifiers = try context.catalog.read { reader in try items.compactMap { try reader.item($0)?.identifier }
+            }
+        } catch { return context.doubt(.everything, SyncError(error)) }
         let refresh = RemoteRefresh(context: context, fetcher: fetcher)
         Task(executorPreference: context.workers) {
             for identifier in identifiers { await refresh.refresh(identifier) }
@@ -101,12 +104,12 @@ extension SyncEngine {
         if kept == .mine {
             _ = try await download(conflict.copy)
             // What goes by another name as well keeps the bytes that the store has now.
-            let original = try? context.catalog.read { reader in
+            let original = try looking { reader in
                 try reader.item(conflict.original)?.inode.map { try reader.inode($0) }
             }
             if let original, original.linkCount > 1, original.extents != nil { _ = try await download(original.id) }
         }
-        let copy = (try? context.catalog.read { try $0.item(of: conflict.copy)?.id }) ?? nil
+        let copy = try looking { try $0.item(of: conflict.copy)?.id }
         try await reserving(Set([conflict.original, copy].compactMap { $0 })) {
             try self.context.change { writer in
                 switch kept {
@@ -118,6 +121,10 @@ extension SyncEngine {
         }
         if kept == .mine { context.relabel(conflict.copy) }
         changed()
+    }
+
+    private func looking<T>(_ body: (Catalog.Reader) throws -> T) throws(SyncError) -> T {
+        do { return try context.catalog.read(body) } catch { throw SyncError(error) }
     }
 
     /// Agrees to deletions in the store that are held, or puts what they took back there.

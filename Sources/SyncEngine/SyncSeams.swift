@@ -21,8 +21,8 @@ extension VolumeObserving {
 package struct SyncTimes: Sendable, Codable {
     /// From the last writable close to the upload.
     package var settle: Double = 1
-    /// From an fsync without further change to the upload.
-    package var settleAfterSync: Double = 5
+    /// From an fsync without further change to the upload: editors sync what they save, and then it is as good as closed.
+    package var settleAfterSync: Double = 1
     /// A download that brings no byte for so long fails.
     package var readTimeout: Double = 30
     /// So long a program waits for a range of a document that comes bit by bit, at most; and for a folder's first listing.
@@ -44,4 +44,7 @@ package struct SyncTimes: Sendable, Codable {
     package var quota: Double = 300
     package var quotaAfterChange: Double = 10
     package init() {}
+
+    /// The longest that a change waits of its own accord before it is sent.
+    var longestSettle: Double { max(settle, settleAfterSync, Catalog.longestPostponement) }
 }

@@ -59,7 +59,7 @@ extension Volume: VolumeObserving {
         // It has the document's attributes.
         privateAttributes.withLock { if $0?.contains(inode) == true { $0?.insert(new) } }
         // Who came by the name since has the store's version, in a node of his own; of several versions this is the oldest.
-        let record = try? catalog.read { try $0.inodeIfPresent(inode) }
+        let record = current(inode)
         let nodes = table.generations(of: inode)
         let old = nodes.first { node in node.state.withLock { $0.generation < record?.generation ?? .max } }
         let isWritten = old.map { node in
@@ -94,6 +94,16 @@ extension Volume: VolumeObserving {
         return now
     }
 
+    /// What was committed a moment ago. When it cannot be read, programs may see what was there before.
+    private func current(_ inode: InodeID) -> InodeRecord? {
+        do { return try catalog.read { try $0.inodeIfPresent(inode) } } catch {
+            context.logger.error(
+                "the catalog cannot be read: programs may go on seeing an old version of a document",
+                metadata: ["inode": "\(inode)", "error": "\(error)"])
+            return nil
+        }
+    }
+
     private func tellConflict(_ inode: InodeID) {
         label(inode)
         let path = (try? catalog.read { try $0.path(of: inode) })??.map(\.string).joined(separator: "/")
@@ -104,7 +114,7 @@ extension Volume: VolumeObserving {
 
     private func contentsReplaced(_ inode: InodeID) {
         defer { dropOldGenerations(inode) }
-        guard let record = try? catalog.read({ try $0.inodeIfPresent(inode) }) else { return }
+        guard let record = current(inode) else { return }
         for node in table.generations(of: inode) {
             if !isRebased(node, on: record) {
                 freeze(node, as: record)

@@ -22,7 +22,7 @@ extension Volume {
         let postpone: @Sendable (Double) -> Void = { [catalog] seconds in
             _ = try? catalog.write { try $0.postpone(inode, seconds: seconds) }
         }
-        postpone(600)
+        postpone(Catalog.longestPostponement)
         return .wait(
             Wait { [self] in
                 do { _ = try await engine.download(inode) } catch {

@@ -1,6 +1,7 @@
 import FileProvider
 import Foundation
 import ItemCatalog
+import MountHarness
 import Testing
 
 /// `hydrant doctor`, the catalog's part: every rule, broken on purpose.

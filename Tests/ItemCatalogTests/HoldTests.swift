@@ -1,4 +1,5 @@
 import FileProvider
+import MountHarness
 import Testing
 
 @testable import ItemCatalog
@@ -58,6 +59,16 @@ import Testing
         try delete(items[20..<40])
         #expect(try held() == nil)
         #expect(try test.names().count == 60)
+    }
+
+    /// The clock was set back: they were deleted at moments that have not come.
+    @Test func whatWentBeforeTheClockWasSetBackCounts() throws {
+        let items = try fill(100)
+        try delete(items.prefix(20))
+        try SQLite.execute("UPDATE vanished SET moment = moment + 7200000000000", in: catalog.path)
+        try delete(items[20..<40])
+        #expect(try held()?.items == 20)
+        #expect(try SQLite.execute("SELECT SUM(items) FROM vanished", in: catalog.path) == [["40"]])
     }
 
     @Test func aTreeIsHeldWithItsFolders() throws {

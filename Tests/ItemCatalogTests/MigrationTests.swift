@@ -1,5 +1,6 @@
 import FileProvider
 import Foundation
+import MountHarness
 import Testing
 
 @testable import ItemCatalog

@@ -1,6 +1,7 @@
 import FileProvider
 import Foundation
 import ItemCatalog
+import MountHarness
 import Testing
 
 @Suite struct OpeningTests {
@@ -155,38 +156,5 @@ import Testing
         }
         try catalog.synchronize()
         catalog.close()
-    }
-}
-
-/// The SQLite that the process has loaded, for what a catalog itself would never do.
-enum SQLite {
-    private typealias Open = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<OpaquePointer?>) -> Int32
-    private typealias Execute =
-        @convention(c) (OpaquePointer?, UnsafePointer<CChar>, Row?, UnsafeMutableRawPointer?, UInt) -> Int32
-    private typealias Texts = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-    private typealias Row = @convention(c) (UnsafeMutableRawPointer?, Int32, Texts?, Texts?) -> Int32
-    private typealias Close = @convention(c) (OpaquePointer?) -> Int32
-
-    /// What a query answers, as text; NULL as nothing.
-    @discardableResult
-    static func execute(_ sql: String, in path: String) throws -> [[String]] {
-        let library = dlopen("libsqlite3.so.0", RTLD_NOW)
-        guard let open = dlsym(library, "sqlite3_open"), let run = dlsym(library, "sqlite3_exec"),
-            let close = dlsym(library, "sqlite3_close")
-        else { throw Missing(description: "no SQLite") }
-        var handle: OpaquePointer?
-        guard unsafeBitCast(open, to: Open.self)(path, &handle) == 0 else { throw Missing(description: path) }
-        defer { _ = unsafeBitCast(close, to: Close.self)(handle) }
-        var rows: [[String]] = []
-        let collect: Row = { rows, count, values, _ in
-            let row = (0..<Int(count)).map { index in values?[index].map { String(cString: $0) } ?? "" }
-            rows?.assumingMemoryBound(to: [[String]].self).pointee.append(row)
-            return 0
-        }
-        let status = withUnsafeMutablePointer(to: &rows) {
-            unsafeBitCast(run, to: Execute.self)(handle, sql, collect, UnsafeMutableRawPointer($0), 0)
-        }
-        guard status == 0 else { throw Missing(description: sql) }
-        return rows
     }
 }

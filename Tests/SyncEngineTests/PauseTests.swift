@@ -1,6 +1,7 @@
 import FileProvider
 import FileProviderTesting
 import ItemCatalog
+import MountHarness
 import Testing
 
 @testable import SyncEngine
@@ -27,6 +28,18 @@ import Testing
         #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.snapshot().keys.sorted() == ["b", "new"])
         await test.engine.stop()
+    }
+
+    @Test("a catalog that does not say whether it is paused lets nothing go out")
+    func unreadable() throws {
+        let test = try TestEngine()
+        try SQLite.execute("ALTER TABLE domain RENAME TO elsewhere", in: test.catalog.path)
+        let pause = PauseSwitch(test.catalog)
+        #expect(pause.isOn)
+        try SQLite.execute("ALTER TABLE elsewhere RENAME TO domain", in: test.catalog.path)
+        #expect(!pause.isOn)
+        try pause.set(true, in: test.catalog)
+        #expect(pause.isOn && PauseSwitch(test.catalog).isOn)
     }
 
     @Test("a sync that waits when it is paused ends")

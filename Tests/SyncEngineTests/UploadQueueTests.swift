@@ -2,6 +2,7 @@ import FileProvider
 import FileProviderTesting
 import Foundation
 import ItemCatalog
+import MountHarness
 import Testing
 
 @testable import SyncEngine
@@ -120,6 +121,42 @@ import Testing
         let stored = test.remote.snapshot()
         #expect(stored["a"] == document("theirs"))
         #expect(stored.count == 2 && stored.values.contains(document("mine")))
+    }
+
+    /// A catalog that does not answer is not one in which nothing is pending.
+    @Test func whatCannotBeReadFromTheCatalogIsSentWhenItCan() async throws {
+        try await start()
+        let events = test.context.events.listen(last: 0)
+        try SQLite.execute("ALTER TABLE conflict RENAME TO elsewhere", in: test.catalog.path)
+        try test.save("a", "text")
+        #expect(
+            try await eventually {
+                events.now(most: 100).events.contains { $0.kind == .error && $0.message?.contains("catalog") == true }
+            })
+        #expect(test.remote.snapshot().isEmpty)
+        try SQLite.execute("ALTER TABLE elsewhere RENAME TO conflict", in: test.catalog.path)
+        // By itself, without anybody saying "sync".
+        #expect(try await eventually { test.remote.snapshot() == ["a": document("text")] })
+        #expect(try await eventually { try test.pending().isEmpty })
+    }
+
+    /// A failure that cannot be written down does not make the next try come at once.
+    @Test func aFailureThatCannotBeRecordedWaitsAsWell() async throws {
+        let test = try TestEngine(firstRetry: 1)
+        try await test.engine.enumerate(.root)
+        try SQLite.execute(
+            "CREATE TRIGGER refusing BEFORE UPDATE OF attempts ON item BEGIN SELECT RAISE(ABORT, 'refused'); END",
+            in: test.catalog.path)
+        test.plan.fail(.createItem, times: 1_000, with: .cannotSynchronize)
+        try test.save("a", "text")
+        test.engine.start()
+        #expect(try await eventually { test.plan.attempts(of: .createItem) > 0 })
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(test.plan.attempts(of: .createItem) < 3)
+        try SQLite.execute("DROP TRIGGER refusing", in: test.catalog.path)
+        test.plan.clear()
+        #expect(try await eventually { test.remote.snapshot() == ["a": document("text")] })
+        await test.engine.stop()
     }
 
     @Test func offlineChangesWaitAndAreShown() async throws {

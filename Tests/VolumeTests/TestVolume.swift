@@ -98,7 +98,8 @@ final class TestVolume: Sendable {
     var remote: InMemoryProvider { provider.base }
 
     init(
-        passthrough: Bool = false, settle: Double = 0, directory: String? = nil, provider: Provider? = nil,
+        passthrough: Bool = false, settle: Double = 0, settleAfterSync: Double = 30, directory: String? = nil,
+        provider: Provider? = nil,
         boot: String? = nil, cache: CacheLimits = .none
     ) throws {
         self.directory = directory ?? NSTemporaryDirectory() + "volume-\(UUID().uuidString)"
@@ -110,7 +111,7 @@ final class TestVolume: Sendable {
         var times = SyncTimes()
         times.firstLook = 0
         times.settle = settle
-        times.settleAfterSync = 30
+        times.settleAfterSync = settleAfterSync
         times.firstRetry = 0.05
         times.readTimeout = 5
         let context = SyncContext(

@@ -38,6 +38,29 @@ import Testing
         #expect(test.remote.calls(of: .itemChanged).isEmpty)
     }
 
+    /// Nearly every editor syncs what it saves before it closes it: that is not to take longer than a close alone.
+    @Test func aSyncedDocumentIsSentASecondAfterItsLastChange() async throws {
+        let test = try TestVolume(settle: SyncTimes().settle, settleAfterSync: SyncTimes().settleAfterSync)
+        func readyAt() throws -> FileTime? {
+            try test.durably { reader in
+                try reader.child(of: .root, named: "a").flatMap { try reader.item(of: $0.id)?.readyAt }
+            }
+        }
+        let (_, opened) = try await test.create("a")
+        try test.write(opened.handle, "hello")
+        try test.volume.synchronize(opened.handle)
+        let first = try #require(try readyAt())
+        #expect(first <= FileTime.now.adding(seconds: 1))
+        // A further change begins the second again.
+        try test.write(opened.handle, " world", at: 5)
+        #expect(test.volume.isBeingWritten(try await test.lookUp("a").attributes.record.id))
+        try test.volume.synchronize(opened.handle)
+        let second = try #require(try readyAt())
+        #expect(second > first && second <= FileTime.now.adding(seconds: 1))
+        try test.close(opened.handle)
+        #expect(try #require(try readyAt()) <= FileTime.now.adding(seconds: 1))
+    }
+
     @Test func anEditIsOneItemChanged() async throws {
         try test.remote.put("a", "old")
         let opened = try await test.open("a", O_WRONLY)

@@ -102,8 +102,10 @@ actor ChangeListener {
                 looks.asked(folder, at: moment, hasChanged: false)
                 // Where a version says when to ask, nobody would do so again.
                 guard version != nil, error.mayPass else { continue }
-                let item = (try? context.catalog.read { try $0.item(of: folder) }) ?? nil
-                if let identifier = item?.identifier { keep(.folder(identifier), error) }
+                do {
+                    let item = try context.catalog.read { try $0.item(of: folder) }
+                    if let identifier = item?.identifier { keep(.folder(identifier), error) }
+                } catch { keep(.everything, SyncError(error)) }
             }
         }
     }
@@ -129,9 +131,14 @@ actor ChangeListener {
         guard !isOver else { return }
         kept[signal, default: 0] += 1
         if kept.count > Self.mostKept {
-            kept = [.everything: kept.values.max() ?? 1]
             // The store's changes since the anchor do not tell of what was doubtful before it.
-            _ = try? context.catalog.write { try $0.forgetSyncAnchor() }
+            do {
+                try context.catalog.write { try $0.forgetSyncAnchor() }
+                kept = [.everything: kept.values.max() ?? 1]
+            } catch {
+                context.logger.error(
+                    "cannot note that all of the store is to be looked at", metadata: ["error": "\(error)"])
+            }
         }
         guard timer == nil else { return }
         var code: FileProviderError.Code? = .serverUnreachable

@@ -5,18 +5,29 @@ import Synchronization
 /// Whether uploads, and downloads that nobody waits for, stand still until a user says otherwise. Kept in the catalog.
 package final class PauseSwitch: Sendable {
     private static let note = "paused"
-    private let paused: Atomic<Bool>
+    private enum Position: UInt8, AtomicRepresentable { case unknown, off, on }
+    private let position = Atomic(Position.unknown)
+    private let catalog: Catalog
 
     init(_ catalog: Catalog) {
-        let kept = (try? catalog.read { try $0.note(Self.note) }) ?? nil
-        paused = Atomic(kept == "1")
+        self.catalog = catalog
+        _ = isOn
     }
 
-    package var isOn: Bool { paused.load(ordering: .relaxed) }
+    /// While the catalog does not say, it is: nothing goes out that a user may have stopped.
+    package var isOn: Bool {
+        let known = position.load(ordering: .relaxed)
+        if known != .unknown { return known == .on }
+        let found: Position
+        do { found = try catalog.read { try $0.note(Self.note) } == "1" ? .on : .off } catch { return true }
+        // (Whoever has set it meanwhile knows better.)
+        return position.compareExchange(expected: .unknown, desired: found, ordering: .relaxed).original == .unknown
+            ? found == .on : position.load(ordering: .relaxed) == .on
+    }
 
     /// Durable when it returns.
     func set(_ isOn: Bool, in catalog: Catalog) throws(CatalogError) {
         try catalog.write { try $0.takeNote(Self.note, isOn ? "1" : "0") }
-        paused.store(isOn, ordering: .relaxed)
+        position.store(isOn ? .on : .off, ordering: .relaxed)
     }
 }

@@ -16,6 +16,8 @@ struct StepRunner: Sendable {
         /// Not now (a writer is at work, the file changed under the snapshot): again at this moment.
         case postponed
         case failed(FileProviderError.Code?)
+        /// It failed, and the catalog could not be told: again after so many seconds.
+        case unrecorded(Double)
     }
 
     func run(_ planned: Planner.Planned) async -> Outcome {
@@ -69,6 +71,8 @@ struct StepRunner: Sendable {
     private func record(_ error: SyncError, of planned: Planner.Planned) -> Outcome {
         let item = planned.pending.item
         if case .cancelled = error { return .postponed }
+        // Somebody is writing it.
+        if case .content(let failure) = error, failure.code == .changed { return .postponed }
         var code: FileProviderError.Code?
         if case .provider(let failure) = error { code = failure.code }
         let isAway = code.map { StoreConnection.isAway($0) } ?? false
@@ -83,12 +87,19 @@ struct StepRunner: Sendable {
                 "next": "\(next)",
             ])
         context.tellFailure(error, at: context.path(of: item), item.identifier, next: next)
-        _ = try? context.catalog.write {
-            try $0.recordFailure(
-                item.id, code: code?.description ?? "local", message: explanation(error),
-                retryAt: FileTime.now.adding(seconds: delay))
+        do {
+            try context.catalog.write {
+                try $0.recordFailure(
+                    item.id, code: code?.description ?? "local", message: explanation(error),
+                    retryAt: FileTime.now.adding(seconds: delay))
+            }
+            return .failed(code)
+        } catch {
+            context.logger.error(
+                "that a change could not be sent cannot be recorded",
+                metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
+            return .unrecorded(delay)
         }
-        return .failed(code)
     }
 
     // MARK: Steps

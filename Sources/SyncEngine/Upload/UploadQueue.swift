@@ -33,6 +33,9 @@ actor UploadQueue {
     /// Somebody waits for all of it.
     private var hurriedUntil: ContinuousClock.Instant?
     private static let calm = Duration.milliseconds(10)
+    private var clock = WallClock(tolerance: 1)
+    /// How often one after another the catalog could not be read.
+    private var failures: Int64 = 0
 
     init(context: SyncContext, runner: StepRunner) {
         self.context = context
@@ -73,21 +76,51 @@ actor UploadQueue {
             // One moment and one limit for both: what becomes ready, or may begin, while the steps begin is waited for.
             let moment = Moment()
             let most = mostNow
-            startSteps(at: moment, most)
-            wakeLater(after: moment, most)
+            do {
+                try followClock(to: moment)
+                try startSteps(at: moment, most)
+                try wakeLater(after: moment, most)
+                failures = 0
+            } catch {
+                cannotLook(error)
+            }
             // A program that changes one document after another would have us look each time, before any may be sent.
             if inFlight.isEmpty { try? await Task.sleep(for: Self.calm) }
         }
         timer?.task.cancel()
     }
 
+    /// What is pending is not known: that is not the same as nothing. It is looked for again, ever less often.
+    private func cannotLook(_ error: any Error) {
+        let seconds = min(30, RetryDelay.seconds(after: failures, nil, context.times))
+        failures += 1
+        context.logger.error(
+            "cannot read from the catalog what is to be sent; nothing more is sent until that works again",
+            metadata: ["error": "\(error)", "next": "again in \(seconds) s"])
+        context.tellFailure(SyncError(error), at: "", nil, next: "nothing is sent until the catalog can be read again")
+        wakeLater(in: .seconds(seconds))
+    }
+
+    /// When the clock on the wall was set back, nothing waits for as long as it was ahead.
+    private func followClock(to moment: Moment) throws {
+        let wasSetBack = clock.wasSetBack()
+        let times = context.times
+        let waits = try context.catalog.read {
+            try $0.waitsTooLong(
+                at: moment.time, settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry))
+        }
+        guard wasSetBack || waits else { return }
+        context.logger.notice("the clock was set back: what waited for a moment is sent now")
+        try context.catalog.write { try $0.settleNow(retrying: true) }
+    }
+
     /// Settle times and retries come to an end without anybody saying so.
-    private func wakeLater(after moment: Moment, _ most: Int) {
+    private func wakeLater(after moment: Moment, _ most: Int) throws {
         guard inFlight.count < mostSteps else { return }
         if most < mostSteps { return wakeLater(in: LocalActivity.window) }
         var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - .now }
         if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - .now) }
-        let upcoming = (try? context.catalog.read { try $0.nextMoment(after: moment.time) }) ?? nil
+        let upcoming = try context.catalog.read { try $0.nextMoment(after: moment.time) }
         if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - FileTime.now.nanoseconds)) }
         if let wait = waits.min() { wakeLater(in: max(wait, .zero) + .milliseconds(1)) }
     }
@@ -109,13 +142,13 @@ actor UploadQueue {
         let time = FileTime.now
     }
 
-    private func startSteps(at moment: Moment, _ most: Int) {
+    private func startSteps(at moment: Moment, _ most: Int) throws {
         if context.pause.isOn || context.isMasked { return }
         if let pausedUntil, pausedUntil > moment.clock { return }
         guard inFlight.count < most else { return }
         postponed = postponed.filter { $0.value > moment.clock }
         var moves = FolderMoves(catalog: context.catalog)
-        for planned in plannedSteps(at: moment.time) {
+        for planned in try plannedSteps(at: moment.time) {
             guard inFlight.count < most else { return }
             guard mayBegin(planned, &moves) else { continue }
             let id = planned.pending.item.id
@@ -160,15 +193,11 @@ actor UploadQueue {
         return (record?.size ?? 0) > 1 << 20
     }
 
-    private func plannedSteps(at moment: FileTime) -> [Planner.Planned] {
+    private func plannedSteps(at moment: FileTime) throws -> [Planner.Planned] {
         var limit = 64
         while true {
-            guard
-                let pending = try? context.catalog.read({
-                    try $0.pending(at: moment, limit: limit, lasting: Refusal.codes)
-                })
-            else {
-                return []
+            let pending = try context.catalog.read {
+                try $0.pending(at: moment, limit: limit, lasting: Refusal.codes)
             }
             var moves = FolderMoves(catalog: context.catalog)
             let steps = Planner.plan(pending).filter {
@@ -228,10 +257,17 @@ actor UploadQueue {
             FileTime.now.adding(
                 seconds: RetryDelay.seconds(after: Int64(count), nil, context.times, isAlone: true))
         }
-        _ = try? context.catalog.write { writer in
-            for code in [FileProviderError.Code.serverUnreachable, .notAuthenticated] {
-                try writer.retryNow(failedWith: code.description, but: later)
+        do {
+            try context.catalog.write { writer in
+                for code in [FileProviderError.Code.serverUnreachable, .notAuthenticated] {
+                    try writer.retryNow(failedWith: code.description, but: later)
+                }
             }
+        } catch {
+            // They are tried again when their time comes.
+            context.logger.error(
+                "the store answers again, and what waits for that is not tried at once", metadata: ["error": "\(error)"]
+            )
         }
         wake()
     }
@@ -257,6 +293,8 @@ actor UploadQueue {
             pausedUntil = .now + .seconds(context.times.firstRetry)
         case .failed:
             break
+        case .unrecorded(let seconds):
+            postponed[id] = .now + .seconds(seconds)
         }
         if inFlight.count <= mostSteps / 2 { wake() } else { wakeSoon() }
     }
