@@ -76,6 +76,57 @@ extension ContentFile {
     }
 }
 
+extension ContentFile {
+    /// The block of most file systems.
+    private static let block = 4_096
+
+    /// As ``writeAll(_:at:)``, but blocks of zeros stay holes where the file has no data.
+    func writeSparsely(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> ContentError? {
+        var start = 0
+        while start < bytes.count {
+            var end = Self.blockEnd(start, of: bytes, at: offset)
+            let isZero = Self.isZero(bytes[start..<end])
+            // As much of one kind as there is, in one call.
+            while end < bytes.count {
+                let next = Self.blockEnd(end, of: bytes, at: offset)
+                guard Self.isZero(bytes[end..<next]) == isZero else { break }
+                end = next
+            }
+            let range = offset + Int64(start)..<offset + Int64(end)
+            if !(isZero && staysHole(range)) {
+                let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+                if let failure = writeAll(piece, at: range.lowerBound) { return failure }
+            }
+            start = end
+        }
+        return nil
+    }
+
+    /// Where the file's block ends that `place` is in, of the bytes that go to `offset`.
+    private static func blockEnd(_ place: Int, of bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int {
+        min(bytes.count, place + block - Int((offset + Int64(place)) % Int64(block)))
+    }
+
+    private static func isZero(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes)
+        guard let start = bytes.baseAddress else { return true }
+        // (What begins with a zero and is the same one byte further on has nothing else.)
+        return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
+    }
+
+    /// Whether the file has no data there; what an earlier download has left is punched out.
+    private func staysHole(_ range: Range<Int64>) -> Bool {
+        var status = stat()
+        // (Past its end there is no hole yet.)
+        guard fstat(descriptor, &status) == 0, Int64(status.st_size) >= range.upperBound else { return false }
+        let data = lseek(descriptor, off_t(range.lowerBound), CLINUX_SEEK_DATA)
+        if data < 0 { return errno == ENXIO }
+        if Int64(data) >= range.upperBound { return true }
+        let mode = CLINUX_ALLOCATE_PUNCH_HOLE | CLINUX_ALLOCATE_KEEP_SIZE
+        return clinux_allocate(descriptor, mode, range.lowerBound, Int64(range.count)) == 0
+    }
+}
+
 extension ContentFile.Presence {
     /// A program's bytes are in this range now; says whether some of it is not written down. (A download's bytes are
     /// here some time before they are: they must not come again over a program's.)

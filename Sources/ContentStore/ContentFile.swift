@@ -83,7 +83,8 @@ package final class ContentFile: Sendable {
 
     // MARK: Bytes from the provider
 
-    /// Writes downloaded bytes, except where bytes are present already (a program's, above all).
+    /// Writes downloaded bytes, except where bytes are present already (a program's, above all). Blocks of zeros are left
+    /// holes: a document that is mostly those takes no more room here than where it comes from.
     package func store(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) {
         let failure: ContentError? = presence.withLock { state -> ContentError? in
             guard let ranges = state.ranges else { return nil }
@@ -94,7 +95,7 @@ package final class ContentFile: Sendable {
             for range in missing.ranges {
                 let piece = UnsafeRawBufferPointer(
                     rebasing: bytes[Int(range.lowerBound - offset)..<Int(range.upperBound - offset)])
-                if let failure = self.writeAll(piece, at: range.lowerBound) { return failure }
+                if let failure = self.writeSparsely(piece, at: range.lowerBound) { return failure }
             }
             state.add(whole)
             return nil

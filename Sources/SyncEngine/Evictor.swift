@@ -19,26 +19,32 @@ struct Evictor: Sendable {
     let context: SyncContext
     let hydrator: Hydrator
 
-    /// Returns how many bytes were here.
-    ///
+    struct Evicted {
+        /// How many bytes were here.
+        var bytes: Int64 = 0
+        /// How many of them the disk has back: holes took none of it.
+        var room: Int64 = 0
+    }
+
     /// - Throws: a ``FileProviderError`` whose cause is an ``EvictionRefusal``.
-    func evict(_ id: InodeID) throws -> Int64 {
+    func evict(_ id: InodeID) throws -> Evicted {
         let inode = try context.catalog.read { try $0.inode(id) }
-        guard inode.kind == .document else { return 0 }
+        guard inode.kind == .document else { return Evicted() }
         let generation = GenerationID(inode: id.rawValue, number: inode.generation)
         try refuseIfInUse(inode, generation)
         // The end of a download may not be in the catalog yet.
         let freed = max(inode.bytesPresent, context.store.opened(generation)?.bytesPresent ?? 0)
+        let room = min(freed, (context.store.status(generation)?.blocks ?? 0) * 512)
         // A daemon that ends does not leave one half done: a file that nobody names.
         try context.evictions.withLock { isOver throws in
             if isOver { throw SyncError.cancelled }
             try drop(id)
         }
-        guard freed > 0 else { return 0 }
+        guard freed > 0 else { return Evicted() }
         let item = (try? context.catalog.read { try $0.item(of: id) }) ?? nil
         context.events.add(
             SyncEvent(.evicted, path: context.path(of: id), identifier: item?.identifier, bytes: freed))
-        return freed
+        return Evicted(bytes: freed, room: room)
     }
 
     private func drop(_ id: InodeID) throws {

@@ -103,6 +103,9 @@ package final class SyncEngine: Sendable {
     /// When this returns, what has been downloaded so far of the document is in the catalog. Not under a node's lock.
     package func recordDownload(of inode: InodeID) { hydrator.recordNow(inode) }
 
+    /// The same of all documents: none is held open any more only because it came a moment ago.
+    package func recordAllDownloads() { hydrator.recordNow() }
+
     /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
     package func makeDownloadsDurable() {
         hydrator.recordNow()
@@ -256,7 +259,7 @@ package final class SyncEngine: Sendable {
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
         context.volume?.endWritingNow()
         hydrator.recordNow(inode)
-        do { return try evictor.evict(inode) } catch { throw SyncError(error) }
+        do { return try evictor.evict(inode).bytes } catch { throw SyncError(error) }
     }
 
     /// Keeps an item, and all that is in it if it is a folder, here from now on; or no longer. What is missing comes

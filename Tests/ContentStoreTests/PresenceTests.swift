@@ -31,6 +31,40 @@ import Testing
         #expect(try file.bytes(50..<51) == [2])
     }
 
+    @Test func blocksOfZerosStayHoles() throws {
+        let size = 64 * 4_096 + 100
+        let file = try test.open(size: Int64(size))
+        var bytes = [UInt8](repeating: 0, count: size)
+        for place in [5, 3 * 4_096, 10 * 4_096 - 1, size - 1] { bytes[place] = 7 }
+        // In pieces that begin and end anywhere.
+        for start in stride(from: 0, to: size, by: 10_000) {
+            try file.store(Array(bytes[start..<min(size, start + 10_000)]), at: Int64(start))
+        }
+        #expect(file.isComplete)
+        #expect(try file.bytes(0..<Int64(size)) == bytes)
+        // Four blocks have data.
+        #expect(try file.status().blocks <= 4 * 8)
+        let empty = try test.open(6, size: 1 << 20)
+        try empty.store([UInt8](repeating: 0, count: 1 << 20), at: 0)
+        #expect(try empty.isComplete && empty.status().blocks == 0 && empty.status().size == 1 << 20)
+    }
+
+    @Test func zerosReplaceWhatAnEarlierDownloadLeft() throws {
+        let file = try test.open(size: 1 << 20)
+        let old = [UInt8](repeating: 9, count: 1 << 20)
+        #expect(pwrite(file.descriptor, old, old.count, 0) == old.count)
+        try file.store([UInt8](repeating: 0, count: 1 << 20), at: 0)
+        #expect(try file.bytes(0..<1 << 20) == [UInt8](repeating: 0, count: 1 << 20))
+        #expect(try file.status().blocks == 0)
+    }
+
+    @Test func zerosNeverReplaceAProgramsBytes() throws {
+        let file = try test.open(size: 1 << 20)
+        try file.write([1, 2, 3], at: 500_000)
+        try file.store([UInt8](repeating: 0, count: 1 << 20), at: 0)
+        #expect(try file.bytes(499_999..<500_004) == [0, 1, 2, 3, 0])
+    }
+
     @Test func anEmptyDocumentAndAKnownCompleteOneAreComplete() throws {
         #expect(try test.open(1, size: 0).isComplete)
         #expect(try test.open(2, size: 10, present: nil).isComplete)

@@ -22,6 +22,9 @@ struct EvictionRound {
 
     /// Returns how many bytes were evicted.
     func run() async throws -> Int64 {
+        if try context.catalog.read({ try $0.isUsedAhead(of: .now) }) {
+            try context.catalog.write { try $0.takeBackUse() }
+        }
         let pinned = try context.catalog.read { try $0.hasPins() ? $0.pinnedInodes() : [] }
         var plan = Plan(pinned: pinned)
         if let most = limits.most {
@@ -34,12 +37,12 @@ struct EvictionRound {
             for document in large { await consider(document, &plan) }
             plan.large = Set(large.map(\.inode))
         }
-        plan.goal = max(plan.goal, need.eviction)
+        plan.roomGoal = need.eviction
         if let (free, minimum) = context.room.free(), free - need.room < minimum {
-            plan.goal = max(plan.goal, minimum + need.room - free + CacheLimits.slack(of: minimum))
+            plan.roomGoal = max(plan.roomGoal, minimum + need.room - free + CacheLimits.slack(of: minimum))
         }
         var last: EvictionCandidate?
-        while plan.freed < plan.goal {
+        while !plan.isReached {
             let batch = try context.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
             guard !batch.isEmpty else { break }
             last = batch.last
@@ -49,7 +52,10 @@ struct EvictionRound {
         if plan.count > 0 {
             context.logger.info(
                 "evicted what was used longest ago",
-                metadata: ["documents": "\(plan.count)", "bytes": "\(plan.freed)", "wanted": "\(plan.goal)"])
+                metadata: [
+                    "documents": "\(plan.count)", "bytes": "\(plan.freed)",
+                    "wanted": "\(max(plan.goal, plan.roomGoal))",
+                ])
         }
         return plan.freed
     }
@@ -58,9 +64,12 @@ struct EvictionRound {
         let pinned: Set<InodeID>
         /// Larger than the limit: they have had their turn.
         var large: Set<InodeID> = []
-        /// In bytes.
+        /// In bytes of documents, and in bytes of the disk: of what is holes there is more of the former.
         var goal: Int64 = 0
         var freed: Int64 = 0
+        var roomGoal: Int64 = 0
+        var roomFreed: Int64 = 0
+        var isReached: Bool { freed >= goal && roomFreed >= roomGoal }
         var count = 0
         /// What the provider wants kept, used longest ago first.
         var kept: [EvictionCandidate] = []
@@ -71,7 +80,7 @@ struct EvictionRound {
     private func isOpen(_ inode: InodeID) -> Bool { context.volume?.isOpen(inode) == true }
 
     private func consider(_ document: EvictionCandidate, _ plan: inout Plan) async {
-        guard plan.freed < plan.goal, !plan.pinned.contains(document.inode), !isOpen(document.inode) else { return }
+        guard !plan.isReached, !plan.pinned.contains(document.inode), !isOpen(document.inode) else { return }
         if await isKept(document.inode, &plan) {
             plan.kept.append(document)
         } else {
@@ -80,9 +89,11 @@ struct EvictionRound {
     }
 
     private func evict(_ document: EvictionCandidate, _ plan: inout Plan) {
-        guard plan.freed < plan.goal else { return }
+        if plan.isReached { return }
         do {
-            plan.freed += try keeper.evictor.evict(document.inode)
+            let evicted = try keeper.evictor.evict(document.inode)
+            plan.freed += evicted.bytes
+            plan.roomFreed += evicted.room
             plan.count += 1
             keeper.wasEvicted(document.inode)
         } catch {
