@@ -186,7 +186,8 @@ let package = Package(
             dependencies: [
                 "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
                 "FileProviderTesting",
-                "ItemCatalog", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant", .crypto,
+                "ItemCatalog", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant",
+                .crypto,
                 .logging,
             ]),
         .executableTarget(

@@ -1,6 +1,7 @@
 import CLinux
 package import Glibc
 import Locking
+import Synchronization
 
 /// The local bytes of one domain: `storage/SHARD/INODE.GENERATION`, sparse files that only the owner
 /// can read; `uploads/`, snapshots on their way to the provider; `removed/`, files that are about to go.
@@ -14,6 +15,8 @@ package final class ContentStore: Sendable {
     /// Whose names in their folders are known to be durable.
     private let durableNames = AdaptiveMutex<Set<GenerationID>>([])
     private let namesComeWithFiles: Bool
+    /// As far as is known.
+    let makesClones = Atomic(true)
 
     /// Makes the folders where they are missing.
     package init(directory: String) throws(ContentError) {
@@ -46,15 +49,22 @@ package final class ContentStore: Sendable {
     ///   - isAhead: a program may have changed the file since: its size is kept, unless it is new.
     ///   - baseSize: bytes below it that are not `present` come from the provider.
     ///   - present: nil: all.
+    ///   - forProgram: a program may hold it open for as long as it likes, and so has no part in what is kept for the
+    ///     daemon's own work (``OpenFileLimit``).
     /// - Throws: ``ContentError/Code/missing`` when bytes should be here and the file is not.
     package func open(
-        _ id: GenerationID, size: Int64, isAhead: Bool = false, baseSize: Int64, present: RangeSet<Int64>?
+        _ id: GenerationID, size: Int64, isAhead: Bool = false, baseSize: Int64, present: RangeSet<Int64>?,
+        forProgram: Bool = false
     ) throws(ContentError) -> ContentFile {
         if let file = openFiles.withLock({ $0[id]?.file }) { return file }
         let isNew = size == 0 || present?.isEmpty == true
+        let descriptor = try openDescriptor(id, size: size, isAhead: isAhead, isNew: isNew)
+        if forProgram, OpenFileLimit.isReserved(descriptor) {
+            close(descriptor)
+            throw OpenFileLimit.reached(path(id))
+        }
         let file = ContentFile(
-            id: id, descriptor: try openDescriptor(id, size: size, isAhead: isAhead, isNew: isNew), path: path(id),
-            baseSize: baseSize, present: present)
+            id: id, descriptor: descriptor, path: path(id), baseSize: baseSize, present: present)
         // Two may open at once: the first stays.
         return openFiles.withLock { files in
             if let first = files[id]?.file { return first }
@@ -205,6 +215,13 @@ package final class ContentStore: Sendable {
 
     /// Who opens it next gets the file that is there then.
     func forget(_ id: GenerationID) { openFiles.withLock { $0[id] = nil } }
+
+    /// Whether a file that is made at `path` takes room on the disk under the store.
+    package func isOnItsDisk(_ path: String) -> Bool {
+        var (own, other) = (stat(), stat())
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        return stat(directory, &own) == 0 && stat(folder, &other) == 0 && own.st_dev == other.st_dev
+    }
 
     /// statvfs(2) of the disk under the store.
     package func diskStatistics() throws(ContentError) -> statvfs {

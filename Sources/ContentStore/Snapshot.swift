@@ -1,24 +1,44 @@
+import CLinux
 import Glibc
 import Synchronization
 
-/// A copy of a generation's bytes at one moment, for an upload. It has no name: it goes with this object, or with the
-/// daemon, whatever ends that.
+/// A generation's bytes at one moment, for an upload: a copy without a name, which goes with this object, or with the
+/// daemon, whatever ends that; or the generation's own file for as long as nobody changes it.
 package final class Snapshot: Sendable {
     package let descriptor: Int32
     /// In bytes.
     package let size: Int64
     /// Where it was made, for messages.
     private let path: String
+    /// Nil: it is a copy.
+    private let original: (file: ContentFile, state: ContentStat)?
+    private let changed = Atomic(false)
 
     init(descriptor: Int32, size: Int64, path: String) {
         self.descriptor = descriptor
         self.size = size
         self.path = path
+        original = nil
     }
 
-    deinit { close(descriptor) }
+    init(of file: ContentFile, in state: ContentStat) {
+        descriptor = file.descriptor
+        size = state.size
+        path = file.path
+        original = (file, state)
+    }
+
+    deinit { if original == nil { close(descriptor) } }
+
+    /// Whether it is the generation's own file.
+    package var isOriginal: Bool { original != nil }
+
+    /// Somebody has changed the generation's own file: what was read before is good for nothing, and nothing more is read.
+    package var hasChanged: Bool { changed.load(ordering: .relaxed) }
 
     /// pread(2) up to `count` bytes; fewer only at the end.
+    ///
+    /// - Throws: ``ContentError/Code/changed`` when they are not those of the moment any more.
     package func read(at offset: Int64, upTo count: Int) throws(ContentError) -> [UInt8] {
         let count = Int(min(Int64(count), max(0, size - offset)))
         var failure: ContentError?
@@ -32,7 +52,33 @@ package final class Snapshot: Sendable {
             }
         }
         if let failure { throw failure }
+        // After the bytes were read: that they are those of the moment is known only then.
+        if let (file, state) = original {
+            let now = try file.status()
+            if hasChanged || !state.isSame(as: now) {
+                changed.store(true, ordering: .relaxed)
+                throw ContentError(code: .changed, message: "\(path): written while it was sent")
+            }
+        }
         return bytes
+    }
+}
+
+extension ContentStat {
+    /// Nobody has written to the file between the two. (How many blocks it takes is the file system's affair.)
+    fileprivate func isSame(as other: ContentStat) -> Bool {
+        size == other.size && modified == other.modified && changed == other.changed
+    }
+
+    /// In nanoseconds. The clock of time stamps stands still for up to 10 ms (CONFIG_HZ): who writes within that leaves
+    /// the same one.
+    private static let tick: Int64 = 20_000_000
+
+    /// Whether the next change would show in the time stamps. (One that lies ahead, since the clock was set back, shows any.)
+    fileprivate var showsNextChange: Bool {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return !(0..<Self.tick).contains(now.nanoseconds - changed)
     }
 }
 
@@ -47,6 +93,34 @@ extension ContentStore {
         let path = "\(directory)/uploads/\(content.id)"
         let (descriptor, size) = try copy(content, path) { () throws(ContentError) in try nameless(path) }
         return Snapshot(descriptor: descriptor, size: size, path: path)
+    }
+
+    /// The generation's own file, for as long as it stays as it is.
+    ///
+    /// - Throws: ``ContentError/Code/changed`` when it was written a moment ago.
+    package func original(of content: ContentFile) throws(ContentError) -> Snapshot {
+        let state = try synchronized(content)
+        guard state.showsNextChange else {
+            throw ContentError(code: .changed, message: "\(content.path): written just now")
+        }
+        return Snapshot(of: content, in: state)
+    }
+
+    /// A copy that takes no room, and no time; nil where the file system has no such thing.
+    package func clone(of content: ContentFile) throws(ContentError) -> Snapshot? {
+        guard makesClones.load(ordering: .relaxed) else { return nil }
+        let before = try synchronized(content)
+        let path = "\(directory)/uploads/\(content.id)"
+        let descriptor = try nameless(path)
+        let snapshot = Snapshot(descriptor: descriptor, size: before.size, path: path)
+        guard SparseCopy.clone(content.descriptor, to: descriptor) else {
+            makesClones.store(false, ordering: .relaxed)
+            return nil
+        }
+        guard try before.isSame(as: content.status()) else {
+            throw ContentError(code: .changed, message: "\(path): written while it was copied")
+        }
+        return snapshot
     }
 
     /// The same as a file with a name, for programs, which only its owner may read.
@@ -66,12 +140,17 @@ extension ContentStore {
         }
     }
 
+    /// What the file is now, of which any change shows from here on.
+    private func synchronized(_ content: ContentFile) throws(ContentError) -> ContentStat {
+        try content.synchronize()
+        return try content.status()
+    }
+
     /// - Returns: the copy, open, and its size.
     private func copy(
         _ content: ContentFile, _ path: String, to make: () throws(ContentError) -> Int32
     ) throws(ContentError) -> (descriptor: Int32, size: Int64) {
-        try content.synchronize()
-        let before = try content.status()
+        let before = try synchronized(content)
         let descriptor = try make()
         do throws(ContentError) {
             try SparseCopy.run(from: content.descriptor, to: descriptor, size: before.size, path: path)

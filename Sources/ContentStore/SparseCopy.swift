@@ -7,8 +7,7 @@ package enum SparseCopy {
     ///
     /// - Parameter path: of the target, for the error.
     package static func run(from source: Int32, to target: Int32, size: Int64, path: String) throws(ContentError) {
-        let ficlone: UInt = 0x4004_9409  // linux/fs.h
-        if ioctl(target, ficlone, source) == 0 { return }
+        if clone(source, to: target) { return }
         guard ftruncate(target, off_t(size)) == 0 else { throw .last(path) }
         var place: Int64 = 0
         while place < size {
@@ -21,6 +20,12 @@ package enum SparseCopy {
             guard try copy(start..<end, from: source, to: target, path) else { return }
             place = end
         }
+    }
+
+    /// Whether the file system could share the bytes.
+    static func clone(_ source: Int32, to target: Int32) -> Bool {
+        let ficlone: UInt = 0x4004_9409  // linux/fs.h
+        return ioctl(target, ficlone, source) == 0
     }
 
     /// False: the source ends before.

@@ -40,7 +40,13 @@ package final class SyncContext: Sendable {
     /// How full the store is, as it said last.
     let storeUse = AdaptiveMutex<StoreQuota?>(nil)
     package let connection = StoreConnection()
-    private let durableUpTo = AdaptiveMutex(FileTime(nanoseconds: 0))
+    private struct Durable {
+        var moment = FileTime(nanoseconds: 0)
+        /// Of a clock that was set back since, no moment says what came first.
+        var clock = WallClock(tolerance: Durable.tolerance)
+        static let tolerance = 0.001
+    }
+    private let durable = AdaptiveMutex(Durable())
     private let held = AdaptiveMutex<[ItemIdentifier: Int]>([:])
 
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
@@ -128,10 +134,12 @@ package final class SyncContext: Sendable {
 
     /// The bytes of a document's current generation, which get the size that the record says. Only for who holds the
     /// document's node: others may have an old record, and would cut off what a program has appended since.
-    package func open(_ record: InodeRecord) throws(ContentError) -> ContentFile {
+    ///
+    /// - Parameter forProgram: one of a program's descriptors is to stand for it.
+    package func open(_ record: InodeRecord, forProgram: Bool = false) throws(ContentError) -> ContentFile {
         try store.open(
             GenerationID(inode: record.id.rawValue, number: record.generation), size: record.size,
-            isAhead: record.writing != nil, baseSize: record.baseSize, present: record.extents)
+            isAhead: record.writing != nil, baseSize: record.baseSize, present: record.extents, forProgram: forProgram)
     }
 
     /// The bytes of a document's current generation, and the record that they were opened by, for everybody else.
@@ -165,10 +173,17 @@ package final class SyncContext: Sendable {
     /// Returns when what was committed up to `moment` survives power loss: what is deleted in the store may be all that
     /// is left of something that went elsewhere here.
     func makeDurable(_ moment: FileTime) throws(CatalogError) {
-        if durableUpTo.withLock({ $0 >= moment }) { return }
+        let isDurable = durable.withLock { durable in
+            if durable.clock.wasSetBack() { durable.moment = FileTime(nanoseconds: 0) }
+            return durable.moment >= moment.adding(seconds: Durable.tolerance)
+        }
+        if isDurable { return }
         let now = FileTime.now
         try catalog.synchronize()
-        durableUpTo.withLock { $0 = max($0, now) }
+        durable.withLock { durable in
+            // (Set back while it was synced: the next one does it again.)
+            if !durable.clock.wasSetBack() { durable.moment = max(durable.moment, now) }
+        }
     }
 
     /// Runs a transaction and tells the volume what it made stale.

@@ -40,7 +40,8 @@ extension SyncContext {
     func isSentByOthers(_ item: ItemRecord) -> Bool {
         let held = sentByOthers.held
         if held.isEmpty { return false }
-        let above = (try? catalog.read { try $0.folders(above: item.id) }) ?? []
+        // What cannot be told waits.
+        guard let above = try? catalog.read({ try $0.folders(above: item.id) }) else { return true }
         let isHeld =
             ([item.id] + above).contains { held.contains(.item($0)) }
             || [item.local, item.base].contains { place in
@@ -60,13 +61,21 @@ extension SyncEngine {
                 let content = try context.openCurrent(inode).content
                 // The store may just have replaced it.
                 guard content.isComplete else { throw SyncError.superseded }
-                return try context.store.snapshot(of: content, at: path)
+                return try await copy(content, to: path)
             } catch {
                 let mayPass = (error as? ContentError)?.code == .changed || error is SyncError
                 guard mayPass, attempt < 5 else { throw error }
                 try await Task.sleep(for: .milliseconds(100))
             }
         }
+    }
+
+    /// Makes room for it as for a download, where it goes to the same disk.
+    private func copy(_ content: ContentFile, to path: String) async throws {
+        let count = try context.store.isOnItsDisk(path) ? Int(content.status().blocks * 512) : 0
+        try await context.room.begin(count)
+        defer { context.room.end(count) }
+        try context.store.snapshot(of: content, at: path)
     }
 
     /// What is changed of these is not sent until ``releaseUploads(of:when:)``: whoever changes them sends them.
@@ -123,7 +132,7 @@ extension SyncEngine {
         compared[id] = now
         let content = try context.openCurrent(inode).content
         guard content.isComplete else { return false }
-        let digest = try SnapshotSource(snapshot: try context.store.snapshot(of: content)).digest()
+        let digest = try SnapshotSource(snapshot: try context.store.original(of: content)).digest()
         return try await RemoteComparison(context: context).matches(there, digest)
     }
 }

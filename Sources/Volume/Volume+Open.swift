@@ -42,6 +42,23 @@ extension Volume {
         let reads = flags & O_ACCMODE != O_WRONLY
         // A writer's mark, and what he syncs, are to come after it.
         if writes { engine.recordDownload(of: node.inode) }
+        return try sparingly { () throws(VolumeError) in
+            try open(node, truncates, reads, writes, killsPrivileges, mayDropFlags)
+        }
+    }
+
+    /// What has been downloaded stays open until it is recorded: when there are too many files, that is done first.
+    func sparingly<T>(_ body: () throws(VolumeError) -> T) throws(VolumeError) -> T {
+        do { return try body() } catch {
+            guard error.errno == EMFILE else { throw error }
+            engine.recordAllDownloads()
+            return try body()
+        }
+    }
+
+    private func open(
+        _ node: Node, _ truncates: Bool, _ reads: Bool, _ writes: Bool, _ killsPrivileges: Bool, _ mayDropFlags: Bool
+    ) throws(VolumeError) -> Opened {
         // Counted first, so that an eviction either sees this open or is over before it.
         table.opened(node)
         do {
@@ -73,8 +90,14 @@ extension Volume {
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
         let parent = try checkedParent(folder, name)
         try refuseTrash(name, in: parent)
-        return try answer {
-            let file = NewFile(kind: .document, mode: mode & 0o7777, uid: uid, gid: gid)
+        let file = NewFile(kind: .document, mode: mode & 0o7777, uid: uid, gid: gid)
+        return try sparingly { () throws(VolumeError) in try create(file, named: name, in: parent, mayDropFlags) }
+    }
+
+    private func create(
+        _ file: NewFile, named name: Filename, in parent: Node, _ mayDropFlags: Bool
+    ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
+        try answer {
             let isExcluded = try isSidecar(name, in: parent.inode)
             let record = try saving {
                 try $0.requireListing(parent.inode)
@@ -108,7 +131,8 @@ extension Volume {
             // it longer.
             state.isKnownToKernel = false
             let content = try context.store.open(
-                GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil)
+                GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil,
+                forProgram: true)
             state.content = content
             _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
             state.stamp = BackingStamp.none
@@ -275,7 +299,7 @@ extension Volume {
     func openContent(_ record: InodeRecord) throws -> ContentFile {
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
         do {
-            return try context.open(record)
+            return try context.open(record, forProgram: true)
         } catch {
             guard error.code == .missing else { throw error }
             try lostContent(record, id)

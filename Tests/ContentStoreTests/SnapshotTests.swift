@@ -9,6 +9,63 @@ import Testing
 
     init() throws { test = try TestStore() }
 
+    /// A document that has not been written for a while, and what is sent of it without a copy.
+    private func original(_ count: Int) throws -> (ContentFile, Snapshot) {
+        let file = try test.open(size: 0, present: nil)
+        try file.write([UInt8](repeating: 1, count: count), at: 0)
+        while true {
+            do { return (file, try test.store.original(of: file)) } catch {
+                guard error.code == .changed else { throw error }
+                usleep(5_000)
+            }
+        }
+    }
+
+    @Test func theOriginalIsReadAsLongAsNobodyChangesIt() throws {
+        let (file, snapshot) = try original(10_000)
+        #expect(snapshot.isOriginal && snapshot.size == 10_000)
+        #expect(try snapshot.read(at: 0, upTo: 10_000) == [UInt8](repeating: 1, count: 10_000))
+        try file.write([2], at: 9_999)
+        #expect(throws: ContentError.self) { try snapshot.read(at: 0, upTo: 100) }
+        #expect(snapshot.hasChanged)
+        // Even if it looks as before.
+        try file.write([1], at: 9_999)
+        #expect(throws: ContentError.self) { try snapshot.read(at: 0, upTo: 100) }
+    }
+
+    @Test func aChangeShowsWhateverDateItIsGiven() throws {
+        let (file, snapshot) = try original(100)
+        let date = try file.status().modified
+        try file.write([2], at: 0)
+        try file.setModified(date)
+        #expect(throws: ContentError.self) { try snapshot.read(at: 0, upTo: 100) }
+    }
+
+    @Test func whatIsStoredThroughAMappingShowsInTheOriginal() throws {
+        let file = try test.open(size: 0, present: nil)
+        try file.write([UInt8](repeating: 1, count: 4_096), at: 0)
+        let mapping = try #require(mmap(nil, 4_096, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0))
+        try #require(mapping != MAP_FAILED)
+        defer { munmap(mapping, 4_096) }
+        mapping.storeBytes(of: 2, toByteOffset: 0, as: UInt8.self)
+        usleep(50_000)
+        let snapshot = try test.store.original(of: file)
+        #expect(try snapshot.read(at: 0, upTo: 2) == [2, 1])
+        mapping.storeBytes(of: 3, toByteOffset: 1, as: UInt8.self)
+        #expect(throws: ContentError.self) { try snapshot.read(at: 0, upTo: 2) }
+    }
+
+    @Test func whatWasWrittenAMomentAgoIsNotSentWithoutACopy() throws {
+        let file = try test.open(size: 0, present: nil)
+        var wasRefused = false
+        // (A pause between the two may be longer than the clock of time stamps stands still.)
+        for _ in 0..<100 where !wasRefused {
+            try file.write([1], at: 0)
+            do { _ = try test.store.original(of: file) } catch { wasRefused = error.code == .changed }
+        }
+        #expect(wasRefused)
+    }
+
     /// The pages are clean and write-protected when the copy begins: a store through a mapping shows in the time stamps.
     @Test func whatIsStoredThroughAMappingLaterShowsInTheTimeStamps() throws {
         let file = try test.open(size: 0, present: nil)

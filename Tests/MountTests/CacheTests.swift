@@ -184,13 +184,7 @@ struct CacheTests {
         try await withSandbox(options) { mount in
             let image = mount.scratch + "/disk"
             let made = try mount.sandbox.run(
-                [
-                    "sh", "-c",
-                    """
-                    set -e; mkdir "\(mount.sandbox.state)"; truncate -s 24M "\(image)"
-                    mkfs.ext4 -q -m 0 "\(image)"; mount -o loop "\(image)" "\(mount.sandbox.state)"
-                    """,
-                ], limit: 20)
+                ["sh", "-c", SmallDisk.making(24, image, at: mount.sandbox.state)], limit: 20)
             try #require(made.succeeded, "\(made)")
             for index in 0..<24 {
                 try Seeding(mount.store).file("d\(index)", noise(3_000_000, seed: UInt64(index + 1)))
@@ -214,6 +208,55 @@ struct CacheTests {
             let huge = try mount.shell("cat huge >/dev/null", limit: 60)
             #expect(!huge.succeeded && huge.stderr.contains("No space left"), "\(huge)")
             try mount.run("cmp d0 \"$STORE/d0\"", limit: 30)
+            try mount.unmount()
+        }
+    }
+
+    @Test("on a small disk a document is sent of which no second one fits there, and a clean one makes room for a copy")
+    func uploadsOnAFullDisk() async throws {
+        try await withSandbox(.with { $0.limit = 100 }) { mount in
+            let image = mount.scratch + "/disk"
+            let made = try mount.sandbox.run(
+                ["sh", "-c", SmallDisk.making(64, image, at: mount.sandbox.state)], limit: 20)
+            try #require(made.succeeded, "\(made)")
+            try Seeding(mount.store).file("clean", noise(9_000_000, seed: 1))
+            try mount.mount()
+            try mount.run("cmp clean \"$STORE/clean\"")
+            // Twice as large as what is left.
+            try mount.run("head -c 27000000 /dev/urandom > large; cp large \"$SCRATCH/large\"")
+            try mount.sync()
+            try mount.run("cmp large \"$STORE/large\"; cmp large \"$SCRATCH/large\"")
+            // Nothing had to go for a copy that has no room anyhow.
+            #expect(try mount.status("clean").state == .downloaded)
+            #expect(try mount.hydrant(["evict", mount.mountPoint + "/large"]).succeeded)
+            // Now a copy has room when the clean one goes.
+            try mount.run("cmp clean \"$STORE/clean\"; head -c 22000000 /dev/urandom > other")
+            try mount.sync()
+            try mount.run("cmp other \"$STORE/other\"")
+            #expect(try mount.status("clean").bytesDownloaded == 0)
+            #expect(try mount.logLines(with: "a change could not be sent") == 0)
+            try mount.unmount()
+        }
+    }
+
+    @Test("a document of zeros that is larger than the disk is readable there, and leaves it empty")
+    func zerosOnASmallDisk() async throws {
+        try await withSandbox(.with { $0.limit = 100 }) { mount in
+            let image = mount.scratch + "/disk"
+            let made = try mount.sandbox.run(
+                ["sh", "-c", SmallDisk.making(24, image, at: mount.sandbox.state)], limit: 20)
+            try #require(made.succeeded, "\(made)")
+            try mount.run("truncate -s 200M \"$STORE/sparse\"; echo end >> \"$STORE/sparse\"")
+            try Seeding(mount.store).file("small", noise(1_000_000, seed: 1))
+            try mount.mount()
+            try mount.run("cmp small \"$STORE/small\"; cmp sparse \"$STORE/sparse\"", limit: 60)
+            try waitUntil(10, "all of it is here") { try mount.status("sparse").state == .downloaded }
+            #expect(
+                try Int(mount.run("stat -c %b sparse").trimmingCharacters(in: .whitespacesAndNewlines)).map { $0 < 100 }
+                    == true)
+            #expect(try Self.used(mount) < 3 << 20)
+            // And nothing had to go for it.
+            #expect(try mount.status("small").state == .downloaded)
             try mount.unmount()
         }
     }

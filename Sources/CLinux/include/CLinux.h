@@ -53,6 +53,11 @@ ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offs
 /// From now on this process leaves no core dump, neither as a file nor to a program that collects them (core(5)).
 int clinux_leave_no_core(void);
 
+/// setrlimit(2): as many open files as the hard limit allows.
+int clinux_raise_file_limit(void);
+/// How many files may be open; -1: it is not known.
+int64_t clinux_file_limit(void);
+
 /// syncfs(2).
 int clinux_sync_file_system(int fd);
 

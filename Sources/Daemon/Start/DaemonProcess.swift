@@ -1,4 +1,5 @@
 import CLinux
+import ContentStore
 import FileProvider
 import Foundation
 import Logging
@@ -20,6 +21,7 @@ package struct DaemonProcess: Sendable {
         // The command may have gone when we have something to tell it.
         signal(SIGPIPE, SIG_IGN)
         clinux_return_memory()
+        OpenFileLimit.raise()
         let report = ReadyReport()
         report.say(.hello)
         do throws(DaemonError) {

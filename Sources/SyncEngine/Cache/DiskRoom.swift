@@ -10,7 +10,7 @@ struct Need: Sendable {
     var eviction: Int64 = 0
 }
 
-/// The room on the disk that downloads write to, as they ask for it.
+/// The room on the disk that downloads and copies for uploads are written to, as they ask for it.
 package final class DiskRoom: Sendable {
     private struct State {
         /// Evicts until there is room for what is needed; returns how many bytes went.
@@ -19,7 +19,7 @@ package final class DiskRoom: Sendable {
         /// When there was no room however long it was waited for: not tried again at every piece of a download.
         var inVain: ContinuousClock.Instant?
         var mayTry: Bool { inVain.map { $0.duration(to: .now) > .seconds(5) } ?? true }
-        /// Bytes that are being written just now, by several downloads.
+        /// Bytes that are being written just now, by several of them.
         var underWay: Int64 = 0
     }
     private let state = AdaptiveMutex(State())
@@ -59,11 +59,14 @@ package final class DiskRoom: Sendable {
         free().map { $0.minimum + count - $0.free } ?? 0
     }
 
+    /// What is to stay free may be taken where nothing can be evicted, but not the last of it: the catalog needs some to
+    /// evict anything later.
+    private static func isTooFull(_ free: Int64, _ minimum: Int64) -> Bool { free < min(16 << 20, minimum / 2) }
+
     /// They are written, or not.
     func end(_ count: Int) { state.withLock { $0.underWay -= Int64(count) } }
 
-    /// Before `count` bytes are written: evicts where the disk would get too full. Where nothing can be evicted the
-    /// bytes may take what is to stay free, but not the last of it: the catalog needs some to evict anything later.
+    /// Before `count` bytes are written: evicts where the disk would get too full.
     /// What is in use now may be let go in a moment: it is waited for, for up to 3 seconds.
     /// Unless it throws, ``end(_:)`` is to follow.
     ///
@@ -75,12 +78,37 @@ package final class DiskRoom: Sendable {
             let (wanted, mayTry) = state.withLock { ($0.underWay, $0.mayTry) }
             guard lacking(for: wanted) > 0 else { return }
             if mayTry, let makeRoom = state.withLock({ $0.makeRoom }) { _ = await makeRoom(Need(room: wanted)) }
-            guard let (free, minimum) = free(), free - wanted < min(16 << 20, minimum / 2) else { return }
+            guard let (free, minimum) = free(), Self.isTooFull(free - wanted, minimum) else { return }
             guard mayTry, .now < patience, (try? await Task.sleep(for: .milliseconds(50))) != nil else { break }
         }
         end(count)
         state.withLock { $0.inVain = .now }
         throw ContentError(code: .diskFull, message: "\(store.directory): no room on its disk for what is downloaded")
+    }
+
+    /// Before a copy of `count` bytes is made that can be done without: evicts where the disk would get too full, but
+    /// nothing for a copy that has no room all the same. Nobody waits for what is in use.
+    ///
+    /// - Parameter evictable: how many bytes could be evicted at most.
+    /// - Returns: whether there is room; ``end(_:)`` is to follow then.
+    func beginCopy(_ count: Int64, evictable: () throws -> Int64) async rethrows -> Bool {
+        let wanted = state.withLock { state in
+            state.underWay += count
+            return state.underWay
+        }
+        do {
+            if lacking(for: wanted) > 0, try evictable() >= lacking(for: wanted),
+                let makeRoom = state.withLock({ $0.makeRoom })
+            {
+                _ = await makeRoom(Need(room: wanted))
+            }
+        } catch {
+            end(Int(count))
+            throw error
+        }
+        guard let (free, minimum) = free(), Self.isTooFull(free - wanted, minimum) else { return true }
+        end(Int(count))
+        return false
     }
 
     /// The disk did not take `count` bytes, whatever it says of itself (a quota). Returns whether something was evicted.

@@ -2,6 +2,34 @@ import ContentStore
 import Crypto
 import FileProvider
 import ItemCatalog
+import Logging
+
+extension StepRunner {
+    /// What an upload of a document reads: a copy, for which room is made as for a download; and where none can be had, the
+    /// local file itself. Else nothing could be sent of which a second one does not fit here.
+    ///
+    /// - Throws: ``ContentError/Code/changed`` when somebody is just writing it.
+    func snapshot(of content: ContentFile) async throws -> Snapshot {
+        if let clone = try context.store.clone(of: content) { return clone }
+        let count = try content.status().blocks * 512
+        let hasRoom = try await context.room.beginCopy(count) {
+            try context.catalog.read { try $0.evictableBytes() }
+        }
+        guard hasRoom else { return try original(content) }
+        defer { context.room.end(Int(count)) }
+        do { return try context.store.snapshot(of: content) } catch {
+            // Whatever the disk says of itself (a quota).
+            guard error.code == .diskFull else { throw error }
+            return try original(content)
+        }
+    }
+
+    private func original(_ content: ContentFile) throws -> Snapshot {
+        context.logger.debug(
+            "there is no room for a copy: the local file itself is sent", metadata: ["file": "\(content.id)"])
+        return try context.store.original(of: content)
+    }
+}
 
 /// A snapshot as what a provider reads from.
 struct SnapshotSource: ContentSource {
@@ -10,6 +38,7 @@ struct SnapshotSource: ContentSource {
 
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
         do { return try snapshot.read(at: offset, upTo: count) } catch {
+            if error.code == .changed { throw FileProviderError(.cancelled, error.message, cause: error) }
             throw FileProviderError(.cannotSynchronize, "cannot read the snapshot: \(error)", cause: error)
         }
     }

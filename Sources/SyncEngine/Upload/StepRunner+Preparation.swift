@@ -60,11 +60,7 @@ extension StepRunner {
                 inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
             try await hydrator.provide(0..<content.baseSize, of: content, for: target)
         }
-        let snapshot: Snapshot
-        do { snapshot = try context.store.snapshot(of: content) } catch {
-            if error.code == .changed { return nil }
-            throw error
-        }
+        let snapshot = try await snapshot(of: content)
         // Its bytes have been synced for the snapshot; a note of that spares them doubts after a power loss.
         let durable = (try? context.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
         let source = SnapshotSource(snapshot: snapshot)

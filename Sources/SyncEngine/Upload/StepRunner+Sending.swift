@@ -1,5 +1,7 @@
+import ContentStore
 import FileProvider
 import ItemCatalog
+import Logging
 
 /// Uploads, counted and no faster than the limit.
 extension StepRunner {
@@ -37,6 +39,18 @@ extension StepRunner {
         let transfer = transfers.begin(
             .upload, path: context.path(of: item), identifier: item.identifier, total: source.size)
         defer { transfers.end(transfer) }
-        return try await call(MeteredSource(base: source, transfer: transfer, limit: transfers.uploadLimit))
+        let result: Result<Item, FileProviderError>
+        do {
+            result = .success(
+                try await call(MeteredSource(base: source, transfer: transfer, limit: transfers.uploadLimit)))
+        } catch { result = .failure(error) }
+        // Whatever the provider makes of it: what it was given is of no one moment.
+        if source.snapshot.hasChanged {
+            context.logger.info(
+                "a document was changed while it was sent: its upload begins again",
+                metadata: ["item": "\(context.path(of: item))"])
+            throw FileProviderError(.cancelled, "\(context.path(of: item)): changed while it was sent")
+        }
+        return try result.get()
     }
 }
