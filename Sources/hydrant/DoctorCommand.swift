@@ -87,7 +87,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func stateDirectory() async throws -> String {
         let absolute = place.hasPrefix("/") ? place : FileManager.default.currentDirectoryPath + "/" + place
         let plain = absolute.count > 1 && absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute
-        guard MountTable.hydrantMount(containing: plain) != nil else { return plain }
+        guard MountedPath.isMounted(place) else { return plain }
         let mountPoint = try MountedPath.mountPoint(place)
         if repair { throw fail("\(mountPoint): mounted; unmount it first, then name its state directory") }
         guard case .domain(let domain, _) = try await ask(mountPoint, .status(paths: []), timeout: 30),

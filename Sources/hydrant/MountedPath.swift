@@ -19,6 +19,9 @@ struct MountedPath {
             bytes: ByteText.bytes(absolute).dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
     }
 
+    /// Whether it names a mount point, or something in a mount.
+    static func isMounted(_ path: String) -> Bool { MountTable.hydrantMount(containing: absolute(path)) != nil }
+
     /// Absolute and without `.` and `..`; links are followed in the folders above, in the last part only where that leads
     /// into a mount from outside, and never below a mount point (a link in a mount is an item of its own).
     private static func absolute(_ path: String) -> String {

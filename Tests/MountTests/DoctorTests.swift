@@ -84,6 +84,23 @@ struct DoctorTests {
         }
     }
 
+    @Test("a mount point may be named through links, here and by other commands")
+    func throughLinks() async throws {
+        try await withMount(seed: Self.seed) { mount in
+            let link = mount.scratch + "/link"
+            try #require(symlink(mount.mountPoint, link) == 0 && symlink("link", mount.scratch + "/second") == 0)
+            for place in [link, link + "/", mount.scratch + "/second"] {
+                let result = try Self.doctor(mount, at: place)
+                #expect(result.succeeded && result.stdout.contains("(looked at while mounted)"), "\(result)")
+                let status = try mount.hydrant(["status", place])
+                #expect(status.succeeded, "\(status)")
+            }
+            // (A link in the mount is an item of its own.)
+            try mount.run("ln -s doc.txt inside")
+            #expect(try mount.hydrant(["status", mount.mountPoint + "/inside"]).stdout.contains("inside"))
+        }
+    }
+
     @Test("while programs write, nothing that comes and goes counts")
     func underLoad() async throws {
         try await withMount(seed: Self.seed) { mount in
