@@ -26,7 +26,7 @@ private func negotiate(_ connection: inout fuse_conn_info) {
 
     for capability in [
         FUSE_CAP_PARALLEL_DIROPS, FUSE_CAP_ATOMIC_O_TRUNC, FUSE_CAP_READDIRPLUS,
-        FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_ASYNC_DIO, FUSE_CAP_CACHE_SYMLINKS,
+        FUSE_CAP_READDIRPLUS_AUTO, FUSE_CAP_ASYNC_DIO, FUSE_CAP_CACHE_SYMLINKS, FUSE_CAP_EXPORT_SUPPORT,
     ] {
         _ = want(capability)
     }

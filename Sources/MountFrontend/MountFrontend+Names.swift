@@ -6,7 +6,12 @@ extension MountFrontend {
     package func lookup(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
         let volume = volume
         answer(request) { () throws(VolumeError) in
-            try volume.lookUp(Filename(bytes: name), in: NodeID(rawValue: parent))
+            switch name {
+            // (FUSE_EXPORT_SUPPORT: of a file handle.)
+            case Self.itself: try volume.lookUp(NodeID(rawValue: parent))
+            case Self.above: try volume.lookUpParent(of: NodeID(rawValue: parent))
+            default: try volume.lookUp(Filename(bytes: name), in: NodeID(rawValue: parent))
+            }
         } _: { request, found in
             guard let found else {
                 request.replyNegative(timeout: forEver)
@@ -15,6 +20,9 @@ extension MountFrontend {
             if !request.reply(entry: found.entry) { volume.forget(found.node, count: 1) }
         }
     }
+
+    private static let itself = Array(".".utf8)
+    private static let above = Array("..".utf8)
 
     package func forget(node: UInt64, count: UInt64) {
         volume.kernelForgets(NodeID(rawValue: node), count: count)

@@ -1,5 +1,6 @@
 import ContentStore
 package import FileProvider
+import Glibc
 package import ItemCatalog
 import SyncEngine
 
@@ -32,5 +33,30 @@ extension Volume {
         } catch {
             throw VolumeError(error)
         }
+    }
+}
+
+/// For file handles (name_to_handle_at(2), an NFS server), which name a node that the kernel may have forgotten.
+extension Volume {
+    /// What the kernel called by this number. Numbers of inodes are not used again, also not after a restart; those of
+    /// an old version's node are gone with it.
+    package func lookUp(_ id: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
+        try answer {
+            let inode = table.inode(of: id) ?? InodeID(id)
+            let moment = moment
+            guard let record = try catalog.read({ try $0.inodeIfPresent(inode) }), record.linkCount > 0 else {
+                throw VolumeError(ESTALE, "nothing has this number")
+            }
+            let lookup = reference(record, asOf: moment)
+            if lookup.node == id { return .ready(lookup) }
+            forget(lookup.node, count: 1)
+            throw VolumeError(ESTALE, "another version has this number")
+        }
+    }
+
+    package func lookUpParent(of folder: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
+        if table.inode(of: folder) == nil { throw VolumeError(ESTALE, "nothing has this number") }
+        let parent = try parent(of: folder)
+        return try lookUp(table.id(of: parent) ?? NodeID(parent))
     }
 }
