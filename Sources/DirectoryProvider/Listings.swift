@@ -45,7 +45,9 @@ final class Listings: Sendable {
         if let kept = page.flatMap(take), kept.folder == folder.identifier {
             listing = kept
         } else {
-            listing = Listing(folder: folder.identifier, names: try names(of: folder, in: store))
+            // In order: so a long listing can be taken page by page.
+            let names = try names(of: folder, in: store).sorted { $0.lexicographicallyPrecedes($1) }
+            listing = Listing(folder: folder.identifier, names: names)
         }
         let end = min(listing.next + Self.pageSize, listing.names.count)
         var items: [Item] = []

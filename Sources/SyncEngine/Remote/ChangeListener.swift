@@ -12,6 +12,11 @@ actor ChangeListener {
     private let fetcher: FolderFetcher
     private var waiting: Set<ChangeSignal> = []
     private var isDraining = false
+    /// What took long to ask, and until when it is not asked once more for a signal: while many documents of a large folder
+    /// are changed from here, it would be listed all the time.
+    private var resting: [ChangeSignal: ContinuousClock.Instant] = [:]
+    private static let long = Duration.seconds(1)
+    private static let longestRest = Duration.seconds(30)
     private var isOver = false
     private var looks: FolderLooks
     /// Folders that are to be asked for at once, since a program has looked into them after a while.
@@ -190,17 +195,24 @@ actor ChangeListener {
     private func drain() async {
         defer { isDraining = false }
         while !waiting.isEmpty && !isOver {
-            var batch = waiting
-            waiting = []
+            let now = ContinuousClock.now
+            resting = resting.filter { $0.value > now }
+            var batch = waiting.filter { resting[$0] == nil }
+            if batch.isEmpty {
+                try? await Task.sleep(for: .milliseconds(400))
+                continue
+            }
+            waiting.subtract(batch)
             if batch.remove(.everything) != nil {
-                ended(.everything, await everything())
+                let error = await everything()
+                ended(.everything, error, since: now)
                 // Which has listed the folders as well.
                 batch = batch.filter { if case .item = $0 { true } else { false } }
             }
             let started = ContinuousClock.now
             await withTaskGroup(of: (ChangeSignal, SyncError?).self) { group in
                 for signal in batch { group.addTask { (signal, await self.handle(signal)) } }
-                for await (signal, error) in group { ended(signal, error) }
+                for await (signal, error) in group { ended(signal, error, since: started) }
             }
             // A folder in which much happens (our own uploads, say) is not listed without a pause.
             let elapsed = started.duration(to: .now)
@@ -208,7 +220,9 @@ actor ChangeListener {
         }
     }
 
-    private func ended(_ signal: ChangeSignal, _ error: SyncError?) {
+    private func ended(_ signal: ChangeSignal, _ error: SyncError?, since started: ContinuousClock.Instant) {
+        let elapsed = started.duration(to: .now)
+        if error == nil, elapsed > Self.long { resting[signal] = .now + min(elapsed * 3, Self.longestRest) }
         guard let error else {
             kept[signal] = nil
             if kept.isEmpty { inVain = 0 }

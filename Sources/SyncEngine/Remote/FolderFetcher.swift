@@ -92,16 +92,19 @@ struct FolderListing: Sendable {
         }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
-        let (items, leftOut) = try await listing(of: identifier)
+        var parts = ListingParts(context: context, folder: folder, since: moment)
+        var (items, leftOut) = try await listing(of: identifier) { try parts.take(&$0) }
+        try parts.end(&items)
+        leftOut += parts.refused
         // Most listings say nothing new: no need to hold up the writers for those.
         let (unchanged, doubtful) = try context.catalog.read { reader in
-            try compare(folder, items, ignoring: context.ownChanges.since(moment), reader)
+            try compare(folder, items, besides: parts.known, ignoring: context.ownChanges.since(moment), reader)
         }
         // What was just changed from here is asked for by itself, when that is over.
         for identifier in doubtful { context.doubt(.item(identifier)) }
         if let unchanged {
             tell(unchanged.refused + leftOut, of: folder)
-            return (false, items.count)
+            return (false, parts.count + items.count)
         }
         let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
@@ -109,11 +112,12 @@ struct FolderListing: Sendable {
             let ignored = context.ownChanges.since(moment)
             // (What is left out is asked for one by one, as what is missing.)
             let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
-            return try writer.mergeListing(of: folder, items, ignoring: ignored, defaults: context.defaults)
+            return try writer.mergeListing(
+                of: folder, items, besides: parts.known, ignoring: ignored, defaults: context.defaults)
         }
         tell(result.refused + leftOut, of: folder)
         await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
-        return (true, items.count)
+        return (true, parts.count + items.count)
     }
 
     /// `hydrant status` of the folder says it as well.
@@ -128,13 +132,14 @@ struct FolderListing: Sendable {
     /// Whether the listing is what the catalog has; and of what it cannot tell, since it was changed from here
     /// meanwhile, what is not as in the catalog.
     private func compare(
-        _ folder: InodeID, _ items: [Item], ignoring ignored: Set<ItemIdentifier>, _ reader: Catalog.Reader
+        _ folder: InodeID, _ items: [Item], besides known: Set<ItemID>, ignoring ignored: Set<ItemIdentifier>,
+        _ reader: Catalog.Reader
     ) throws -> (unchanged: ListingDifference?, doubtful: Set<ItemIdentifier>) {
         guard let row = try reader.item(of: folder), try reader.inode(folder).isEnumerated else { return (nil, []) }
-        let difference = try reader.difference(of: row.id, items, ignoring: ignored)
+        let difference = try reader.difference(of: row.id, items, besides: known, ignoring: ignored)
         let unchanged = difference.isEmpty ? difference : nil
         if ignored.isEmpty { return (unchanged, []) }
-        let all = try reader.difference(of: row.id, items, ignoring: [])
+        let all = try reader.difference(of: row.id, items, besides: known, ignoring: [])
         let differing = Set(all.changed.map(\.identifier)).union(all.missing)
         return (unchanged, differing.intersection(ignored))
     }
@@ -142,11 +147,13 @@ struct FolderListing: Sendable {
     /// What the provider says is in a folder; nothing is done with it.
     func pages(of identifier: ItemIdentifier) async throws -> [Item] { try await listing(of: identifier).items }
 
+    /// - Parameter take: called after each page with what has come so far; may take something away.
     private func listing(
-        of identifier: ItemIdentifier
+        of identifier: ItemIdentifier, _ take: (inout [Item]) throws -> Void = { _ in }
     ) async throws -> (items: [Item], leftOut: [(name: Filename, reason: String)]) {
         var items: [Item] = []
         var leftOut: [(name: Filename, reason: String)] = []
+        var count = 0
         var page: Page?
         var seen: Set<Page> = []
         var begun: Set<ItemIdentifier> = []
@@ -159,12 +166,14 @@ struct FolderListing: Sendable {
             }
             items += answer.items
             leftOut += answer.leftOut.map { ($0.filename, $0.reason) }
+            count += answer.items.count
             page = answer.nextPage
             // A page is news when it begins with an item that no page before began with.
             let isNews = answer.items.first.map { begun.insert($0.identifier).inserted } ?? false
             idle = isNews ? 0 : idle + 1
+            try take(&items)
             guard let page else { break }
-            if !seen.insert(page).inserted || items.count + leftOut.count > Self.mostItems || idle > Self.mostIdlePages
+            if !seen.insert(page).inserted || count + leftOut.count > Self.mostItems || idle > Self.mostIdlePages
                 || page.bytes.count > Self.longestPage
             {
                 throw FileProviderError(
@@ -172,7 +181,7 @@ struct FolderListing: Sendable {
             }
         } while true
         context.logger.debug(
-            "enumerateItems", metadata: ["identifier": "\(identifier)", "items": "\(items.count)"])
+            "enumerateItems", metadata: ["identifier": "\(identifier)", "items": "\(count)"])
         return (items, leftOut)
     }
 }
