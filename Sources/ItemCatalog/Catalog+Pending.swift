@@ -86,23 +86,31 @@ extension Catalog.Reader {
     /// What comes, what goes, and what is changed in it, at once or after the next try. What a program is still writing may
     /// take for ever, as may what the store does not want, or a database that is in use.
     private func hasUnsentChildren(_ folder: ItemID, lasting: [String]) throws -> Bool {
-        for place in ["local_parent", "remote_parent"] {
-            let sql = """
-                SELECT 1 FROM item WHERE \(place) = ? AND pending = 1 AND ready_at < ?
-                    AND (error_code IS NULL OR error_code NOT IN ('held'\(lasting.map { _ in ", ?" }.joined())))
-                LIMIT 1
-                """
-            let found = try all(sql: sql) { bindings in
-                bindings.add(folder.rawValue)
-                bindings.add(FileTime.farFuture.nanoseconds)
+        let isUnsent =
+            "pending = 1 AND ready_at < \(FileTime.farFuture.nanoseconds) AND (error_code IS NULL OR error_code NOT IN ('held'"
+            + lasting.map { _ in ", ?" }.joined() + "))"
+        func isAny(_ sql: String, _ ids: Int) throws -> [(Bool, Int64)] {
+            try all(sql: sql) { bindings in
+                for _ in 0..<ids { bindings.add(folder.rawValue) }
                 for code in lasting { bindings.add(code) }
-            } _: { _ in
-                true
+            } _: {
+                ($0.bool(0), $0.int(1))
             }
-            if !found.isEmpty { return true }
         }
-        return false
+        var isLarge = false
+        for place in ["local_parent", "remote_parent"] {
+            let some = "SELECT pending, ready_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
+            let found = try isAny("WITH some AS (\(some)) SELECT MAX(\(isUnsent)), COUNT(*) FROM some", 1)
+            if found.contains(where: { $0.0 }) { return true }
+            if found.contains(where: { $0.1 >= Self.fewChildren }) { isLarge = true }
+        }
+        // Of many most have been sent long ago; what has not is among the first that are to be.
+        guard isLarge else { return false }
+        let sql =
+            "SELECT 1, 0 FROM item INDEXED BY item_ready WHERE (local_parent = ? OR remote_parent = ?) AND \(isUnsent) LIMIT 1"
+        return try !isAny(sql, 2).isEmpty
     }
+    private static let fewChildren: Int64 = 1_000
 
     /// Whether something is in it here, or was made in it, that the store does not have yet.
     package func hasNewChildren(_ folder: ItemID) throws -> Bool {

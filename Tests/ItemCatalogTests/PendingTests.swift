@@ -36,6 +36,44 @@ import Testing
         #expect(try catalog.catalog.read { try $0.pending(at: TestCatalog.later, limit: 2) }.count == 2)
     }
 
+    /// Among few and among many that the store has.
+    @Test(arguments: [0, 1_500]) func aFoldersMetadataWaitForWhatIsInIt(others: Int) throws {
+        let folder = try catalog.create("folder", kind: .folder)
+        try catalog.confirm(folder.id, as: "F")
+        try catalog.list((0..<others).map { remote("\($0)", Filename("\($0)"), in: "F") }, in: folder.id)
+        let inside = try catalog.create("new", in: folder.id)
+        _ = try catalog.catalog.write {
+            try $0.setAttributes(folder.id, to: AttributeChange(mode: 0o555), settle: 0)
+        }
+        func waits(lasting: [String] = []) throws -> Bool? {
+            try catalog.catalog.read { try $0.pending(at: TestCatalog.later, limit: 10, lasting: lasting) }
+                .first { $0.item.inode == folder.id }?.hasUnsentChildren
+        }
+        #expect(try waits() == true)
+        let item = try catalog.item("new", in: folder.id).id
+        func fail(_ code: String) throws {
+            try catalog.catalog.write { try $0.recordFailure(item, code: code, message: "no", retryAt: .now) }
+        }
+        try fail("busy")
+        #expect(try waits(lasting: ["invalidName"]) == true)
+        try fail("invalidName")
+        #expect(try waits() == true && waits(lasting: ["readOnly", "invalidName"]) == false)
+        try catalog.confirm(inside.id, as: "N")
+        #expect(try waits() == false)
+        // What goes, by a move or for good, and what is changed; not what is still being written.
+        try catalog.rename("new", "moved", from: folder.id)
+        #expect(try waits() == true)
+        try catalog.rename("moved", "new", to: folder.id)
+        #expect(try waits() == false)
+        try catalog.edit(inside.id)
+        #expect(try waits() == true)
+        try catalog.catalog.write { try $0.beginWriting(inside.id, generation: 1, mark: .modified) }
+        #expect(try waits() == false)
+        try catalog.catalog.write { try $0.endWriting(inside.id, settle: 0, defaults: catalog.defaults) }
+        try catalog.unlink("new", in: folder.id)
+        #expect(try waits() == true)
+    }
+
     @Test func aWriterAtWorkIsNotReady() throws {
         let inode = try catalog.create("a")
         try catalog.confirm(inode.id, as: "A")

@@ -218,18 +218,27 @@ struct AccountTests {
             let program = try mount.startPython(
                 """
                 reading, other = os.open("read.txt", os.O_RDONLY), open("other.txt").read()
-                writing = os.open("late.txt", os.O_RDWR | os.O_CREAT)
-                os.fsync(writing); folder = os.open(".", os.O_RDONLY); os.chdir("/")
-                os.pread(reading, 9, 0); open(SCRATCH + "/ready", "w").close()
-                while not os.path.exists(SCRATCH + "/go"): time.sleep(0.01)
+                def wait(said, awaited):
+                    open(SCRATCH + "/" + said, "w").close()
+                    while not os.path.exists(SCRATCH + "/" + awaited): time.sleep(0.01)
+                open("late.txt", "w").close(); os.pread(reading, 9, 0)
+                wait("made", "sent")
+                writing, folder = os.open("late.txt", os.O_RDWR), os.open(".", os.O_RDONLY)
+                os.chdir("/")
+                wait("ready", "go")
                 print(os.pread(reading, 9, 0))
                 print(fails(lambda: os.open("read.txt", os.O_RDONLY, dir_fd=folder)), fails(os.listdir, folder))
                 print(fails(lambda: os.open("new.txt", os.O_WRONLY | os.O_CREAT, dir_fd=folder)))
                 os.write(writing, b"late"); os.close(writing); os.close(reading); os.close(folder)
                 """)
             defer { program.destroy() }
-            try waitUntil(20, "the program has them open") { try Seeding(mount.scratch).names().contains("ready") }
+            func wait(_ name: String) throws {
+                try waitUntil(20, name) { try Seeding(mount.scratch).names().contains(name) }
+            }
+            try wait("made")
             try mount.sync()
+            try Seeding(mount.scratch).file("sent", "")
+            try wait("ready")
             let out = try account.hydrant("logout", "work")
             #expect(
                 out.succeeded && out.stdout.contains("still have documents open") && out.stdout.contains("python3"),
