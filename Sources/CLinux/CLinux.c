@@ -42,6 +42,7 @@ int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status
     out->birth_seconds = out->has_birth ? s.stx_btime.tv_sec : 0;
     out->birth_nanoseconds = out->has_birth ? s.stx_btime.tv_nsec : 0;
     out->is_mount_point = (s.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    out->flags = s.stx_attributes & (STATX_ATTR_COMPRESSED | STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND | STATX_ATTR_NODUMP);
     return 0;
 }
 

@@ -116,18 +116,19 @@ final class StateDirectory: Sendable {
         }
     }
 
-    /// Before anything in it is touched. A daemon that was killed at its first start may have left its lock alone.
+    /// Before anything in it is touched. A daemon that was killed at its first start may have left no more than its lock, or
+    /// its lock and its catalog.
     private static func checkIsOurs(_ path: String) throws(DaemonError) {
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
             throw DaemonError("\(path): cannot be read: \(error.localizedDescription)")
         }
         var status = stat()
-        // A disk of its own may have a lost+found.
-        if names.allSatisfy({ $0 == "lost+found" }) { return }
+        // A disk of its own may have a lost+found; what outlives a catalog may be all that is left.
+        if names.allSatisfy({ $0 == "lost+found" || KeptFiles.names.contains($0) }) { return }
         if stat(path + "/content/storage", &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         if lstat(path + "/lock", &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            names.count == 1 || names.contains("catalog.sqlite")
+            names.contains("catalog.sqlite")
         {
             return
         }

@@ -47,7 +47,8 @@ struct Entry: Sendable {
     /// All that a program can change of it but contents and name.
     private var dress: [UInt8] {
         let own = " \(String(status.permissions, radix: 8)) \(status.owner):\(status.group) \(status.modified)"
-        return Array((own + attributesVersion + accessVersion + capabilitiesVersion).utf8) + place
+        let rest = attributesVersion + accessVersion + capabilitiesVersion + flagsVersion + linksVersion
+        return Array((own + rest).utf8) + place
     }
 
     /// What is to be remembered of it.
@@ -60,6 +61,10 @@ struct Entry: Sendable {
     private var accessVersion: String {
         accessList.map { " acl \(UserAttributes.digest([AccessList.attribute: $0.bytes]))" } ?? ""
     }
+
+    /// chattr(1), and another name of the file (link(2)), change the change time as well.
+    private var flagsVersion: String { status.flags == 0 ? "" : " flags \(status.flags)" }
+    private var linksVersion: String { status.links == 1 ? "" : " links \(status.links)" }
 
     /// Nothing for those that may be done everything with.
     private var capabilitiesVersion: String { capabilities == .all ? "" : " may \(capabilities.rawValue)" }

@@ -33,6 +33,8 @@ struct FileStatus: Sendable {
     var permissions: UInt16 { UInt16(raw.mode & 0o7777) }
     var modified: Timestamp { Timestamp(raw.modified_seconds, raw.modified_nanoseconds) }
     var changed: Timestamp { Timestamp(raw.changed_seconds, raw.changed_nanoseconds) }
+    /// What chattr(1) sets; 0 for most files.
+    var flags: UInt64 { raw.flags }
     var isMountPoint: Bool { raw.is_mount_point }
     var born: Timestamp? { raw.has_birth ? Timestamp(raw.birth_seconds, raw.birth_nanoseconds) : nil }
 

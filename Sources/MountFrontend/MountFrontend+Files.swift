@@ -58,7 +58,8 @@ extension MountFrontend {
     ) {
         answerNow(request) { () throws(VolumeError) in
             try volume.write(
-                HandleID(rawValue: handle), bytes, at: offset, killsPrivileges: killPrivileges)
+                HandleID(rawValue: handle), bytes, at: offset, appends: flags & O_APPEND != 0,
+                killsPrivileges: killPrivileges)
         } _: { request, _ in
             let count = bytes.count
             guard flags & FUSEFileFlags.direct != 0 else {

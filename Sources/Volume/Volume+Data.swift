@@ -117,15 +117,20 @@ extension Volume {
     /// pwrite(2). When it returns the bytes are in the local file; they are pending at the latest when
     /// close(2) returns.
     ///
-    /// - Parameter killsPrivileges: the writer may not keep setuid and the like (inode(7)).
+    /// - Parameters:
+    ///   - appends: at the end instead of `offset`: what the kernel takes for the end may be older, since another mount
+    ///     of the document (scoped access) has appended as well.
+    ///   - killsPrivileges: the writer may not keep setuid and the like (inode(7)).
     package func write(
-        _ id: HandleID, _ bytes: UnsafeRawBufferPointer, at offset: Int64, killsPrivileges: Bool = false
+        _ id: HandleID, _ bytes: UnsafeRawBufferPointer, at offset: Int64, appends: Bool = false,
+        killsPrivileges: Bool = false
     ) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { throw VolumeError(EBADF, "not open for writing") }
         let node = handle.node
         try changing(node) { state, changes in
             try write(node, &state, &changes) { content, size in
-                (try content.write(bytes, at: offset), max(size, offset + Int64(bytes.count)))
+                let start = appends ? size : offset
+                return (try content.write(bytes, at: start), max(size, start + Int64(bytes.count)))
             }
             try killPrivileges(of: node, &state, mayNotKeep: killsPrivileges)
         }

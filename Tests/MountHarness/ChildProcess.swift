@@ -57,6 +57,7 @@ package final class ChildProcess: Sendable {
 
     /// What it has printed so far.
     package var stdout: String { text(".out") }
+    package var stderr: String { text(".err") }
 
     private func text(_ suffix: String) -> String {
         String(decoding: FileManager.default.contents(atPath: output + suffix) ?? Data(), as: UTF8.self)

@@ -53,7 +53,7 @@ import Testing
             // More than the soft limit, and all but the daemon's own.
             #expect(count > 200 && count < 300, "\(count)")
             // What is open works, and so does all that opens nothing for a program.
-            let status = try mount.hydrant(["status"])
+            let status = try mount.hydrant(["status", mount.mountPoint])
             #expect(status.succeeded, "\(status)")
             try mount.run("ls -l > /dev/null; mkdir folder; mv d400 folder/d400; rm d401")
             try mount.sync()

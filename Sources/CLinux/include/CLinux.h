@@ -23,6 +23,8 @@ struct clinux_status {
     int64_t modified_seconds, changed_seconds, birth_seconds;
     uint32_t modified_nanoseconds, changed_nanoseconds, birth_nanoseconds;
     bool has_birth, is_mount_point;
+    /// Of STATX_ATTR_…: those that chattr(1) sets.
+    uint64_t flags;
 };
 
 /// statx(2) with STATX_BASIC_STATS | STATX_BTIME; `path` NULL means the file `dirfd` itself; a symbolic

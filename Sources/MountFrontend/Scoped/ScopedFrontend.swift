@@ -462,11 +462,6 @@ package final class ScopedFrontend: FUSEFileSystem {
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, bytes: UnsafeRawBufferPointer,
         offset: Int64, flags: Int32, killPrivileges: Bool
     ) {
-        var offset = offset
-        // The kernel's idea of the end may be older than what the domain's mount has appended.
-        if flags & O_APPEND != 0, let now = try? volume.attributes(of: NodeID(rawValue: node)) {
-            offset = now.record.size
-        }
         inner.write(
             request, node: node, handle: handle, bytes: bytes, offset: offset, flags: flags,
             killPrivileges: killPrivileges)
