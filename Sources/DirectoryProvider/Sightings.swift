@@ -88,7 +88,7 @@ final class Sightings: Sendable {
     /// Remembers what is seen now, and says since when the contents are others than earlier ones of the same inode, size
     /// and date; nil: they are not.
     ///
-    /// A changed change time (ctime) says so, unless a rename, another mode, owner or attribute explains it and nobody was
+    /// A changed change time (ctime) says so, unless a rename, a link, another mode, owner, attribute or flag explains it and nobody was
     /// seen writing. (What changed together with one of these while nobody watched is not noticed.)
     func doubt(about identifier: ItemIdentifier, at place: Place, _ seen: Sighting) -> Timestamp? {
         learn(place.folder)
