@@ -31,11 +31,6 @@ package struct ContentInventory: Sendable {
         return all
     }
 
-    /// Snapshots of uploads under way; without a daemon, what a killed one left.
-    package func snapshots() -> [String] {
-        Self.names(in: directory + "/uploads").sorted().map { "\(directory)/uploads/\($0)" }
-    }
-
     package func path(of id: GenerationID) -> String { "\(directory)/storage/\(id.shard)/\(id)" }
 
     /// fstat(2) of a regular file, never through a link; nil: there is none.

@@ -3,12 +3,11 @@ import FileProvider
 import Foundation
 import ItemCatalog
 
-/// Holds the content store's files against the catalog.
+/// Holds the content store's files against the catalog. The copies in `uploads` are no problem: uploads that were cut off
+/// leave them, and the next mount removes them.
 struct ContentExamination {
     let catalog: Catalog
     let inventory: ContentInventory
-    /// A daemon is at work: files come and go between two looks.
-    let isInUse: Bool
 
     /// - Returns: what is wrong; bytes that are lost first.
     func run() throws -> [DoctorProblem] {
@@ -37,12 +36,6 @@ struct ContentExamination {
                             ? "it takes up space" : "it holds changes that never reached the store; see hydrant rescue",
                         repair: .putAside(entry.path)))
             }
-        }
-        guard !isInUse else { return problems }
-        problems += inventory.snapshots().map {
-            DoctorProblem(
-                place: $0, what: "an upload that was cut off left a copy",
-                meaning: "it takes up space until the next mount, which sends the document again", repair: .remove($0))
         }
         return problems
     }

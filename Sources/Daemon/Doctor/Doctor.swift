@@ -68,7 +68,7 @@ package struct Doctor {
 
     private func examine(_ catalog: Catalog, asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
         var problems = try catalog.read { try $0.examine() }.map { DoctorProblem($0) }
-        problems += try ContentExamination(catalog: catalog, inventory: inventory, isInUse: state == nil).run()
+        problems += try ContentExamination(catalog: catalog, inventory: inventory).run()
         let domain = try catalog.read { try $0.domain() }
         if let origin = domain.flatMap({ try? AccountURL.parse($0).location.origin }), origin.isReadByOthers {
             problems.append(
@@ -146,8 +146,6 @@ package struct Doctor {
             if let path { _ = try inventory.putAside(path) }
             _ = try catalog.write { try $0.evict(inode) }
         case .putAside(let path): _ = try inventory.putAside(path)
-        case .remove(let path):
-            guard unlink(path) == 0 else { throw DaemonError("\(path): \(String(cString: strerror(errno)))") }
         case .listAnew(let item): try catalog.write { try $0.forgetListing(of: item) }
         }
     }

@@ -23,7 +23,6 @@ package struct DoctorProblem: Sendable, Equatable {
         /// A placeholder again; what is at the path, if anything, is put aside.
         case evict(InodeID, String?)
         case putAside(String)
-        case remove(String)
         case listAnew(ItemID)
     }
 
@@ -45,7 +44,6 @@ package struct DoctorProblem: Sendable, Equatable {
         case .evict:
             ("puts the file aside and makes it a placeholder", "the file is put aside, and it is a placeholder")
         case .putAside: ("moves it to content/lost+found", "moved to content/lost+found")
-        case .remove: ("removes it", "removed")
         case .listAnew: ("lists its folder anew at the next mount", "its folder is listed anew at the next mount")
         }
     }
