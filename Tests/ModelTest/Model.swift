@@ -83,7 +83,7 @@ final class Model: @unchecked Sendable {
         case .save, .append, .patch: return try save(operation)
         case .truncate:
             let file = try document(paths[0])
-            Self.resize(&file.bytes, numbers[0])
+            file.bytes = Self.changed(file.bytes, by: operation) ?? file.bytes
             file.modified = nil
         case .readAll: return .bytes(try document(paths[0]).bytes)
         case .list:
@@ -204,20 +204,30 @@ final class Model: @unchecked Sendable {
         slots[slot]?.file.modified = nil
     }
 
+    /// What a call that opens by path, writes and closes makes of these contents; nil: it is another call.
+    static func changed(_ bytes: [UInt8], by operation: Operation) -> [UInt8]? {
+        let numbers = operation.numbers
+        var bytes = bytes
+        switch operation.verb {
+        case .save: bytes = Contents.bytes(numbers[0], numbers[1])
+        case .append: bytes += Contents.bytes(numbers[0], numbers[1])
+        case .patch: put(Contents.bytes(numbers[1], numbers[2]), into: &bytes, at: numbers[0])
+        case .truncate: resize(&bytes, numbers[0])
+        default: return nil
+        }
+        return bytes
+    }
+
     /// As a shell's `>` (save), `>>` (append), and a write in the middle of what is there (patch).
     private func save(_ operation: Operation) throws(Failure) -> Answer {
-        let (path, numbers) = (operation.paths[0], operation.numbers)
+        let path = operation.paths[0]
         let file: ModelFile
         do throws(Failure) { file = try document(path) } catch {
             guard error.number == ENOENT, operation.verb != .patch else { throw error }
             file = ModelFile(.document, mode: 0o644)
             try add(file, path)
         }
-        switch operation.verb {
-        case .save: file.bytes = Contents.bytes(numbers[0], numbers[1])
-        case .append: file.bytes += Contents.bytes(numbers[0], numbers[1])
-        default: Self.put(Contents.bytes(numbers[1], numbers[2]), into: &file.bytes, at: numbers[0])
-        }
+        file.bytes = Self.changed(file.bytes, by: operation) ?? file.bytes
         (file.isUnsaved, file.modified) = (false, nil)
         return .done
     }

@@ -75,6 +75,7 @@ final class MountedPlayer {
         let before = contents()
         let slot = [.sync, .close].contains(operation.verb) ? model.slots[operation.numbers[0]] : nil
         let expected = model.perform(operation)
+        if isRacing { adoptBase(of: operation) }
         let after = contents()
         ledger.changedHere(before.all, after.all, saved: after.saved, "\(operation)")
         if let slot, slot.hasWritten, !slot.file.isUnlinked { ledger.saved([slot.file.bytes], "\(operation)") }
@@ -86,6 +87,15 @@ final class MountedPlayer {
         let seen = Observation(root: try world.tree(world.mount))
         for (_, file) in seen.root.walk() { if let size = file.unreadable { ledger.forgive(size: size) } }
         model.adopt(seen.tree(keeping: model))
+    }
+
+    /// What the call changed may have arrived since the last look: then its result is what is owed.
+    private func adoptBase(of operation: Operation) {
+        guard let path = operation.paths.first, let file = try? model.file(path),
+            let seen = Files.read(world.mount + "/" + path), seen != file.bytes,
+            ledger.wholes.contains(where: { Model.changed($0, by: operation) == seen })
+        else { return }
+        file.bytes = seen
     }
 
     private func look(_ when: String) throws {
