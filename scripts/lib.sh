@@ -122,6 +122,10 @@ need_fuse() {
             "For a container: start it with --device /dev/fuse --cap-add SYS_ADMIN"
     [[ -r /dev/fuse && -w /dev/fuse ]] ||
         die "you may not open /dev/fuse" "Everybody may on an ordinary Debian. As root: chmod 666 /dev/fuse"
+    # systemd mounts it; where there is none, nobody has.
+    if ((EUID == 0)) && [[ -d /sys/fs/fuse/connections ]] && [[ -z $(mounted_type /sys/fs/fuse/connections) ]]; then
+        mount -t fusectl fusectl /sys/fs/fuse/connections || true
+    fi
 }
 
 # The type of the file system mounted at exactly this (absolute) path, or nothing. Reads the table only:
