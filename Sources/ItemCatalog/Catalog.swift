@@ -3,6 +3,7 @@ import CSQLite
 package import FileProvider
 import Foundation
 import GRDB
+import GRDBSQLite
 import Locking
 import Synchronization
 
@@ -107,7 +108,7 @@ package final class Catalog: Sendable {
         var configuration = Configuration()
         configuration.label = "catalog"
         // Who looks into the catalog with another program while we write makes us wait, not fail.
-        configuration.busyMode = .timeout(5)
+        configuration.busyMode = .timeout(Double(patience))
         configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = NORMAL") }
         return configuration
     }
@@ -120,6 +121,7 @@ package final class Catalog: Sendable {
         configuration.prepareDatabase { db in
             // Of a catalog that is new. Half of SQLite's own: what a small change writes are whole pages.
             try db.execute(sql: "PRAGMA page_size = 2048")
+            try db.execute(sql: "PRAGMA journal_size_limit = \(usualLog)")
             // (GRDB's own way makes a table each time, and drops it.)
             try db.execute(sql: "PRAGMA journal_mode = WAL")
         }
@@ -274,6 +276,46 @@ package final class Catalog: Sendable {
         readers.releaseMemory()
     }
 
+    /// Gives the disk back what deletions have left free, where that is most of the catalog: what is left is written anew,
+    /// for which nobody can commit. A log that has become long is cut.
+    ///
+    /// Source: sqlite.org/lang_vacuum.html, sqlite.org/c3ref/wal_checkpoint_v2.html.
+    ///
+    /// - Returns: whether something was given back; then also the room that was set aside (``reserveRoom(_:)``).
+    package func compact() throws(CatalogError) -> Bool {
+        try users.enter(path)
+        defer { users.leave() }
+        do {
+            return try inTurn {
+                try writer.writeWithoutTransaction { db in
+                    let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+                    let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+                    let isSparse = free >= Self.leastFree && free >= pages / 2 && pages - free <= Self.mostRewritten
+                    if isSparse { try db.execute(sql: "VACUUM") }
+                    guard isSparse || log.size > 2 * Self.usualLog else { return false }
+                    // Not where it would have to wait for somebody who looks: the next time is soon enough.
+                    sqlite3_busy_timeout(db.sqliteConnection, 0)
+                    defer { sqlite3_busy_timeout(db.sqliteConnection, Self.patience * 1_000) }
+                    checkpointer.apart {
+                        sqlite3_wal_checkpoint_v2(db.sqliteConnection, nil, SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+                    }
+                    return true
+                }
+            }
+        } catch {
+            throw Catalog.translate(error, path: path)
+        }
+    }
+
+    /// In pages: less is taken by what comes next.
+    private static let leastFree = 2_048
+    /// In pages, what takes a few tenths of a second.
+    private static let mostRewritten = 16_384
+    /// In bytes: longer it need not be kept when it begins anew.
+    private static let usualLog: Int64 = 16 << 20
+    /// In seconds, with another program that looks into the catalog.
+    private static let patience: Int32 = 5
+
     /// Waits for whoever is at work in it; whoever comes later gets an error.
     package func close() {
         users.shut()
@@ -368,6 +410,12 @@ private final class HeldLog: Sendable {
     private let descriptor = AdaptiveMutex<Int32>(-1)
 
     init(_ path: String) { self.path = path }
+
+    /// In bytes.
+    var size: Int64 {
+        var status = stat()
+        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
+    }
     deinit { descriptor.withLock { if $0 >= 0 { Foundation.close($0) } } }
 
     /// fdatasync(2). Of one descriptor: an error of the disk's is told once to each that was open by then.

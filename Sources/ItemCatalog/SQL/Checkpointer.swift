@@ -86,6 +86,9 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
+    /// Runs `body` while none is under way, which would be in its way.
+    func apart(_ body: () -> Void) { queue.sync(execute: body) }
+
     /// Returns when none is under way, and none will be.
     func close() {
         isClosed.store(true, ordering: .releasing)

@@ -12,6 +12,8 @@ package final class CacheKeeper: Sendable {
         /// Not written down yet.
         var used: [InodeID: FileTime] = [:]
         var recorded = ContinuousClock.now
+        /// When the catalog was last looked at for what it can give back.
+        var compacted: ContinuousClock.Instant?
         /// What the provider wants kept; asked again when a program has let go of the document again.
         var kept: Set<InodeID> = []
     }
@@ -58,6 +60,7 @@ package final class CacheKeeper: Sendable {
         for await _ in wakes {
             if Task.isCancelled { break }
             await tidy()
+            compactCatalog()
             if state.withLock({ $0.recorded.duration(to: .now) > .seconds(5) }) { record() }
             try? await Task.sleep(for: .seconds(1))
         }
@@ -83,6 +86,21 @@ package final class CacheKeeper: Sendable {
                 context.logger.error("cannot look for documents to evict", metadata: ["error": "\(error)"])
                 return 0
             }
+        }
+    }
+
+    private func compactCatalog() {
+        let isDue = state.withLock { state in
+            if let last = state.compacted, last.duration(to: .now) < .seconds(20) { return false }
+            state.compacted = .now
+            return true
+        }
+        guard isDue else { return }
+        do {
+            if try context.catalog.compact() { context.reserveRoom() }
+        } catch {
+            // (On a full disk, say. It is tried again.)
+            context.logger.debug("the catalog cannot be made smaller", metadata: ["error": "\(error)"])
         }
     }
 
