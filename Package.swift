@@ -59,7 +59,7 @@ let package = Package(
         .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
         .target(
             name: "DirectoryProvider",
-            dependencies: ["CLinux", "FileProvider", .logging, .nioPosix]),
+            dependencies: ["CLinux", "FileProvider", .crypto, .logging, .nioPosix]),
 
         .target(
             name: "HTTPTransport",

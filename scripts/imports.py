@@ -56,7 +56,7 @@ RESERVED = {
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport"],
-    "Crypto": ["Daemon", "SyncEngine", "WebDAVProvider", "hydrant"],
+    "Crypto": ["Daemon", "DirectoryProvider", "SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentPicker", "FileCoordination", "HTTPTransport", "SyncEngine",

@@ -54,6 +54,8 @@ extension DirectoryProvider {
                     permissions: (template.posixPermissions ?? 0o644) & Permissions.ofItems
                         | Permissions.setID(template.setID, for: draft.status), modified: modified)
                 let ours = try draft.status
+                store.sightings.expect(draft.digest, of: ours)
+                defer { store.sightings.expectNoMore(ours) }
                 store.seams.beforeCommit?()
                 try store.checkRoot()
                 do throws(FileProviderError) {

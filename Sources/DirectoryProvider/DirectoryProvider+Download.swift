@@ -22,6 +22,7 @@ extension DirectoryProvider {
         var attempts = 0
         var offset = range.lowerBound
         var count = Self.firstPiece
+        var hasher = range.lowerBound == 0 ? ContentHasher(size: document.status.size) : nil
         while offset < range.upperBound {
             try checkCancellation()
             let (start, wanted) = (offset, min(count, Int(clamping: range.upperBound - offset)))
@@ -43,9 +44,22 @@ extension DirectoryProvider {
             }
             attempts = 0
             try await sink.write(bytes, at: start)
+            hasher?.take(bytes)
             offset += Int64(bytes.count)
             count = min(count * 4, Self.largestPiece)
         }
+        guard var hasher else { return }
+        // Programs that begin at a document's end (an archive's) have the rest already: it is read once more.
+        while offset < document.status.size, !Task.isCancelled {
+            let (start, wanted) = (offset, min(Self.largestPiece, Int(document.status.size - offset)))
+            let bytes = try? await blocking { [document] () throws(FileProviderError) in
+                try document.read(at: start, upTo: wanted)
+            }
+            guard let bytes else { return }
+            hasher.take(bytes)
+            offset += Int64(bytes.count)
+        }
+        if let digest = hasher.digest { store.sightings.note(digest, of: identifier, at: version) }
     }
 }
 

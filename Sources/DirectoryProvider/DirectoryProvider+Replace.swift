@@ -103,6 +103,8 @@ extension Store {
         // From the exchange on, that name may be the only one of what somebody wrote.
         let aside = TemporaryName.make(.aside)
         let ours = try draft.status
+        sightings.expect(draft.digest, of: ours)
+        defer { sightings.expectNoMore(ours) }
         seams.beforeCommit?()
         do throws(FileProviderError) {
             try draft.folder.rename(draft.name, to: draft.folder, as: aside)

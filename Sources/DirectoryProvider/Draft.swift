@@ -6,6 +6,8 @@ struct Draft: Sendable {
     let folder: Folder
     let name: [UInt8]
     let descriptor: Descriptor
+    /// Of all that was written to it.
+    private(set) var digest: ContentDigest?
 
     init(in folder: Folder) throws(FileProviderError) {
         self.folder = folder
@@ -51,6 +53,12 @@ struct Draft: Sendable {
         }
     }
 
+    fileprivate func holding(_ digest: ContentDigest?) -> Draft {
+        var draft = self
+        draft.digest = digest
+        return draft
+    }
+
     /// Leaves no trace. Best effort: what stays is swept up later.
     func discard() { try? folder.unlink(name) }
 }
@@ -63,10 +71,10 @@ extension DirectoryProvider {
         of contents: any ContentSource, in folder: Folder
     ) async throws(FileProviderError) -> Draft {
         let draft = try await blocking { () throws(FileProviderError) in try Draft(in: folder) }
-        try await discarding(draft) { () async throws(FileProviderError) in
+        let digest = try await discarding(draft) { () async throws(FileProviderError) in
             try await copy(contents, to: draft)
         }
-        return draft
+        return draft.holding(digest)
     }
 
     /// Removes `draft` when `body` fails.
@@ -79,7 +87,10 @@ extension DirectoryProvider {
         }
     }
 
-    private func copy(_ contents: any ContentSource, to draft: Draft) async throws(FileProviderError) {
+    private func copy(
+        _ contents: any ContentSource, to draft: Draft
+    ) async throws(FileProviderError) -> ContentDigest? {
+        var hasher = ContentHasher(size: contents.size)
         var offset: Int64 = 0
         while offset < contents.size {
             try checkCancellation()
@@ -90,6 +101,7 @@ extension DirectoryProvider {
                     .cannotSynchronize,
                     "the contents to upload end at byte \(offset), \(contents.size) were announced")
             }
+            hasher?.take(bytes)
             offset += Int64(bytes.count)
             let isLast = offset == contents.size
             try await blocking { () throws(FileProviderError) in
@@ -104,5 +116,6 @@ extension DirectoryProvider {
                 }
             }
         }
+        return hasher?.digest
     }
 }

@@ -6,6 +6,8 @@ struct Entry: Sendable {
     let name: [UInt8]
     let status: FileStatus
     let identifier: ItemIdentifier
+    /// Of the file itself, whatever its name, and whichever item it has taken the place of.
+    let own: ItemIdentifier
     /// Whether inode numbers mean something here.
     let usesInodes: Bool
     /// Of a link.
@@ -17,6 +19,8 @@ struct Entry: Sendable {
     let capabilities: ItemCapabilities
     /// Since when its contents are others than those that had this inode, size and date before.
     var doubt: Timestamp?
+    /// Of its contents, where they have passed through here.
+    var digest: ContentDigest?
 
     var path: String { folder.path(of: name) }
 
@@ -41,7 +45,8 @@ struct Entry: Sendable {
 
     private var metadataVersion: MetadataVersion {
         status.kind == .document && usesInodes
-            ? MetadataText(changed: status.changed, dress: dress).version : MetadataVersion(bytes: dress)
+            ? MetadataText(changed: status.changed, digest: digest, dress: dress).version
+            : MetadataVersion(bytes: dress)
     }
 
     /// All that a program can change of it but contents and name.
@@ -54,7 +59,7 @@ struct Entry: Sendable {
     /// What is to be remembered of it.
     func sighting(_ look: UInt64) -> Sightings.Sighting? {
         guard usesInodes, status.kind == .document, let body = Body(status) else { return nil }
-        return Sightings.Sighting(body: body, changed: status.changed, dress: dress.hashValue, look: look)
+        return Sightings.Sighting(file: own, body: body, changed: status.changed, dress: dress.hashValue, look: look)
     }
 
     /// Nothing for most items, which have no list.
@@ -118,14 +123,26 @@ extension Store {
     /// sockets, pipes, devices, and our own temporary files.
     func look(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard TemporaryName.kind(of: name) == nil else { return nil }
-        let number = sightings.beginLook()
-        guard var entry = try lookAgain(at: name, in: folder) else { return nil }
-        if let sighting = entry.sighting(number) {
-            let place = Sightings.Place(folder: folder.identifier, name: name)
-            entry.doubt = sightings.doubt(about: entry.identifier, at: place, sighting)
+        let place = Sightings.Place(folder: folder.identifier, name: name)
+        var attempt = 0
+        while true {
+            attempt += 1
+            let number = sightings.beginLook()
+            guard var entry = try lookAgain(at: name, in: folder) else { return nil }
+            if let sighting = entry.sighting(number) {
+                let contents = sightings.contents(of: entry.identifier, at: place, sighting) {
+                    [entry, attempt] digest in
+                    seams.beforeComparing?(name)
+                    let found = entry.compare(with: digest)
+                    // What is changed over and over is taken for changed.
+                    return found == .changedMeanwhile && attempt == 8 ? .different : found
+                }
+                guard let contents else { continue }
+                (entry.doubt, entry.digest) = (contents.doubt, contents.digest)
+            }
+            index.note(entry.identifier, in: folder.identifier, as: name)
+            return entry
         }
-        index.note(entry.identifier, in: folder.identifier, as: name)
-        return entry
     }
 
     private func lookAgain(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
@@ -179,7 +196,7 @@ extension Store {
             }
         }
         return Entry(
-            folder: folder, name: name, status: status, identifier: identifier, usesInodes: usesInodes,
+            folder: folder, name: name, status: status, identifier: identifier, own: own, usesInodes: usesInodes,
             target: target, attributes: names.flatMap { UserAttributes.read(from: file, names: $0) },
             accessList: accessList, capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
     }
@@ -195,7 +212,8 @@ extension Store {
         let status = try naming(root.path()) { () throws(SystemError) in try root.descriptor.status() }
         let entry = Entry(
             folder: root, name: Array((rootPath.split(separator: "/").last.map(String.init) ?? "/").utf8),
-            status: status, identifier: .rootContainer, usesInodes: true, target: nil, attributes: nil, accessList: nil,
+            status: status, identifier: .rootContainer, own: .rootContainer, usesInodes: true, target: nil,
+            attributes: nil, accessList: nil,
             capabilities: Access(user: user).capabilities(ofRoot: root))
         return entry.item
     }

@@ -22,6 +22,13 @@ enum Identity {
             : ItemIdentifier("d:\(status.device):\(status.inode):\(born)")
     }
 
+    /// What a file is by itself that was this item when it had this body. (One that was no item of its own is taken for
+    /// one of the root's file system.)
+    static func ofFile(_ body: Body, knownAs item: ItemIdentifier) -> ItemIdentifier {
+        let end = "\(body.inode):\(body.born)"
+        return isOfInode(item) && item.rawValue.hasSuffix(":" + end) ? item : ItemIdentifier("i:" + end)
+    }
+
     static func ofPath(_ components: [[UInt8]]) -> ItemIdentifier {
         let escaped = components.map(escape).joined(separator: "/")
         if escaped.utf8.count + 2 <= longest { return ItemIdentifier("p:" + escaped) }

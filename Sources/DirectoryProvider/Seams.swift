@@ -21,6 +21,8 @@ struct Seams: Sendable {
     var beforeEvents: (@Sendable () -> Void)?
     /// Before each name of a listing is looked at.
     var beforeLook: (@Sendable (_ name: [UInt8]) -> Void)?
+    /// Before a document is compared of which only the change time has changed.
+    var beforeComparing: (@Sendable (_ name: [UInt8]) -> Void)?
     /// Between the last check of the version and the exchange, the move aside or the rename.
     var beforeCommit: (@Sendable () -> Void)?
     /// After the exchange, before what was displaced is looked at.

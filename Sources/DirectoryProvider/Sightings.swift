@@ -4,19 +4,32 @@ import Synchronization
 
 /// What was seen of documents before, in this run or, by what the catalog keeps, in an earlier one.
 ///
-/// By it a change is noticed that keeps inode, size and date (``doubt(about:at:_:)``), and a file is believed or not when
-/// its attribute says that it is an item (``identifier(claimed:own:of:at:)``).
+/// By it a change is noticed that keeps inode, size and date (``contents(of:at:_:comparing:)``), and a file is believed or
+/// not when its attribute says that it is an item (``identifier(claimed:own:of:at:)``).
 final class Sightings: Sendable {
     /// A document as it was at one moment.
     struct Sighting {
+        /// What it is whatever its name, and whichever item it has taken the place of.
+        var file: ItemIdentifier
         var body: Body
         var changed: Timestamp
         /// Of all else that changes the change time: place, owner, mode, attributes.
         var dress: Int
         /// When its contents were found to be others, with the size and the date of those before.
         var doubt: Timestamp?
-        /// Looks are numbered: what one sees that began earlier may be older.
+        /// Of its contents; nil: nobody has read them all.
+        var digest: ContentDigest?
+        /// Looks are numbered: what one sees that began earlier may be older. 0: in an earlier run.
         var look: UInt64
+
+        var contents: Contents { Contents(doubt: doubt, digest: digest) }
+    }
+
+    /// What there is to the contents of a document besides its size and date.
+    struct Contents {
+        /// Since when they are others than earlier ones of the same inode, size and date; nil: they are not.
+        var doubt: Timestamp?
+        var digest: ContentDigest?
     }
 
     struct Place: Hashable {
@@ -24,7 +37,7 @@ final class Sightings: Sendable {
         var name: [UInt8]
     }
 
-    private struct Claim: Hashable {
+    fileprivate struct Claim: Hashable {
         var inode: UInt64
         var device: UInt64
         var born: Timestamp?
@@ -35,14 +48,27 @@ final class Sightings: Sendable {
         }
     }
 
-    private struct State {
+    fileprivate struct State {
         var seen: [ItemIdentifier: Sighting] = [:]
+        /// Of files that are not the item that they would be by themselves (they have several names, or have replaced
+        /// another file), which one they were last.
+        var items: [ItemIdentifier: ItemIdentifier] = [:]
+        /// Of files of ours that nobody has seen in their place yet.
+        var expected: [Body: ContentDigest] = [:]
         /// The folders of which everything that the catalog knows is in ``seen``.
         var known: Set<ItemIdentifier> = []
         /// Which files are what they claim to be.
         var claims: [Claim: Bool] = [:]
         /// Where programs wrote, or closed after writing, and nobody has looked since.
         var written: Set<Place> = []
+    }
+
+    fileprivate enum Answer {
+        case known(Contents)
+        /// They are those of this digest, or others.
+        case comparing(ContentDigest)
+
+        var contents: Contents? { if case .known(let contents) = self { contents } else { nil } }
     }
 
     private let state = Mutex(State())
@@ -85,33 +111,51 @@ final class Sightings: Sendable {
         }
     }
 
-    /// Remembers what is seen now, and says since when the contents are others than earlier ones of the same inode, size
-    /// and date; nil: they are not.
+    /// Contents that have passed through here: those of the item at `version`.
+    func note(_ digest: ContentDigest, of identifier: ItemIdentifier, at version: ContentVersion) {
+        state.withLock { state in
+            guard let seen = state.seen[identifier], seen.body.version(doubt: seen.doubt) == version else { return }
+            state.seen[identifier]?.digest = digest
+        }
+    }
+
+    /// A file of ours is about to get its place, until ``expectNoMore(_:)``.
+    func expect(_ digest: ContentDigest?, of ours: FileStatus) {
+        guard let digest, let body = Body(ours) else { return }
+        state.withLock { $0.expected[body] = digest }
+    }
+
+    func expectNoMore(_ ours: FileStatus) {
+        guard let body = Body(ours) else { return }
+        state.withLock { _ = $0.expected.removeValue(forKey: body) }
+    }
+
+    /// Remembers what is seen now, and says which contents these are.
     ///
-    /// A changed change time (ctime) says so, unless a rename, a link, another mode, owner, attribute or flag explains it and nobody was
-    /// seen writing. (What changed together with one of these while nobody watched is not noticed.)
-    func doubt(about identifier: ItemIdentifier, at place: Place, _ seen: Sighting) -> Timestamp? {
+    /// With inode, size and date as before, a changed change time (ctime) says that the contents may be others. Those of
+    /// which there is a digest are compared with it. Others are others, unless a rename, a link, another mode, owner,
+    /// attribute or flag explains the change time and nobody was seen writing. (What changed together with one of these
+    /// while nobody watched is not noticed without a digest.)
+    ///
+    /// - Parameter compare: the contents that are there with those that were. Called once at most, outside of locks.
+    /// - Returns: nil when they were changed while they were compared: what is seen now is no longer true.
+    func contents(
+        of identifier: ItemIdentifier, at place: Place, _ seen: Sighting,
+        comparing compare: (ContentDigest) -> Comparison
+    ) -> Contents? {
         learn(place.folder)
-        return state.withLock { state in
-            var now = seen
+        let (answer, wasWritten) = state.withLock { state in
             let wasWritten = state.written.remove(place) != nil
-            guard let before = state.seen[identifier] else {
-                state.seen[identifier] = now
+            return (state.take(seen, of: identifier, at: place, wasWritten), wasWritten)
+        }
+        guard case .comparing(let digest) = answer else { return answer.contents }
+        let found = compare(digest)
+        return state.withLock { state in
+            if found == .changedMeanwhile {
+                if wasWritten { state.written.insert(place) }
                 return nil
             }
-            if before.look > now.look {
-                // Whoever looked later saw more.
-                if wasWritten { state.written.insert(place) }
-                return before.body == now.body ? before.doubt : nil
-            }
-            now.doubt = before.doubt
-            if before.body != now.body {
-                now.advance(from: before)
-            } else if before.changed != now.changed, wasWritten || before.dress == now.dress {
-                now.doubt = now.changed
-            }
-            state.seen[identifier] = now
-            return now.doubt
+            return state.take(seen, of: identifier, at: place, wasWritten, (digest, found == .same)).contents
         }
     }
 
@@ -164,6 +208,9 @@ final class Sightings: Sendable {
         state.withLock { state in
             state.known.insert(folder)
             state.seen.merge(sightings) { own, _ in own }
+            for (identifier, sighting) in sightings where sighting.file != identifier {
+                if state.items[sighting.file] == nil { state.items[sighting.file] = identifier }
+            }
         }
     }
 
@@ -189,13 +236,69 @@ final class Sightings: Sendable {
     }
 }
 
+extension Sightings.State {
+    /// - Parameter compared: what comparing has shown, if that has been done.
+    fileprivate mutating func take(
+        _ seen: Sightings.Sighting, of identifier: ItemIdentifier, at place: Sightings.Place, _ wasWritten: Bool,
+        _ compared: (digest: ContentDigest, isSame: Bool)? = nil
+    ) -> Sightings.Answer {
+        var now = seen
+        guard let before = last(of: identifier, now) else {
+            now.digest = expected[now.body]
+            return remember(now, as: identifier)
+        }
+        if before.look > now.look {
+            // Whoever looked later saw more.
+            if wasWritten { written.insert(place) }
+            return .known(before.body == now.body ? before.contents : Sightings.Contents())
+        }
+        (now.doubt, now.digest) = (before.doubt, before.digest)
+        if before.body != now.body {
+            now.advance(from: before)
+            now.digest = expected[now.body]
+        } else if before.changed != now.changed, now.body.size > 0 {
+            let isExplained = before.dress != now.dress && !wasWritten
+            // (Of the time before this run: nobody watched.)
+            if let digest = before.digest, !isExplained || before.look == 0 {
+                guard let compared else { return .comparing(digest) }
+                if compared != (digest, true) { now.becomesDoubtful() }
+            } else if !isExplained {
+                now.becomesDoubtful()
+            }
+        }
+        return remember(now, as: identifier)
+    }
+
+    private mutating func remember(_ now: Sightings.Sighting, as identifier: ItemIdentifier) -> Sightings.Answer {
+        seen[identifier] = now
+        if now.file != identifier { items[now.file] = identifier }
+        return .known(now.contents)
+    }
+
+    /// The item as it was seen last; or the file, where that was later: it was another item before it got a further name, or
+    /// lost one.
+    private func last(of identifier: ItemIdentifier, _ now: Sightings.Sighting) -> Sightings.Sighting? {
+        var last = seen[identifier]
+        for other in [now.file, items[now.file]] {
+            guard let other, other != identifier, let there = seen[other], there.body.isOfSameFile(as: now.body) else {
+                continue
+            }
+            if let last, last.body.isOfSameFile(as: now.body), last.changed >= there.changed { continue }
+            last = there
+        }
+        return last
+    }
+}
+
 extension Sightings.Sighting {
     /// From what the catalog keeps; nil of what is no document, and of an older Hydrant's.
     fileprivate init?(_ item: KnownItem) {
         guard !item.isFolder, let (body, doubt) = Body.parse(item.contentVersion),
             let metadata = MetadataText(item.metadataVersion)
         else { return nil }
-        self.init(body: body, changed: metadata.changed, dress: metadata.dress.hashValue, doubt: doubt, look: 0)
+        self.init(
+            file: Identity.ofFile(body, knownAs: item.identifier), body: body, changed: metadata.changed,
+            dress: metadata.dress.hashValue, doubt: doubt, digest: metadata.digest, look: 0)
     }
 
     /// Size or date are others. Where the date does not go on, these could be those of earlier contents.
@@ -203,26 +306,41 @@ extension Sightings.Sighting {
         guard body.isOfSameFile(as: before.body) else { return doubt = nil }
         doubt = before.doubt == nil && before.body.modified < body.modified ? nil : changed
     }
+
+    /// The contents are others than before.
+    fileprivate mutating func becomesDoubtful() { (doubt, digest) = (changed, nil) }
 }
 
-/// What a metadata version says: when the file was changed in any way (ctime), and what else there is to it.
+/// What a metadata version says: when the file was changed in any way (ctime), which contents it had then, as far as that
+/// is known, and what else there is to it.
 struct MetadataText {
     var changed: Timestamp
+    var digest: ContentDigest?
     /// Place, owner, mode, date, attributes.
     var dress: [UInt8]
 
-    init(changed: Timestamp, dress: [UInt8]) {
+    init(changed: Timestamp, digest: ContentDigest?, dress: [UInt8]) {
         self.changed = changed
+        self.digest = digest
         self.dress = dress
     }
 
-    /// Nil of one that an older Hydrant wrote.
+    /// Nil of one that another Hydrant wrote.
     init?(_ version: MetadataVersion) {
-        guard version.bytes.first == UInt8(ascii: "c"), let space = version.bytes.firstIndex(of: UInt8(ascii: " ")),
-            let changed = Timestamp(String(decoding: version.bytes[1..<space], as: UTF8.self))
-        else { return nil }
-        self.init(changed: changed, dress: Array(version.bytes[space...]))
+        guard version.bytes.first == UInt8(ascii: "c"), let space = version.bytes.firstIndex(of: UInt8(ascii: " "))
+        else {
+            return nil
+        }
+        let parts = String(decoding: version.bytes[1..<space], as: UTF8.self).split(
+            separator: ":", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), let changed = Timestamp(parts[0]) else { return nil }
+        self.init(changed: changed, digest: nil, dress: Array(version.bytes[space...]))
+        if parts.count == 1 { return }
+        guard let digest = ContentDigest(parts[1]) else { return nil }
+        self.digest = digest
     }
 
-    var version: MetadataVersion { MetadataVersion(bytes: Array("c\(changed)".utf8) + dress) }
+    var version: MetadataVersion {
+        MetadataVersion(bytes: Array(("c\(changed)" + (digest.map { ":\($0)" } ?? "")).utf8) + dress)
+    }
 }

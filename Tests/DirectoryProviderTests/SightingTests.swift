@@ -115,16 +115,154 @@ import Testing
         if isRename { #expect(sink.bytes.count == 300_000) }
     }
 
-    @Test("inotify tells of a write that a change of the mode would hide") func written() async throws {
+    @Test(
+        "inotify tells of a write that a change of the mode, or another name, would hide",
+        arguments: ["chmod 600 a", "ln a b"])
+    func written(_ command: String) async throws {
         let (store, item) = try await Self.store()
         let signals = store.provider.changeSignals()
         var iterator = signals.makeAsyncIterator()
         #expect(await iterator.next() == .everything)
         // All within the time in which events are gathered, or at least seen before the next look.
         store.overwriteInPlace("a", with: "other")
-        #expect(store.shell("touch -d \(Self.date) a; chmod 600 a") == 0)
+        #expect(store.shell("touch -d \(Self.date) a; \(command)") == 0)
         #expect(await iterator.next() == .folder(.rootContainer))
         let now = try await store.item("a")
-        #expect(now.version.content != item.version.content && now.posixPermissions == 0o600)
+        #expect(now.version.content != item.version.content)
     }
+
+    @Test(
+        "Another name that comes and goes changes no contents, and hides no change of them", arguments: [false, true])
+    func names(_ isWritten: Bool) async throws {
+        let (store, item) = try await Self.store()
+        #expect(store.shell("ln a b") == 0)
+        let two = try await store.items()
+        #expect(two.map(\.filename) == ["a", "b"] && !two.contains { $0.identifier == item.identifier })
+        #expect(two.allSatisfy { $0.version.content == item.version.content })
+        if isWritten {
+            Self.rewrite(store, "other")
+            let written = try await store.items()
+            #expect(written.allSatisfy { $0.version.content != item.version.content })
+            #expect(Set(written.map(\.version.content)).count == 1)
+        }
+        #expect(store.shell("rm b") == 0)
+        let now = try await store.item("a")
+        #expect(now.identifier == item.identifier)
+        #expect((now.version.content == item.version.content) != isWritten)
+        #expect(await code { try await store.change(item, to: "mine!") } == (isWritten ? .versionMismatch : nil))
+    }
+}
+
+/// A change time that nothing explains: the contents are compared, where they have passed through here.
+@Suite struct ContentComparisonTests {
+    private static let date = "@1600000000"
+    /// How the contents come to be known.
+    enum Way: CaseIterable, Sendable { case downloaded, made, replaced }
+    /// What leaves another change time, and the contents as they were.
+    private static let touches = [
+        "chmod 644 a", "chown $(id -u) a", "touch -d \(date) a", "touch -a -d @1 a", "ln a b; rm b", "mv a b; mv b a",
+        "setfattr -n trusted.x -v 1 a", "printf first | dd of=a conv=notrunc 2>/dev/null; touch -d \(date) a",
+    ]
+
+    private static func store(_ way: Way, seams: Seams = Seams()) async throws -> (TestStore, Item) {
+        let store = try TestStore(seams: seams)
+        let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 1_600_000_000), posixPermissions: 0o644)
+        switch way {
+        case .downloaded:
+            try store.write("first", to: "a")
+            #expect(store.shell("chmod 644 a; touch -d \(date) a") == 0)
+            #expect(try await store.download(store.item("a")) == Array("first".utf8))
+        case .made: _ = try await store.create("a", "first")
+        case .replaced: _ = try await store.change(store.create("a", "earlier"), to: "first")
+        }
+        var item = try await store.item("a")
+        item = try await store.provider.updateMetadata(item.identifier, to: metadata, baseVersion: item.version)
+        return (store, item)
+    }
+
+    @Test("With the same contents it is no change", arguments: Way.allCases, touches)
+    func same(_ way: Way, _ command: String) async throws {
+        let (store, item) = try await Self.store(way)
+        let changed = try #require(MetadataText(item.version.metadata)).changed
+        for _ in 0..<2 {
+            #expect(store.shell(command) == 0)
+            let now = try await store.item("a")
+            #expect(now.identifier == item.identifier && now.version.content == item.version.content)
+            let later = try #require(MetadataText(now.version.metadata)).changed
+            #expect(later > changed)
+        }
+        #expect(try await store.change(item, to: "mine!").identifier == item.identifier)
+    }
+
+    @Test("With others it is one, whatever else there was before", arguments: Way.allCases)
+    func others(_ way: Way) async throws {
+        let (store, item) = try await Self.store(way)
+        #expect(store.shell("chmod 644 a") == 0)
+        #expect(try await store.item("a").version.content == item.version.content)
+        store.overwriteInPlace("a", with: "other")
+        #expect(store.shell("touch -d \(Self.date) a") == 0)
+        #expect(await code { try await store.change(item, to: "mine!") } == .versionMismatch)
+        // Those of before are others again, since nobody has read these.
+        let other = try await store.item("a")
+        store.overwriteInPlace("a", with: "first")
+        #expect(store.shell("touch -d \(Self.date) a") == 0)
+        #expect(Set([item, other, try await store.item("a")].map(\.version.content)).count == 3)
+        #expect(store.read("a") == "first")
+    }
+
+    @Test("The first part of the contents is enough; a later one, and more than is compared, say nothing")
+    func parts() async throws {
+        let store = try TestStore()
+        try store.write("first", to: "a")
+        #expect(store.shell("touch -d \(Self.date) a") == 0)
+        var item = try await store.item("a")
+        for (range, isKnown) in [(1..<5, false), (0..<4, true)] as [(Range<Int64>, Bool)] {
+            try await store.provider.startProvidingItem(
+                item.identifier, version: item.version.content, range: range, into: IgnoringSink())
+            #expect(store.shell("touch -d \(Self.date) a") == 0)
+            let now = try await store.item("a")
+            #expect((now.version.content == item.version.content) == isKnown)
+            item = now
+        }
+        #expect(
+            ContentHasher(size: ContentDigest.largest) != nil && ContentHasher(size: ContentDigest.largest + 1) == nil)
+    }
+
+    @Test("What is empty stays empty") func empty() async throws {
+        let store = try TestStore()
+        #expect(store.shell(": >a; touch -d \(Self.date) a") == 0)
+        let item = try await store.item("a")
+        #expect(store.shell("touch -d \(Self.date) a") == 0)
+        #expect(try await store.item("a").version.content == item.version.content)
+    }
+
+    @Test("What changes while it is compared is looked at again", arguments: [false, true])
+    func meanwhile(_ isWritten: Bool) async throws {
+        let comparisons = Atomic(0)
+        let path = Mutex("")
+        let seams = Seams.with {
+            $0.beforeComparing = { _ in
+                // After it was looked at, and before it is read.
+                guard comparisons.add(1, ordering: .relaxed).newValue == 1 else { return }
+                let name = path.withLock { $0 }
+                if isWritten {
+                    let file = open(name, O_WRONLY)
+                    pwrite(file, "other", 5, 0)
+                    close(file)
+                }
+                let date = timespec(tv_sec: 1_600_000_000, tv_nsec: 0)
+                utimensat(AT_FDCWD, name, [date, date], 0)
+            }
+        }
+        let (store, item) = try await Self.store(.downloaded, seams: seams)
+        path.withLock { $0 = store.path("a") }
+        #expect(store.shell("chmod 644 a") == 0)
+        let now = try await store.item("a")
+        #expect((now.version.content == item.version.content) != isWritten)
+        #expect(comparisons.load(ordering: .relaxed) == 2)
+    }
+}
+
+private struct IgnoringSink: ContentSink {
+    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {}
 }

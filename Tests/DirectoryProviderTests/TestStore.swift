@@ -27,6 +27,11 @@ final class TestStore: Sendable {
         try DirectoryProvider(root: root, logger: Self.quiet, seams: seams)
     }
 
+    /// What such a one says of an item, of whose contents nothing has passed through it.
+    func afterRestart(_ identifier: ItemIdentifier) async throws -> Item {
+        try await again().providePlaceholder(for: identifier)
+    }
+
     // MARK: Another program
 
     func path(_ name: String) -> String { "\(root)/\(name)" }
@@ -149,6 +154,17 @@ final class TestStore: Sendable {
                 item.identifier, version: item.version.content, range: 0..<item.size, into: sink)
         }
         return sink.bytes
+    }
+}
+
+extension Item {
+    /// As somebody tells it who has not read its contents.
+    var withoutDigest: Item {
+        var item = self
+        guard var text = MetadataText(version.metadata) else { return self }
+        text.digest = nil
+        item.version.metadata = text.version
+        return item
     }
 }
 

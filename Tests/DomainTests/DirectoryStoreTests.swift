@@ -69,6 +69,32 @@ import Testing
         }
     }
 
+    @Test("what was sent from here is compared when its change time has become another, whatever explains that")
+    func compared() async throws {
+        let directory = try Directory()
+        try await withServing { sandbox in
+            let first = try ServedDomain(try directory.provider(), sandbox, settle: 0.1)
+            try first.run("for name in a b c d; do printf first >$name; done")
+            try first.sync()
+            first.end()
+            let second = try ServedDomain(try directory.provider(), sandbox, settle: 60)
+            try second.run("printf mine! >c; printf mine! >d")
+            second.end()
+            try directory.shell("for name in a c; do chmod $(stat -c %a $name) $name; done")
+            for name in ["b", "d"] {
+                try directory.rewrite(name, "other")
+                try directory.shell("chmod 600 \(name)")
+            }
+
+            let third = try ServedDomain(try directory.provider(), sandbox, settle: 0.1)
+            defer { third.end() }
+            try waitUntil(30, "what happened meanwhile") { try third.run("cat b") == "other" }
+            #expect(try third.catalog.read { try $0.resolve(["a"]) }.bytesPresent == 5)
+            try third.sync()
+            #expect(try directory.shell("cat c; cat d; cat d*copy*; ls | wc -l") == "mine!othermine!5\n")
+        }
+    }
+
     @Test("an identity that somebody else wrote into a file is not believed after a remount either")
     func theft() async throws {
         let directory = try Directory()

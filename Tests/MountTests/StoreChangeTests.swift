@@ -74,6 +74,61 @@ struct StoreChangeTests {
         }
     }
 
+    @Test("another change time with the same contents: nothing is downloaded anew, nor kept twice")
+    func touched() async throws {
+        // Of the file that is "$f".
+        let touches = [
+            "mode": "chmod 644 $f", "owner": "chown $(id -u) $f", "access": "touch -a -d @1 $f",
+            "date": "touch -d @1600000000 $f", "link": "ln $f $f.b; rm $f.b", "move": "mv $f $f.b; mv $f.b $f",
+            "attribute": "setfattr -n trusted.x -v 1 $f",
+        ]
+        let rewrite = "printf FIRST | dd of=$f conv=notrunc 2>/dev/null; touch -d @1600000000 $f"
+        try await withMount(
+            .with { $0.isAlone = true },
+            seed: { store in
+                for name in ["written", "names"] + touches.keys {
+                    for folder in ["read", "changed"] {
+                        try Seeding(store).file("\(folder)/\(name)", "first version\n", modified: 1_600_000_000)
+                    }
+                }
+            }
+        ) { mount in
+            let files = RealFileSystem(root: mount.mountPoint)
+            func inStore(_ script: String, on name: String) throws {
+                let all = "cd '\(mount.store)'; for f in read/\(name) changed/\(name); do \(script); done"
+                #expect(try mount.sandbox.run(["sh", "-ec", all], limit: 5).succeeded, "\(name)")
+            }
+            func shows(_ what: String) throws {
+                for folder in ["read", "changed"] { try Seeding(mount.store).file("\(folder)/\(what)", what) }
+                try waitUntil(10, "\(what) shows") {
+                    try files.exists(FSPath("read/\(what)")) && files.exists(FSPath("changed/\(what)"))
+                }
+            }
+            try mount.run(
+                "cat */* >/dev/null; \"$HYDRANT\" pause \"$MOUNT\"; for f in changed/*; do echo mine >$f; done")
+            try inStore("ln $f $f.b", on: "names")
+            try shows("one")
+            for (name, script) in touches { try inStore(script, on: name) }
+            try inStore("rm $f.b", on: "names")
+            try inStore(rewrite, on: "written")
+            // What is listed with it has been looked at after all that.
+            try shows("two")
+            for name in ["names"] + touches.keys {
+                #expect(try mount.status("read/\(name)").state == .downloaded, "\(name)")
+            }
+            #expect(try files.text("read/written") == "FIRST version\n")
+            try mount.run("\"$HYDRANT\" resume \"$MOUNT\"")
+            try mount.sync()
+            for name in ["names"] + touches.keys {
+                #expect(try Seeding(mount.store).text("changed/\(name)") == "mine\n", "\(name)")
+            }
+            #expect(try Seeding(mount.store).text("changed/written") == "FIRST version\n")
+            // Of the one that was written.
+            #expect(try mount.run("cd changed; ls | grep -c copy; cat *copy*") == "1\nmine\n")
+            try mount.requireSameAsStore()
+        }
+    }
+
     @Test("in a subfolder", arguments: options, [true, false])
     func deep(_ options: MountOptions, isRead: Bool) async throws {
         try await Self.check(options, isRead: isRead) { store in
