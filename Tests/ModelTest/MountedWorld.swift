@@ -78,7 +78,7 @@ final class MountedWorld {
         try start()
     }
 
-    func wait(_ what: String, seconds: Int = 30, _ condition: () throws -> Bool) throws {
+    func wait(_ what: String, seconds: Int = 120, _ condition: () throws -> Bool) throws {
         let end = cmodeltest_machine_clock() + Int64(seconds) * 1_000_000_000
         while try !condition() {
             if cmodeltest_machine_clock() > end { throw Failure("\(what): not within \(seconds) s") }

@@ -77,7 +77,30 @@ package final class ChildProcess: Sendable {
         }
     }
 
+    /// The shell has become `program`, which waits inside a call: for an answer, or in the kernel for somebody else to let
+    /// go of a folder (not for its own pages to come from the disk).
+    package func waits(as program: String) -> Bool {
+        func text(_ name: String) -> String {
+            String(decoding: FileManager.default.contents(atPath: "/proc/\(pid)/\(name)") ?? Data(), as: UTF8.self)
+        }
+        let place = text("wchan")
+        return text("comm") == program + "\n" && !["", "0"].contains(place) && !place.contains("folio")
+    }
+
     package func signal(_ number: Int32) { if isRunning { kill(pid, number) } }
+
+    /// It, or what it started, runs. (Nobody may have collected those yet that have ended.)
+    package var hasLivingGroup: Bool {
+        let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+        return processes.contains { name in
+            guard let number = Int32(name), getpgid(number) == pid,
+                let status = FileManager.default.contents(atPath: "/proc/\(number)/stat")
+            else { return false }
+            // PID (COMMAND) STATE …
+            let state = String(decoding: status, as: UTF8.self).split(separator: ")").last?.first { $0 != " " }
+            return state.map { !"ZX".contains($0) } ?? false
+        }
+    }
 
     /// Ends it and all that it started.
     package func destroy() {
@@ -85,9 +108,9 @@ package final class ChildProcess: Sendable {
         _ = collect()
     }
 
-    /// Waits until it has ended; kills it when it takes longer than `limit` seconds (times ``patience``).
+    /// Waits until it has ended; kills it when it takes longer than `limit` seconds (``bound(_:)``).
     package func wait(limit: Double) -> ChildResult {
-        let deadline = ContinuousClock.now + .seconds(limit * patience)
+        let deadline = ContinuousClock.now + .seconds(bound(limit))
         var timedOut = false
         while true {
             if let status = collect() {

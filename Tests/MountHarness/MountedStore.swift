@@ -132,7 +132,8 @@ package final class MountedStore: Sendable {
     }
 
     package func unmount() throws {
-        let result = try hydrant(["unmount", mountPoint])
+        // (A busy disk takes its time to make durable what the daemon leaves.)
+        let result = try hydrant(["unmount", "--timeout", "120", mountPoint], limit: 40)
         guard result.succeeded else { throw HarnessError("cannot unmount: \(result)") }
     }
 

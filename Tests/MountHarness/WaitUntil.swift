@@ -1,10 +1,10 @@
 import Foundation
 
-/// Asks again until the answer is yes. `limit` is in seconds on an idle machine (``patience``).
+/// Asks again until the answer is yes. `limit` is in seconds on an idle machine (``bound(_:)``).
 package func waitUntil(_ limit: Double, _ what: String, _ condition: () throws -> Bool) throws {
-    let deadline = ContinuousClock.now + .seconds(limit * patience)
+    let deadline = ContinuousClock.now + .seconds(bound(limit))
     while try !condition() {
-        if ContinuousClock.now > deadline { throw HarnessError("not within \(limit) s: \(what)") }
+        if ContinuousClock.now > deadline { throw HarnessError("not within \(bound(limit)) s: \(what)") }
         usleep(5_000)
     }
 }

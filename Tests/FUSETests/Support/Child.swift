@@ -72,12 +72,12 @@ final class Child: Sendable {
             let ended = waitpid(pid, &status, WNOHANG)
             if ended == pid || ended == -1 && errno != EINTR { break }
             let waited = (ContinuousClock.now - started) / .seconds(1)
-            if waited > limit * 4, !timedOut {
+            if waited > max(limit * 4, 60), !timedOut {
                 timedOut = true
                 signal(SIGKILL)
             }
             // Not even SIGKILL: leave it to the watchdog.
-            if waited > limit * 4 + 5 { break }
+            if waited > max(limit * 4, 60) + 30 { break }
             try? await Task.sleep(for: .milliseconds(2))
         }
         _ = Self.running.withLock { $0.remove(pid) }
