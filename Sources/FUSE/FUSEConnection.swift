@@ -150,11 +150,11 @@ final class FUSEConnection: @unchecked Sendable {
     private func answerInit(
         _ fd: Int32, _ vectors: UnsafeMutablePointer<iovec>, _ count: Int32, _ offer: FUSEInitOffer
     ) -> Int {
-        guard wantsPassthrough || wantsKillPrivileges || mapsDirectIO else { return writev(fd, vectors, count) }
         var reply: [UInt8] = []
         for vector in UnsafeBufferPointer(start: vectors, count: Int(count)) {
             reply += UnsafeRawBufferPointer(start: vector.iov_base, count: vector.iov_len)
         }
+        reply.withUnsafeMutableBytes { offer.requestParallelDirectories(in: $0) }
         if wantsKillPrivileges { _ = reply.withUnsafeMutableBytes { offer.requestKillPrivileges(in: $0) } }
         if mapsDirectIO { reply.withUnsafeMutableBytes { offer.requestDirectIOMapping(in: $0) } }
         if wantsPassthrough {

@@ -2,6 +2,7 @@
 struct FUSEInitOffer: Equatable, Sendable {
     static let extended: UInt64 = 1 << 30
     static let writebackCache: UInt64 = 1 << 16
+    static let parallelDirectories: UInt64 = 1 << 18
     static let killPrivileges: UInt64 = 1 << 28
     static let passthrough: UInt64 = 1 << 37
     static let directIOMapping: UInt64 = 1 << 36
@@ -34,6 +35,13 @@ struct FUSEInitOffer: Equatable, Sendable {
     // the answer must go as it is.
     //
     // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 flags2@48 max_stack_depth@52.
+
+    /// PARALLEL_DIROPS: libfuse 3.14 takes the wish and does not pass it on. Without it one look-up or listing in a folder
+    /// waits for the other in the kernel, where nobody can kill it.
+    func requestParallelDirectories(in reply: UnsafeMutableRawBufferPointer) {
+        guard flags & Self.parallelDirectories != 0, isAnswered(by: reply) else { return }
+        reply.set(UInt32(Self.parallelDirectories), at: 28)
+    }
 
     /// HANDLE_KILLPRIV_V2: see `FUSESession.Options.killPrivileges`.
     func requestKillPrivileges(in reply: UnsafeMutableRawBufferPointer) -> Bool {

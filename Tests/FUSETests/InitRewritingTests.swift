@@ -87,6 +87,22 @@ struct InitRewritingTests {
         #expect(rewritten(reply(error: -71), for: request()) == nil, "an error")
     }
 
+    @Test func parallelDirectoriesAreOneBit() throws {
+        func rewritten(_ reply: [UInt8], for request: [UInt8]) throws -> [UInt8] {
+            let offer = try #require(request.withUnsafeBytes { FUSEInitOffer(request: $0) })
+            var reply = reply
+            reply.withUnsafeMutableBytes { offer.requestParallelDirectories(in: $0) }
+            return reply
+        }
+        let before = reply(flags: 0x52c0_e038)
+        let after = try rewritten(before, for: request(minor: 31))
+        #expect(after[30] == before[30] | 1 << 2)
+        for offset in before.indices where offset != 30 { #expect(before[offset] == after[offset]) }
+        #expect(try rewritten(before, for: request(flags: 0x73fb_fffb)) == before, "not offered")
+        #expect(try rewritten(reply(unique: 4), for: request()) == reply(unique: 4), "another request's")
+        #expect(try rewritten(reply(error: -71), for: request()) == reply(error: -71), "an error")
+    }
+
     @Test func mappingOfDirectIOIsTwoBits() throws {
         func rewritten(_ reply: [UInt8], for request: [UInt8]) throws -> [UInt8] {
             let offer = try #require(request.withUnsafeBytes { FUSEInitOffer(request: $0) })
