@@ -96,6 +96,17 @@ package final class Sandbox: Sendable {
         try spawn(arguments, environment: extra).wait(limit: limit)
     }
 
+    /// For the start of a script in a mount namespace of its own (bash). It has copies of what is mounted for the tests
+    /// beside it; as long as there is one of a mount, the kernel keeps its daemon.
+    package static let withoutOthersMounts = #"""
+        mapfile -t mounts </proc/self/mounts
+        for line in "${mounts[@]}"; do
+            read -r _ place kind _ <<<"$line"
+            [[ $kind != fuse* || $place != /tmp/hyt-* || $place == "${SCRATCH%/*}"/* ]] || umount -i -l "$place" || true
+        done
+
+        """#
+
     func note(daemon pid: pid_t) { record.withLock { _ = $0.daemons.insert(pid) } }
 
     // MARK: The end

@@ -17,7 +17,8 @@ struct BadInputTests {
 
     /// In mounts of its own, which go with the shell.
     private static func alone(_ mount: MountedStore, _ script: String) throws -> ChildResult {
-        try mount.sandbox.run(["unshare", "-m", "bash", "-c", "set -e; " + script], limit: 20)
+        try mount.sandbox.run(
+            ["unshare", "-m", "bash", "-c", Sandbox.withoutOthersMounts + "set -e; " + script], limit: 20)
     }
 
     private static func prepare(_ mount: MountedStore, _ command: String...) throws {
@@ -123,7 +124,7 @@ struct BadInputTests {
             try mount.run(
                 """
                 rm new
-                for try in $(seq 100); do cmp -s two "$STORE/two" && break; sleep 0.1; done
+                for try in $(seq 600); do cmp -s two "$STORE/two" && break; sleep 0.1; done
                 cmp two "$STORE/two"
                 """)
             try mount.run("echo small > small; head -c 4M /dev/zero > four")

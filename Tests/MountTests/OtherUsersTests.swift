@@ -33,7 +33,10 @@ struct OtherUsersTests {
         "an ordinary user's status, retry, conflicts and sync know of his own mounts only; another's is named as such")
     func ownOnly() async throws {
         try await withMount { mount in
-            let arguments = ["unshare", "--mount", "--propagation", "private", "bash", "-c", Self.script]
+            let arguments = [
+                "unshare", "--mount", "--propagation", "private", "bash", "-c",
+                Sandbox.withoutOthersMounts + Self.script,
+            ]
             let result = try mount.sandbox.run(arguments, environment: mount.environment, limit: 30)
             #expect(result.succeeded, "\(result)")
             #expect(
@@ -67,7 +70,7 @@ struct OtherUsersTests {
         if mount(os.fsencode(sys.argv[2]), os.fsencode(sys.argv[1]), b"fuse.hydrant-scoped", 0, options) != 0:
             sys.exit(os.strerror(ctypes.get_errno()))
         print("mounted", flush=True)
-        time.sleep(60)
+        time.sleep(600)
         """#
 
     @Test("a file system that only says it is one of our scoped folders is not unmounted when a daemon starts")

@@ -16,7 +16,10 @@ struct StoreRightsTests {
 
             """#
         return try mount.sandbox.run(
-            ["unshare", "--mount", "--propagation", "private", "bash", "-c", prelude + script],
+            [
+                "unshare", "--mount", "--propagation", "private", "bash", "-c",
+                Sandbox.withoutOthersMounts + prelude + script,
+            ],
             environment: mount.environment, limit: 50)
     }
 
@@ -85,7 +88,7 @@ struct StoreRightsTests {
                 rename a early/a; rename early/doc doc; rename folder early/sub/folder; rename early other
                 rename early/doc early/sub/doc
                 mount -t tmpfs none "$STORE/late"; echo mine >"$STORE/late/mine"
-                for i in $(seq 100); do
+                for i in $(seq 600); do
                     if [ -e late/mine ]; then break; fi
                     sleep 0.1
                 done

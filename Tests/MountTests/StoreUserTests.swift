@@ -54,7 +54,10 @@ struct StoreUserTests {
         """#
 
     private static func run(_ script: String, _ mount: MountedStore) throws -> ChildResult {
-        let arguments = ["unshare", "--mount", "--propagation", "private", "bash", "-c", prologue + script]
+        let arguments = [
+            "unshare", "--mount", "--propagation", "private", "bash", "-c",
+            Sandbox.withoutOthersMounts + prologue + script,
+        ]
         return try mount.sandbox.run(arguments, environment: mount.environment, limit: 60)
     }
 
