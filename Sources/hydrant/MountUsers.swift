@@ -14,7 +14,7 @@ struct MountUsers: Encodable {
         /// What it is called (`comm`).
         var command: String
         var user: String
-        /// It has ended, and its files are being closed.
+        /// It has been killed, or has ended, and its files are being closed.
         var isEnding: Bool
         var uses: [Use]
     }
@@ -176,8 +176,17 @@ private struct Inspection {
     /// PF_KTHREAD: they have no files, and nobody may look.
     private static func isKernelThread(_ pid: Int32) -> Bool { flags(of: pid) & 0x0020_0000 != 0 }
 
-    /// PF_EXITING.
-    static func isEnding(_ pid: Int32) -> Bool { flags(of: pid) & 0x0000_0004 != 0 }
+    /// PF_EXITING; or it was killed in the middle of a call that the kernel does not break off.
+    static func isEnding(_ pid: Int32) -> Bool { flags(of: pid) & 0x0000_0004 != 0 || isKilled(pid) }
+
+    /// SIGKILL is pending (proc(5)).
+    private static func isKilled(_ pid: Int32) -> Bool {
+        text("/proc/\(pid)/status").split(separator: "\n").contains { line in
+            guard line.hasPrefix("SigPnd:") || line.hasPrefix("ShdPnd:") else { return false }
+            let mask = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16) ?? 0
+            return mask & 1 << UInt64(SIGKILL - 1) != 0
+        }
+    }
 
     /// `flags` in /proc/PID/stat, as the kernel's sched.h has them.
     private static func flags(of pid: Int32) -> UInt64 {

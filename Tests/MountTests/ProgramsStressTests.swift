@@ -98,6 +98,8 @@ struct ProgramsStressTests {
             usleep(2_500_000)
             #expect(stress.isRunning)
             stress.destroy()
+            // One that was killed may be in the middle of a call for a while.
+            try waitUntil(30, "all of them have ended") { !stress.hasLivingGroup }
             #expect(try mount.daemonPID() == daemon && MountedStore.isAlive(daemon))
             try mount.sync(limit: 120)
             try mount.requireSameTree(attributesMayBeRefused: true)
