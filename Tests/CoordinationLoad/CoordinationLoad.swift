@@ -63,7 +63,7 @@ struct CoordinationLoad {
             let pause = random.below(20)
             let goesOn = depth < 2 && random.below(4) == 0
             var (innerRandom, innerCounts) = (random, counts)
-            try await FileCoordinator().coordinate(with: intents, timeout: .seconds(20)) { _ in
+            try await FileCoordinator().coordinate(with: intents, timeout: .seconds(120)) { _ in
                 let seconds = start.duration(to: .now) / .seconds(1)
                 innerCounts.longest = max(innerCounts.longest, seconds)
                 for target in targets {

@@ -72,7 +72,7 @@ struct CacheTests {
         try await withMount(options, seed: Self.seed) { mount in
             try Seeding(mount.store).file("large.bin", noise(6_000_000, seed: 99))
             try mount.run("head -c 1500000 /dev/urandom > mine.bin; echo more >> doc01.bin")
-            let reader = try mount.start("exec 3<doc02.bin; cat <&3 >/dev/null; echo open; sleep 30")
+            let reader = try mount.start("exec 3<doc02.bin; cat <&3 >/dev/null; echo open; sleep 600")
             try waitUntil(10, "it is open") { reader.stdout.contains("open") }
             try waitUntil(5, "it is listed") { try mount.shell("test $(stat -c %s large.bin) = 6000000").succeeded }
             try mount.run("cmp large.bin \"$STORE/large.bin\"; cat doc03.bin doc04.bin doc05.bin >/dev/null")

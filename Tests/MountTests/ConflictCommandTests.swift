@@ -97,7 +97,7 @@ struct ConflictCommandTests {
         try await Self.withConflict { mount, conflict in
             let none = try mount.hydrant(["resolve", mount.mountPoint + "/other.txt", "--keep", "mine"])
             #expect(none.status == 1 && none.stderr.contains("in no conflict"))
-            let writer = try mount.start("exec 3>> doc.txt; echo ready; exec sleep 30")
+            let writer = try mount.start("exec 3>> doc.txt; echo ready; exec sleep 600")
             try waitUntil(10, "it is open") { writer.stdout.contains("ready") }
             let busy = try mount.hydrant(["resolve", conflict.copy, "--keep", "mine"])
             #expect(busy.status == 1 && busy.stderr.contains("open for writing"))

@@ -153,7 +153,7 @@ struct CoordinateCommandTests {
                 def claim(): return json.loads(hydrant("claims", "--json", MOUNT))[0]
                 def event(path):
                     # (The bytes are here a moment before the download has ended.)
-                    end = time.time() + 10
+                    end = time.time() + 60
                     while time.time() < end:
                         lines = [json.loads(line) for line in hydrant("events", "--json", "--last", "100", "--no-follow", MOUNT).splitlines()]
                         for line in lines:

@@ -97,7 +97,7 @@ struct CrashTests {
                 file = open("edited.txt", "ab", buffering=0)
                 file.write(b"unfinished\\n")
                 print("written")
-                time.sleep(60)
+                time.sleep(600)
                 '
                 """)
             try waitUntil(10, "it is written") { writer.stdout.contains("written") }

@@ -64,7 +64,7 @@ struct DoctorTests {
         arguments: [MountOptions(), .cached, .lateUploads])
     func busyHour(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
-            let holder = try mount.start(Self.busy + "\necho ready > \"$SCRATCH/ready\"; sleep 30")
+            let holder = try mount.start(Self.busy + "\necho ready > \"$SCRATCH/ready\"; sleep 600")
             try waitUntil(25, "the hour is over") { FileManager.default.fileExists(atPath: mount.scratch + "/ready") }
             try Self.checkClean(mount, at: mount.mountPoint)
             try Self.checkClean(mount)

@@ -165,9 +165,9 @@ struct ExternalProviderTests {
                 try Self.program(mount, "hydrant-provider-x", script)
                 try Self.checkRefused(mount, "x:y", says: [path, says])
             }
-            try Self.program(mount, "hydrant-provider-x", "#!/bin/sh\necho $$ > \"$SCRATCH/pid\"; exec sleep 60\n")
+            try Self.program(mount, "hydrant-provider-x", "#!/bin/sh\necho $$ > \"$SCRATCH/pid\"; exec sleep 600\n")
             try Self.checkRefused(
-                mount, "x:y", says: [path, "said nothing"], environment: ["HYDRANT_START_TIMEOUT": "1"])
+                mount, "x:y", says: [path, "said nothing"], environment: ["HYDRANT_START_TIMEOUT": "3"])
             let pid = try Int32(Seeding(mount.scratch).text("pid").trimmingCharacters(in: .whitespacesAndNewlines))
             try waitUntil(5, "it was ended") { try !MountedStore.isAlive(#require(pid)) }
         }
@@ -180,7 +180,7 @@ struct ExternalProviderTests {
                 mount, "memory://host/crash", says: ["hydrant-provider-memory", "signal 6 (Aborted)", "log"])
             try Self.checkRefused(
                 mount, "memory://host/hang", says: ["hydrant-provider-memory", "takes too long"],
-                environment: ["HYDRANT_START_TIMEOUT": "2"])
+                environment: ["HYDRANT_START_TIMEOUT": "8"])
             try Self.checkRefused(mount, "memory://ada:s3cret-pw@host/refuse", says: ["//ada:…@host", "sign in first"])
             try Self.checkRefused(mount, "memory://host/foreign", says: ["hydrant: no such album"])
             try Self.checkRefused(
@@ -278,7 +278,7 @@ struct ExternalProviderTests {
             let command = try mount.sandbox.spawn(
                 [Sandbox.executable] + Self.command(mount, "memory://ada:s3cret-pw@host/hang"),
                 environment: mount.environment.merging(Self.path(mount)) { $1 }.merging([
-                    "HYDRANT_START_TIMEOUT": "5"
+                    "HYDRANT_START_TIMEOUT": "10"
                 ]) { $1 })
             try waitUntil(10, "its arguments are rewritten") {
                 let data = FileManager.default.contents(atPath: "/proc/\(command.pid)/cmdline") ?? Data()

@@ -40,6 +40,9 @@ struct FileCoordinatorTests {
         return try JSONDecoder().decode([ClaimStatus].self, from: Data(result.stdout.utf8))
     }
 
+    /// For a shell that holds something until somebody waits for it.
+    private static let untilGo = "until [ -e \"$SCRATCH/go\" ]; do sleep 0.05; done;"
+
     /// Whether another process gets it soon, or does not within a moment.
     private func isFree(_ mount: MountedStore, _ how: String, _ path: String, within seconds: Double = 10) throws
         -> Bool
@@ -191,11 +194,18 @@ struct FileCoordinatorTests {
     func moved() async throws {
         try await Self.withDomain { mount in
             let holder = try mount.start(
-                "exec \"$HYDRANT\" coordinate --write a.txt -- sh -c 'sleep 1; mv a.txt folder/moved.txt'")
+                "exec \"$HYDRANT\" coordinate --write a.txt -- sh -c '\(Self.untilGo) mv a.txt folder/moved.txt'")
             try waitUntil(5, "it is held") { try claims(mount).contains(where: \.isGranted) }
-            let found = try await FileCoordinator().coordinate(readingItemAt: Self.url(mount, "a.txt")) {
-                (try Self.text($0), $0)
+            let waiting = Task.detached {
+                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                    try await FileCoordinator().coordinate(readingItemAt: Self.url(mount, "a.txt")) {
+                        (try Self.text($0), $0)
+                    }
+                }
             }
+            try waitUntil(5, "somebody waits") { try claims(mount).count == 2 }
+            try Seeding(mount.scratch).file("go", "")
+            let found = try await waiting.value
             #expect(found.0 == "first\n" && found.1 == Self.url(mount, "folder/moved.txt"))
             #expect(holder.wait(limit: 10).succeeded)
         }
@@ -205,15 +215,23 @@ struct FileCoordinatorTests {
     func deleted() async throws {
         try await Self.withDomain { mount in
             let holder = try mount.start(
-                "exec \"$HYDRANT\" coordinate --write a.txt --for deleting -- sh -c 'sleep 1; rm a.txt'")
+                "exec \"$HYDRANT\" coordinate --write a.txt --for deleting -- sh -c '\(Self.untilGo) rm a.txt'")
             try waitUntil(5, "it is held") { try claims(mount).contains(where: \.isGranted) }
-            try await FileCoordinator().coordinate(writingItemAt: Self.url(mount, "a.txt")) { (url: URL) async throws in
-                #expect(!FileManager.default.fileExists(atPath: url.path()))
-                #expect(try isTaken(mount, "--write", "a.txt"))
-                try Data("anew\n".utf8).write(to: url)
-                #expect(try isTaken(mount, "--write", "a.txt"))
-                #expect(try isTaken(mount, "--write", "."))
+            let waiting = Task.detached {
+                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                    try await FileCoordinator().coordinate(writingItemAt: Self.url(mount, "a.txt")) {
+                        (url: URL) async throws in
+                        #expect(!FileManager.default.fileExists(atPath: url.path()))
+                        #expect(try isTaken(mount, "--write", "a.txt"))
+                        try Data("anew\n".utf8).write(to: url)
+                        #expect(try isTaken(mount, "--write", "a.txt"))
+                        #expect(try isTaken(mount, "--write", "."))
+                    }
+                }
             }
+            try waitUntil(5, "somebody waits") { try claims(mount).count == 2 }
+            try Seeding(mount.scratch).file("go", "")
+            try await waiting.value
             #expect(holder.wait(limit: 10).succeeded)
             #expect(try mount.run("\"$HYDRANT\" coordinate --read a.txt -- cat {}") == "anew\n")
         }

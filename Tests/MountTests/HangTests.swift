@@ -9,6 +9,12 @@ import Testing
 /// Hydrant mount, whose daemon is stopped.
 @Suite("A store that hangs")
 struct HangTests {
+    /// Whatever ends early on this one ends because of something else than the read time-out.
+    private static let patient = MountOptions.with {
+        $0.isAlone = true
+        $0.readTimeout = 600
+    }
+
     private static func withHangingStore(
         _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore, pid_t) throws -> Void
     ) async throws {
@@ -22,7 +28,7 @@ struct HangTests {
 
     @Test("a read that hangs is interrupted at once; the mount goes on; later the read works")
     func interrupt() async throws {
-        try await Self.withHangingStore(.with { $0.isAlone = true }) { mount, lower in
+        try await Self.withHangingStore(Self.patient) { mount, lower in
             let reader = try mount.start("exec cat doc.txt")
             try waitUntil(10, "the read has reached the provider") {
                 mount.hookCalls().contains { $0.hook == .startProvidingItem }
@@ -38,8 +44,8 @@ struct HangTests {
                 result = reader.wait(limit: 5)
             }
             #expect(result?.status == 128 + SIGINT)
-            // Long before the read time-out, which is 30 s.
-            #expect(seconds < 10)
+            // Long before the read time-out.
+            #expect(seconds < 60)
             kill(lower, SIGCONT)
             try waitUntil(10, "the document can be read") { try files.text("doc.txt") == "from far away\n" }
         }
@@ -73,10 +79,8 @@ struct HangTests {
         "64 reads that hang hold up nobody else, and each ends at once when it is interrupted",
         arguments: [true, false])
     func many(_ passthrough: Bool) async throws {
-        let options = MountOptions.with {
-            $0.isAlone = true
-            $0.passthrough = passthrough
-        }
+        var options = Self.patient
+        options.passthrough = passthrough
         try await MountHarness.withHangingStore(
             options,
             seed: { store in
@@ -104,13 +108,13 @@ struct HangTests {
                     #expect(try files.text("new \(round)") == "written")
                     try files.rename("folder/inner.txt", to: "folder/inner.txt")
                 }
-                #expect(seconds < 10)
+                #expect(seconds < 60)
             }
             let seconds = elapsed {
                 for reader in readers { reader.signal(SIGINT) }
                 for reader in readers { #expect(reader.wait(limit: 5).status == 128 + SIGINT) }
             }
-            #expect(seconds < 10)
+            #expect(seconds < 60)
             kill(lower, SIGCONT)
             try waitUntil(10, "the documents can be read") {
                 try mount.shell("diff -r far \"$STORE/far\"").succeeded

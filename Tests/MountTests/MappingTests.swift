@@ -79,7 +79,7 @@ struct MappingTests {
                     mapping[200:204] = b"PONG"
                     os._exit(0)
                 mapping = mapped(); mapping[100:104] = b"PING"
-                end = time.time() + 10
+                end = time.time() + 60
                 while mapping[200:204] != b"PONG" and time.time() < end: time.sleep(0.01)
                 os.waitpid(child, os.WNOHANG)
                 print(mapping[200:204], os.pread(os.open("\(name)", os.O_RDONLY), 4, 100))

@@ -223,7 +223,7 @@ struct MountCommandTests {
         try await withMount {
             try Seeding($0).file("doc.txt", "x\n")
         } _: { mount in
-            let user = try mount.start("exec 3< doc.txt; echo open; exec sleep 30")
+            let user = try mount.start("exec 3< doc.txt; echo open; exec sleep 600")
             try waitUntil(5, "it is open") { user.stdout.contains("open") }
             let result = try mount.hydrant(["unmount", mount.mountPoint])
             #expect(result.status == 32)

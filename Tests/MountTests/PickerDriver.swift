@@ -42,7 +42,7 @@ enum PickerDriver {
 
         def hydrant(*words):
             return subprocess.run([HYDRANT, *words], capture_output=True, text=True)
-        def wait_until(condition, what, seconds=15):
+        def wait_until(condition, what, seconds=60):
             end = time.time() + seconds
             while not condition():
                 if time.time() > end: raise Exception(f"not in time: {what}")

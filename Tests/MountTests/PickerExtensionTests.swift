@@ -26,7 +26,8 @@ struct PickerExtensionTests {
                     if choice == "hang":
                         import signal, time
                         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-                        time.sleep(30)
+                        note([os.getpid(), "hangs"])
+                        time.sleep(600)
                     if choice == "fail": say(failed="it cannot be done today")
                     elif choice == "babble": print("not json", flush=True)
                     else: say(dismiss=choice)
@@ -78,7 +79,7 @@ struct PickerExtensionTests {
             picker.page(); picker.do("choose", id=MOUNT + "/copy.txt")
             result = picker.result()
             assert result["bookmark"] and not os.path.exists(SCRATCH + "/new.txt"), result
-            time.sleep(0.5)
+            wait_until(lambda: sum(what == "end" for _, what in noted()) == 3, "each has ended")
             told = noted()
             prepared = [(pid, what["prepare"]) for pid, what in told if "prepare" in what]
             assert len(prepared) == len({pid for pid, _ in prepared}) == 3, told
@@ -88,7 +89,7 @@ struct PickerExtensionTests {
             for (_, about), mode in zip(prepared[1:], ("export", "move")):
                 assert about["mode"] == mode and about["original"] == SCRATCH + "/new.txt" and "types" not in about, about
             assert os.path.isdir(group)
-            assert [pid for pid, what in told if what == "end"] == [pid for pid, _ in prepared], told
+            assert {pid for pid, what in told if what == "end"} == {pid for pid, _ in prepared}, told
             """)
     }
 
@@ -165,9 +166,10 @@ struct PickerExtensionTests {
             picker.do("cancel"); assert picker.result() is None
             # One that does nothing any more keeps nobody.
             picker = Picker("--mode", "open")
-            picker.page(); picker.do("choose", id="hang"); time.sleep(0.3)
+            picker.page(); picker.do("choose", id="hang")
+            wait_until(lambda: "hangs" in [what for _, what in noted()], "it hangs")
             began = time.time(); picker.do("cancel")
-            assert picker.result() is None and time.time() - began < 10, time.time() - began
+            assert picker.result() is None and time.time() - began < 60, time.time() - began
             install_extension(program="/nowhere/at/all")
             picker = Picker("--mode", "open")
             assert "cannot be started" in picker.error()

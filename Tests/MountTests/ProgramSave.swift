@@ -10,7 +10,7 @@ struct ProgramSave: Sendable, CustomTestStringConvertible {
     static let letter = "Dear Anna,\nall is well.\n"
     /// Long enough for a busy machine to get from one call of a program's to the next; a name that was vacated
     /// waits that long, too.
-    static let settle = 1.5
+    static let settle = 3.0
     static var options: MountOptions {
         .with {
             $0.settle = settle

@@ -130,10 +130,15 @@ struct SaveTests {
             let writer = try mount.start(
                 """
                 exec 3> log.txt
-                for n in $(seq 20); do echo "line $n" >&3; sleep 0.1; done
+                for n in $(seq 10); do echo "line $n" >&3; sleep 0.1; done
+                until [ -e "$SCRATCH/go" ]; do sleep 0.05; done
+                for n in $(seq 11 20); do echo "line $n" >&3; done
                 """)
-            try waitUntil(10, "something is written") { try mount.run("cat log.txt || true").contains("line 5\n") }
+            try waitUntil(10, "something is written") { try mount.run("cat log.txt || true").contains("line 10\n") }
+            // Several times what a closed one waits.
+            usleep(600_000)
             #expect(!FileManager.default.fileExists(atPath: mount.store + "/log.txt"))
+            try Seeding(mount.scratch).file("go", "")
             #expect(writer.wait(limit: 20).succeeded)
             try mount.sync()
             #expect(try Seeding(mount.store).text("log.txt").hasSuffix("line 20\n"))

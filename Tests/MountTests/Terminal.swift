@@ -48,7 +48,7 @@ struct Terminal: Sendable {
             os.execvp(sys.argv[2], sys.argv[2:])
         fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         screen = b""
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
 
         def read(seconds):
             """Takes what the program writes; False when it has let go of the terminal."""

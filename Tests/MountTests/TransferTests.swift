@@ -72,7 +72,7 @@ struct TransferTests {
                     file.close()
                     memory[0]
                 print("ready")
-                time.sleep(30)
+                time.sleep(600)
                 '
                 """)
             try waitUntil(10, "it is used") { user.stdout.contains("ready") }
