@@ -27,7 +27,7 @@ import Testing
         let service = ScriptedService.hanging()
         try await TestServer.with(service) { server in
             let began = ContinuousClock.now
-            let error = await #expect(throws: ControlError.self) { try await server.client.send(.ping, timeout: 0.2) }
+            let error = await #expect(throws: ControlError.self) { try await server.client.send(.ping, timeout: 2) }
             #expect(error?.code == .timedOut)
             #expect(ContinuousClock.now - began < .seconds(30))
             // The hang-up that follows ends the daemon's work.

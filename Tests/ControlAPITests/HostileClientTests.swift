@@ -27,7 +27,7 @@ import Testing
                 return try bystander.receiveResponse()
             }
             #expect(answer == .pong(pid: 1))
-            #expect(try await server.client.send(.ping, timeout: 5) == .pong(pid: 1))
+            #expect(try await server.client.send(.ping, timeout: 60) == .pong(pid: 1))
             return result
         }
     }
@@ -102,7 +102,7 @@ import Testing
     @Test func tooManyAtOnce() async throws {
         let service = ScriptedService { request in
             // The first one takes its time, so that the others pile up behind it.
-            if request == .prepareUnmount { try? await Task.sleep(for: .milliseconds(500)) }
+            if request == .prepareUnmount { try? await Task.sleep(for: .seconds(2)) }
             return .pong(pid: 1)
         }
         let bytes =
@@ -128,7 +128,7 @@ import Testing
         let big = String(repeating: "x", count: ControlLimits.responseBytes)
         let service = ScriptedService { _ in .failure(ControlFailure(code: "big", message: big)) }
         try await TestServer.with(service) { server in
-            let answer = try await server.client.send(.ping, timeout: 20)
+            let answer = try await server.client.send(.ping, timeout: 60)
             #expect(failureCode(answer) == ControlFailure.responseTooLarge)
         }
     }
@@ -137,7 +137,7 @@ import Testing
         let big = String(repeating: "x", count: ControlLimits.responseBytes - 1000)
         let response = ControlResponse.failure(ControlFailure(code: "big", message: big))
         try await TestServer.with(ScriptedService { _ in response }) { server in
-            let answer = try await server.client.send(.ping, timeout: 20)
+            let answer = try await server.client.send(.ping, timeout: 60)
             #expect(answer == response)
         }
     }

@@ -259,7 +259,7 @@ import Testing
         let counter = Counter()
         let search = Search {
             counter.add()
-            try? await Task.sleep(for: .milliseconds(20))
+            try? await Task.sleep(for: .milliseconds(100))
             return nil
         }
         await withTaskGroup { group in

@@ -54,7 +54,7 @@ struct ExtensionProcessTests {
         }
     }
 
-    @Test("hears that its dismissal succeeded, although the picker is gone by then", .timeLimit(.minutes(1)))
+    @Test("hears that its dismissal succeeded, although the picker is gone by then", .timeLimit(.minutes(10)))
     func success() async throws {
         let (program, events) = (try Program(), Events())
         // As the session does: what was asked for is done, and the presentation is over.
@@ -66,7 +66,7 @@ struct ExtensionProcessTests {
         #expect(try await program.told() == "{\"dismissed\":true}\n")
     }
 
-    @Test("hears that the user closed the picker before anything was taken", .timeLimit(.minutes(1)))
+    @Test("hears that the user closed the picker before anything was taken", .timeLimit(.minutes(10)))
     func closed() async throws {
         let (program, events) = (try Program(), Events())
         let context = events.context { events in
@@ -80,7 +80,7 @@ struct ExtensionProcessTests {
         #expect(try await program.told() == "{\"refused\":\"the picker was closed; nothing was taken\"}\n")
     }
 
-    @Test("what it was refused and hands on is said to the user once", .timeLimit(.minutes(1)))
+    @Test("what it was refused and hands on is said to the user once", .timeLimit(.minutes(10)))
     func refused() async throws {
         let (program, events) = (try Program(), Events())
         let context = events.context { _ in throw DocumentPickerError("it lies outside") }

@@ -21,20 +21,19 @@ struct PickerSessionTests {
                 defer { if view.screen == .page { first = false } }
                 return first && view.screen == .page
             }
-            if waits {
-                try? await Task.sleep(for: .milliseconds(300))
-                Task {
-                    try? await Task.sleep(for: .milliseconds(300))
-                    inbox.yield(.cancel)
-                }
+            if waits { try? await Task.sleep(for: .milliseconds(300)) }
+            let pages = shown.withLock { shown in
+                shown.append(view)
+                return shown.compactMap(\.page)
             }
-            shown.withLock { $0.append(view) }
+            // Both the slow one and the one after it have been shown.
+            if pages.contains(where: \.isLoading), pages.contains(where: { !$0.isLoading }) { inbox.yield(.cancel) }
         }
 
         func actions() -> AsyncStream<PickerAction> { stream }
     }
 
-    @Test("a front that is slow with one view shows the next one after it")
+    @Test("a front that is slow with one view shows the next one after it", .timeLimit(.minutes(5)))
     func order() async throws {
         let source = FileManager.default.temporaryDirectory.appending(path: "hydrant-\(UUID().uuidString).txt")
         try Data("text".utf8).write(to: source)

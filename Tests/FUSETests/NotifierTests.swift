@@ -88,6 +88,7 @@ struct NotifierTests {
         let notifier = FUSENotifier { kernel.take($0) }
         kernel.stuck.withLock { $0 = [1] }
         notifier.enqueue(inode(1))
+        #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 1 })
         Thread {
             usleep(100_000)
             notifier.stop()

@@ -20,11 +20,16 @@ struct SessionTests {
         let fileSystem = MemoryFileSystem()
         fileSystem.add("file", "x")
         try await Mounted.with(fileSystem) { mounted in
-            let child = Child("exec 3< $M/file; sleep 1; cat <&3", variables: ["M": mounted.path])
+            let go = mounted.path + ".go"
+            defer { unlink(go) }
+            let child = Child(
+                "exec 3< $M/file; until [ -e $GO ]; do sleep 0.05; done; cat <&3",
+                variables: ["M": mounted.path, "GO": go])
             #expect(await eventually(within: 5) { fileSystem.calls("open") == 1 })
             mounted.session.exit()
             #expect(await mounted.runEnds(within: 3))
             #expect(mounted.runResult == 0)
+            close(open(go, O_CREAT | O_WRONLY, 0o600))
             let result = await child.end()
             #expect(result.status == 1 && result.output.contains("cat: "), "\(result.output)")
         }

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// Who looks in turn waits for whoever writes; who just looks does not.
-@Suite(.timeLimit(.minutes(1))) struct TurnTests {
+@Suite(.timeLimit(.minutes(10))) struct TurnTests {
     /// What is found while somebody is in the midst of a transaction that changes it.
     ///
     /// - Parameter patience: how long the transaction waits for whoever looks.

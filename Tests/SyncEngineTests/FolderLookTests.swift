@@ -8,7 +8,7 @@ import Testing
 @testable import SyncEngine
 
 /// Which folders are asked for again where the store says nothing by itself.
-@Suite(.timeLimit(.minutes(2))) struct FolderLookTests {
+@Suite(.timeLimit(.minutes(10))) struct FolderLookTests {
     private static let start = ContinuousClock.now
     private static func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
     private static let folder = InodeID(rawValue: 7)

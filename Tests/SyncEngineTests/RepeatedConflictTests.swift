@@ -8,7 +8,7 @@ import Testing
 @testable import SyncEngine
 
 /// A store that says of every name that something else has it.
-@Suite(.timeLimit(.minutes(3))) struct RepeatedConflictTests {
+@Suite(.timeLimit(.minutes(10))) struct RepeatedConflictTests {
     @Test("copies of conflicted copies have a limit, it is said, and another name is a new start")
     func limit() async throws {
         let test = try TestEngine()
@@ -50,7 +50,7 @@ import Testing
 }
 
 /// What a provider lists and says cannot be shown.
-@Suite(.timeLimit(.minutes(3))) struct LeftOutTests {
+@Suite(.timeLimit(.minutes(10))) struct LeftOutTests {
     private final class Store: ForwardingProvider {
         let base = InMemoryProvider()
 

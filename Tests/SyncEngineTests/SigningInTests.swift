@@ -9,7 +9,7 @@ import Testing
 @testable import SyncEngine
 
 /// What a program is told while the store does not let us in, and right after the user has signed in.
-@Suite(.timeLimit(.minutes(2))) struct SigningInTests {
+@Suite(.timeLimit(.minutes(10))) struct SigningInTests {
     /// A store with an account. Whether it takes the password it says when a gate opens.
     private final class Account: ForwardingProvider, SigningIn {
         let base = InMemoryProvider()

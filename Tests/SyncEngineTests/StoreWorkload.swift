@@ -63,7 +63,7 @@ struct StoreWorkload: Sendable {
 
     /// Until it works: the errno is the store's fault.
     private func again<T>(_ what: String, _ body: () throws -> T) throws -> T {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while true {
             do { return try body() } catch let error as FSError {
                 if .now > deadline { throw Failure(description: "\(what) goes on failing: \(error)") }
@@ -104,7 +104,7 @@ struct StoreWorkload: Sendable {
         let inode = try here.catalog.read { try $0.resolve([Filename(name)]) }.id
         try blocking { [engine = here.volume.engine] in
             // A download that nobody waits for any more may be just ending.
-            let deadline = ContinuousClock.now + .seconds(5)
+            let deadline = ContinuousClock.now + .seconds(60)
             while (try? engine.evict(inode)) == nil, .now < deadline { try await Task.sleep(for: .milliseconds(20)) }
         }
     }
@@ -170,7 +170,7 @@ struct StoreWorkload: Sendable {
             _ = try load.read("theirs", old)
             try load.remote.put("theirs", theirs)
             try load.remote.put("folder/from there", theirs)
-            let deadline = ContinuousClock.now + .seconds(20)
+            let deadline = ContinuousClock.now + .seconds(60)
             while try load.read("theirs", theirs, old) != theirs {
                 if .now > deadline { throw Failure(description: "what the store changed does not show") }
                 usleep(10_000)
@@ -183,7 +183,7 @@ struct StoreWorkload: Sendable {
 
     /// The store has recovered: what is wrong then, or nil.
     func verdict() throws -> String? {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         var wrong: String?
         repeat {
             let pending = try here.sync(limit: 5)

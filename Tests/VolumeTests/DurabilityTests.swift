@@ -9,7 +9,7 @@ import Testing
 import Volume
 
 /// What has to survive a power cut is on the disk before anything is built on it.
-@Suite(.timeLimit(.minutes(1))) struct DurabilityTests {
+@Suite(.timeLimit(.minutes(10))) struct DurabilityTests {
     private let test: TestVolume
     private let recorder: SyncRecorder
 

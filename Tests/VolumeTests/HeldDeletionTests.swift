@@ -14,7 +14,7 @@ import Volume
 
     init() throws {
         // Long enough for a loaded machine to note that the bytes are wanted.
-        test = try TestVolume(settle: 0.4)
+        test = try TestVolume(settle: 1.5)
         test.engine.start()
     }
 
@@ -23,7 +23,7 @@ import Volume
     }
 
     /// Time in which the engine would have done it.
-    private func aWhile() async throws { try await Task.sleep(for: .milliseconds(1_000)) }
+    private func aWhile() async throws { try await Task.sleep(for: .milliseconds(2_500)) }
 
     @Test func theStoreKeepsItUntilAllIsHere() async throws {
         try test.remote.put("a", text)

@@ -9,7 +9,7 @@ import Testing
 @testable import Volume
 
 /// Programs that read a folder's documents one after another.
-@Suite struct ReadAheadTests {
+@Suite(.timeLimit(.minutes(10))) struct ReadAheadTests {
     private let test: TestVolume
     private static let count = 100
 
@@ -56,10 +56,15 @@ import Testing
         // At its end no more than the largest window has come for nothing.
         for number in 3..<40 {
             #expect(try await read(Self.name(number)) == Self.text(number))
-            for _ in 0..<50 where try await !isHere(number + 1) { try await Task.sleep(for: .milliseconds(2)) }
+            for _ in 0..<1_000 where try await !isHere(number + 1) { try await Task.sleep(for: .milliseconds(2)) }
         }
-        try await Task.sleep(for: .milliseconds(200))
-        let here = try await countHere()
+        // Until what was asked for ahead has come.
+        var (before, here) = (-1, 0)
+        while before != here || downloads != here {
+            before = here
+            try await Task.sleep(for: .milliseconds(200))
+            here = try await countHere()
+        }
         #expect(here > 40 + 2 && here <= 40 + 24)
         let figures = test.engine.readAhead.figures
         let size = Int64(Self.text(50).utf8.count)

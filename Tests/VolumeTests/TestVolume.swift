@@ -254,7 +254,7 @@ func errnoOf(_ body: () async throws -> Void) async -> Int32? {
     }
 }
 
-/// Waits for something that comes in the background; false after ten seconds.
+/// Waits for something that comes in the background; false after a minute.
 func eventually(_ condition: () throws -> Bool) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(60)
     while try !condition() {

@@ -99,7 +99,7 @@ struct ConflictRowTests {
 
     /// Syncs and lists until nothing is pending and both sides are as they should be, or it is plain that they will not.
     private static func settle(_ store: InProcessStore, _ isRight: () throws -> Bool) throws {
-        for _ in 0..<8 {
+        for _ in 0..<20 {
             let left = try store.sync(limit: 3)
             listEverything(store)
             if try left.isEmpty && isRight() { return }

@@ -6,7 +6,7 @@ import WebDAVHarness
 @testable import WebDAVProvider
 
 /// How many documents go to a server at once.
-@Suite("WebDAV: distance", .timeLimit(.minutes(3)))
+@Suite("WebDAV: distance", .timeLimit(.minutes(10)))
 struct DistanceTests {
     /// (That it is fewer where it is near, no test can tell on a machine that has other things to do.)
     @Test(

@@ -75,7 +75,7 @@ import WebDAVHarness
             var times = [timeval(tv_sec: 1_000_000, tv_usec: 0), timeval(tv_sec: 1_000_000, tv_usec: 0)]
             #expect(utimes(old, &times) == 0)
             #expect(try await provider.enumerateItems(in: .rootContainer, startingAt: nil).items.isEmpty)
-            for _ in 0..<100 where access(old, F_OK) == 0 { try await Task.sleep(for: .milliseconds(50)) }
+            for _ in 0..<1_200 where access(old, F_OK) == 0 { try await Task.sleep(for: .milliseconds(50)) }
             #expect(access(old, F_OK) != 0 && access(young, F_OK) == 0)
             await provider.invalidate()
         }

@@ -9,7 +9,7 @@ import WebDAVHarness
 @testable import WebDAVProvider
 
 /// What only Nextcloud and ownCloud have, against a double that answers as a Nextcloud 34 did.
-@Suite("WebDAV: Nextcloud", .timeLimit(.minutes(3)))
+@Suite("WebDAV: Nextcloud", .timeLimit(.minutes(10)))
 struct NextcloudTests {
     private static var options: ServerOptions {
         var options = ServerOptions()

@@ -7,7 +7,7 @@ import WebDAVHarness
 @testable import WebDAVProvider
 
 /// What a server is asked for of each item.
-@Suite("WebDAV: questions", .timeLimit(.minutes(3)))
+@Suite("WebDAV: questions", .timeLimit(.minutes(10)))
 struct QuestionTests {
     @Test(
         "Apache is not asked for what it does not have; nothing is missing in what it says",
