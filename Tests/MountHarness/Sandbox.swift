@@ -117,11 +117,17 @@ package final class Sandbox: Sendable {
             record.isOver = true
             return (record.children, record.daemons)
         }
-        for pid in daemons where isDaemon(pid) { kill(pid, SIGKILL) }
+        for pid in daemons where isOurs(pid) { kill(pid, SIGKILL) }
         for child in children where child.isRunning { child.destroy() }
+        // What they started may go on without them.
+        let groups = Set(children.map(\.pid))
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let pid = Int32(name), groups.contains(getpgid(pid)), isOurs(pid) else { continue }
+            kill(pid, SIGKILL)
+        }
         KernelMount.forceDown(below: path)
         // Those that a scenario started past the harness.
-        for pid in lockHolders() where isDaemon(pid) { kill(pid, SIGKILL) }
+        for pid in lockHolders() where isOurs(pid) { kill(pid, SIGKILL) }
     }
 
     /// The daemons that the state directories here name. Looks into nothing that something is mounted on.
@@ -140,7 +146,7 @@ package final class Sandbox: Sendable {
     }
 
     /// Process ids are used again: only what was started for this scenario is killed.
-    private func isDaemon(_ pid: pid_t) -> Bool {
+    private func isOurs(_ pid: pid_t) -> Bool {
         guard let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") else { return false }
         return environment.range(of: Data("XDG_RUNTIME_DIR=\(runtime)".utf8)) != nil
     }
