@@ -21,13 +21,23 @@ struct ChildCommand: Sendable {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 9) }
+        // Of whichever thread this runs on: those of tasks block nearly all signals. SIGPIPE we ignore ourselves.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        sigaddset(&signals, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &signals)
         let (argv, envp) = (
             words.map { ByteText.withPath($0) { strdup($0) } } + [nil],
             environment.map { strdup("\($0)=\($1)") } + [nil]
         )
         defer { (argv + envp).forEach { free($0) } }
         var child: pid_t = 0
-        let code = posix_spawnp(&child, program, &actions, nil, argv, envp)
+        let code = posix_spawnp(&child, program, &actions, &attributes, argv, envp)
         guard code == 0 else { throw fail("\(program): cannot be started: \(String(cString: strerror(code)))") }
         return child
     }

@@ -42,6 +42,18 @@ struct CoordinateCommandTests {
         }
     }
 
+    @Test("its command can be interrupted and ended, and hears of a broken pipe, as if it ran by itself")
+    func signals() async throws {
+        try await withMount(seed: FileCoordinatorTests.seed) { mount in
+            let look = "sed -En 's/^Sig(Blk|Ign):\\t//p' /proc/self/status"
+            let masks = try mount.run("\"$HYDRANT\" coordinate --read a.txt -- \(look)").split(separator: "\n")
+                .map { UInt64($0, radix: 16) }
+            try #require(masks.count == 2)
+            #expect(masks[0] == 0, "blocked")
+            #expect(masks[1].map { $0 & 1 << UInt64(SIGPIPE - 1) } == 0, "ignored")
+        }
+    }
+
     @Test("killed, it holds on until its command has ended; killed with it, nothing is left")
     func killed() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
