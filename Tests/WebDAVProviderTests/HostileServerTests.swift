@@ -66,6 +66,18 @@ struct HostileServerTests {
         }
     }
 
+    @Test("an entry that never ends is refused after so many bytes", .timeLimit(.minutes(2)))
+    func endlessEntry() async throws {
+        try await Self.withProxy { proxy, provider in
+            let open = "<D:response><D:href>/dav/x</D:href><D:propstat><D:prop>"
+            let beginning = Self.head + "\r\n" + Self.start + Self.folder + open
+            proxy.inject(.endless(beginning, again: "<D:getetag>x</D:getetag>"), into: "PROPFIND")
+            let error = await Self.look(provider)
+            #expect(error?.code == .cannotSynchronize, "\(error as Any)")
+            #expect(error?.message.contains("no entry ends within 256 KiB") == true, "\(error as Any)")
+        }
+    }
+
     @Test("a listing that drips is given up after its time", arguments: ["<D:x/>", " "])
     func time(_ again: String) async throws {
         try await Self.withProxy({ $0.http.listingTimeout = 1 }) { proxy, provider in

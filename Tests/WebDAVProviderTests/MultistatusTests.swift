@@ -57,6 +57,34 @@ import Testing
             (#"<d:multistatus xmlns:d="DAV:"><d:response><![CDATA["#, "x"),
         ])
     func endless(_ beginning: String, _ again: String) throws {
+        #expect(try fedUntilRefused(beginning, again) <= 256 << 10)
+    }
+
+    @Test(
+        "an entry without end is refused after 256 KiB, also one that says something all the time",
+        arguments: [
+            (propstat + "<d:prop>", "<d:getetag>x</d:getetag>"), (propstat + "<d:prop>", "<d:unknown/>"),
+            (propstat, "<d:prop><d:getetag>x</d:getetag></d:prop>"), (propstat, "</d:propstat><d:propstat>"),
+            (response, "<d:href>/a</d:href>"), (response, "<d:status>HTTP/1.1 200 OK</d:status>"),
+            (start, "<d:unknown/>"), (start, "<d:sync-token>x</d:sync-token>"),
+        ])
+    func endlessEntry(_ beginning: String, _ again: String) throws {
+        #expect(try fedUntilRefused(beginning, again) <= 512 << 10)
+    }
+
+    private static let start = #"<d:multistatus xmlns:d="DAV:">"#
+    private static let response = start + "<d:response>"
+    private static let propstat = response + "<d:href>/a</d:href><d:propstat>"
+
+    @Test("as many entries as there are may be longer together") func manyEntries() throws {
+        let entry = Self.propstat.dropFirst(Self.start.count) + "<d:prop/></d:propstat></d:response>"
+        let count = (1 << 20) / entry.utf8.count
+        let all = String(repeating: String(entry), count: count)
+        #expect(try read(Self.start + all + "</d:multistatus>", pieces: 4_096).count == count)
+    }
+
+    /// In bytes; of 8 MiB.
+    private func fedUntilRefused(_ beginning: String, _ again: String) throws -> Int {
         let reader = MultistatusReader()
         _ = try Array(beginning.utf8).withUnsafeBytes { try reader.feed($0) }
         let piece = Array(String(repeating: again, count: 4_096 / again.utf8.count).utf8)
@@ -67,7 +95,7 @@ import Testing
                 fed += piece.count
             }
         }
-        #expect(fed <= 256 << 10)
+        return fed
     }
 
     @Test func theNameOfANamespaceHasABound() {

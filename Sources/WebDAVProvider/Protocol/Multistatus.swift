@@ -39,8 +39,13 @@ package final class MultistatusReader {
         began: { [unowned self] in try self.began($0) }, text: { [unowned self] in try self.take($0) },
         ended: { [unowned self] in self.ended() })
 
+    /// In bytes of the answer: where the last response ended.
+    private var lastResponse = 0
+
     /// In bytes, of one value.
     private static let longestValue = 64 << 10
+    /// In bytes, of one response: what it says is kept until it ends.
+    private static let longestResponse = 256 << 10
 
     /// - Returns: the responses that are complete now.
     package func feed(_ bytes: UnsafeRawBufferPointer) throws -> [DAVResponse] {
@@ -78,6 +83,9 @@ package final class MultistatusReader {
     }
 
     private func began(_ name: XMLStream.Name) throws {
+        guard stream.lastElement - lastResponse <= Self.longestResponse else {
+            throw BadXML("no entry ends within 256 KiB")
+        }
         let element = Element(name)
         if open.isEmpty {
             guard element == .multistatus else {
@@ -113,6 +121,7 @@ package final class MultistatusReader {
         case (2, .response):
             if let response { complete.append(response) }
             response = nil
+            lastResponse = stream.lastElement
         case (2, .property(.syncToken)): syncToken = value
         case (3, .href): response?.href = value
         case (3, .status): response?.status = Self.status(value)

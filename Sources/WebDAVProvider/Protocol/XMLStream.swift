@@ -21,7 +21,7 @@ final class XMLStream {
     private static let deepest = 64
     /// In bytes, of what was fed, and where in it an element began or ended last.
     private var fed = 0
-    private var lastElement = 0
+    private(set) var lastElement = 0
     /// In bytes, between two of these: the parser keeps a tag until it ends, and looks at all of it again and again.
     private static let longestGap = 128 << 10
     /// In bytes: a namespace's name is a part of the name of each element in it.
