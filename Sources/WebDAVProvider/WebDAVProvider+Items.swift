@@ -11,13 +11,6 @@ extension WebDAVProvider {
         }
     }
 
-    package func enumerateItems(
-        in folder: ItemIdentifier, startingAt page: Page?
-    ) async throws(FileProviderError) -> ItemPage {
-        // The answer is read as it comes; its items are one page.
-        try await list(folder)
-    }
-
     // MARK: Items
 
     /// - Returns: nil: another item is there now.

@@ -21,6 +21,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let habits = ServerHabits()
     let finder = CloudFinder()
     let collections = SyncCollections()
+    let listings = OpenListings()
     /// Of the folders near one, for what somebody moved out of it.
     let vicinities = FolderSearches()
     private let searches = FolderSearches()
@@ -48,6 +49,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     }
 
     package func invalidate() async {
+        listings.giveUpAll()
         await client.turns.endAll(client)
         await client.transport.shutdown()
     }
@@ -187,7 +189,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     func list(again folder: ItemIdentifier) async -> FileProviderError? {
         await searches.search(folder) { [self] () async -> FileProviderError? in
             do throws(FileProviderError) {
-                _ = try await list(folder)
+                try await list(folder)
                 return nil
             } catch { return error }
         }

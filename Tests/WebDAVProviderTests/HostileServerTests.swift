@@ -11,26 +11,28 @@ import WebDAVHarness
 /// Servers that send more than anybody can take, and listings with entries that nothing can be made of.
 @Suite("WebDAV: hostile servers", .timeLimit(.minutes(5)))
 struct HostileServerTests {
-    private static let head = "HTTP/1.1 207 Multi-Status\r\nContent-Type: application/xml\r\nConnection: close\r\n"
-    private static let start = #"<?xml version="1.0"?><D:multistatus xmlns:D="DAV:">"#
+    static let head = "HTTP/1.1 207 Multi-Status\r\nContent-Type: application/xml\r\nConnection: close\r\n"
+    static let start = #"<?xml version="1.0"?><D:multistatus xmlns:D="DAV:">"#
 
-    private static func entry(_ href: String, _ properties: String) -> String {
+    static func entry(_ href: String, _ properties: String) -> String {
         "<D:response><D:href>\(href)</D:href><D:propstat><D:prop>\(properties)</D:prop>"
             + "<D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>"
     }
-    private static let folder = entry("/dav/", "<D:resourcetype><D:collection/></D:resourcetype>")
-    private static func document(_ href: String, size: String) -> String {
+    static let folder = entry("/dav/", "<D:resourcetype><D:collection/></D:resourcetype>")
+    static func document(_ href: String, size: String) -> String {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT"
         return entry(href, "<D:getlastmodified>\(date)</D:getlastmodified><D:getetag>\"a\"</D:getetag>\(size)")
     }
-    private static func size(_ text: String) -> String { "<D:getcontentlength>\(text)</D:getcontentlength>" }
+    static func size(_ text: String) -> String { "<D:getcontentlength>\(text)</D:getcontentlength>" }
 
-    private static func answer(_ entries: String...) -> FaultProxy.Fault {
+    static func answer(_ entries: String...) -> FaultProxy.Fault { answer(entries) }
+
+    static func answer(_ entries: [String]) -> FaultProxy.Fault {
         let body = start + entries.joined() + "</D:multistatus>"
         return .reply(head + "Content-Length: \(body.utf8.count)\r\n\r\n" + body)
     }
 
-    private static func withProxy(
+    static func withProxy(
         _ adjust: (inout WebDAVSettings) -> Void = { _ in },
         _ body: (FaultProxy, WebDAVProvider) async throws -> Void
     ) async throws {

@@ -10,17 +10,21 @@ import Logging
 struct Recognition {
     let provider: WebDAVProvider
     let folder: ItemIdentifier
-    /// Names that are there, of what cannot be shown.
-    var leftOut: Set<Filename> = []
     private var places: Places { provider.places }
     /// More new documents than this are not looked for elsewhere; nor more new folders within the folder.
-    private static let mostSought = 1_000
+    static let mostSought = 1_000
     private static let mostFolders = 16
 
-    /// Of all that is in the folder.
-    func identify(_ entries: [Listing.Entry]) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
-        let known = try await provider.catalog?.knownItems(in: folder) ?? []
-        var identifiers = try await identified(entries, known)
+    /// Of all that is in the folder, but what was told before.
+    ///
+    /// - Parameters:
+    ///   - known: what the catalog has in the folder, but what is known to be there as it was.
+    ///   - present: what is known to be there, and was not in this folder before.
+    func identify(
+        _ entries: [Listing.Entry], _ known: [KnownItem], present: Set<ItemIdentifier>
+    ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+        let byName = Dictionary(known.map { ($0.filename, $0) }) { first, _ in first }
+        var identifiers = identified(entries) { byName[$0] }
         // (A long listing of a folder that nobody has looked into has nothing of this.)
         if !known.isEmpty { exchange(&identifiers, entries, known) }
         var new = identifiers.isEmpty ? entries : entries.filter { identifiers[$0.name] == nil }
@@ -33,14 +37,12 @@ struct Recognition {
                 for (name, identifier) in try await renamedFolders(others, missing) { identifiers[name] = identifier }
                 new.removeAll { identifiers[$0.name] != nil }
             }
-            let moved = try await movedHere(new, present: Set(identifiers.values))
+            let moved = try await movedHere(new, present: present.union(identifiers.values))
             if !moved.isEmpty {
                 identifiers.merge(moved) { $1 }
                 new.removeAll { identifiers[$0.name] != nil }
             }
-            let fresh = try await fresh(new)
-            if identifiers.isEmpty { return fresh }
-            identifiers.merge(fresh) { $1 }
+            for (entry, identifier) in try await fresh(new) { identifiers[entry.name] = identifier }
         }
         return identifiers
     }
@@ -48,22 +50,17 @@ struct Recognition {
     /// Of one, which may be there with others: only its name counts.
     func identifyAlone(_ entry: Listing.Entry) async throws(FileProviderError) -> ItemIdentifier {
         let known = try await provider.catalog?.knownItem(named: entry.name, in: folder)
-        let identifiers = try await identified([entry], known.map { [$0] } ?? [])
-        if let identifier = identifiers[entry.name] { return identifier }
-        guard let identifier = try await fresh([entry])[entry.name] else { throw provider.gone(folder) }
+        if let identifier = identified([entry], { _ in known })[entry.name] { return identifier }
+        guard let identifier = try await fresh([entry]).first?.identifier else { throw provider.gone(folder) }
         return identifier
     }
 
     /// By name and kind.
-    private func identified(
-        _ entries: [Listing.Entry], _ known: [KnownItem]
-    ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
+    func identified(_ entries: [Listing.Entry], _ known: (Filename) -> KnownItem?) -> [Filename: ItemIdentifier] {
         let held = places.holders(in: folder, of: entries.map(\.name))
-        if held.isEmpty, known.isEmpty { return [:] }
-        let byName = Dictionary(known.map { ($0.filename, $0) }) { first, _ in first }
         var identifiers: [Filename: ItemIdentifier] = [:]
         for entry in entries {
-            let item = byName[entry.name]
+            let item = known(entry.name)
             let isOfKind = item?.isFolder == entry.resource.isFolder
             // What we have seen or done ourselves is newer than what the catalog has.
             if let identifier = held[entry.name], item?.identifier != identifier || isOfKind {
@@ -82,7 +79,8 @@ struct Recognition {
         var size: Int64
     }
 
-    private func likeness(_ entry: Listing.Entry) -> Likeness? {
+    /// Nil: others may be like it.
+    func likeness(_ entry: Listing.Entry) -> Likeness? {
         // Of empty documents, and where only a date tells versions apart, many are alike.
         guard !entry.resource.isFolder, entry.resource.size > 0, case .tag = entry.resource.validator else {
             return nil
@@ -119,10 +117,7 @@ struct Recognition {
         let items = Dictionary(known.map { ($0.identifier, $0) }) { first, _ in first }
         func likeness(of item: KnownItem) -> Likeness { Likeness(version: item.contentVersion, size: item.size) }
         let changed = entries.filter { entry in
-            guard let item = identifiers[entry.name].flatMap({ items[$0] }), let new = self.likeness(entry) else {
-                return false
-            }
-            return !item.isFolder && likeness(of: item) != new
+            identifiers[entry.name].flatMap { items[$0] }.map { isChanged(entry, $0) } ?? false
         }
         guard !changed.isEmpty else { return }
         let names = Dictionary(changed.map { (identifiers[$0.name]!, $0.name) }) { first, _ in first }
@@ -141,9 +136,15 @@ struct Recognition {
         identifiers.merge(found) { $1 }
     }
 
+    /// It has the name of an item, and its contents are others.
+    func isChanged(_ entry: Listing.Entry, _ item: KnownItem) -> Bool {
+        guard !item.isFolder, let new = likeness(entry) else { return false }
+        return Likeness(version: item.contentVersion, size: item.size) != new
+    }
+
     /// Known here, and not seen: by the catalog, and not moved away since.
     private func isMissing(_ item: KnownItem, _ present: Set<ItemIdentifier>) -> Bool {
-        !present.contains(item.identifier) && !leftOut.contains(item.filename)
+        !present.contains(item.identifier)
             && places.place(of: item.identifier).map { $0.parent == folder } ?? true
     }
 
@@ -204,28 +205,33 @@ struct Recognition {
 
     // MARK: New items
 
-    private func fresh(_ new: [Listing.Entry]) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
-        var identifiers: [Filename: ItemIdentifier] = [:]
+    func fresh(_ new: [Listing.Entry]) async throws(FileProviderError) -> [ListingRecognition.Identified] {
+        var told: [ListingRecognition.Identified] = []
         var open = new
         var number = 1
         while !open.isEmpty, number < 1_000 {
             let candidates = open.map { ($0, PathIdentifier.make(in: folder, $0.name, number: number)) }
             let known = try await provider.catalog?.knownItems(candidates.map(\.1)) ?? []
-            let taken = Set(known.map(\.identifier))
+            let taken = Dictionary(known.map { ($0.identifier, $0) }) { first, _ in first }
             var next: [Listing.Entry] = []
             for (entry, identifier) in candidates {
                 // It went elsewhere, or is of another kind.
-                let elsewhere =
-                    places.place(of: identifier).map { $0 != Place(parent: folder, name: entry.name) } ?? false
-                if taken.contains(identifier) || elsewhere {
+                let place = places.place(of: identifier)
+                let isElsewhere = place.map { $0 != Place(parent: folder, name: entry.name) } ?? false
+                if isElsewhere || taken[identifier].map({ !isItself(entry, $0) }) ?? false {
                     next.append(entry)
                 } else {
-                    identifiers[entry.name] = identifier
+                    told.append((entry, identifier))
                 }
             }
             open = next
             number += 1
         }
-        return identifiers
+        return told
+    }
+
+    /// The catalog has it since the listing began: an earlier part of it said the same name.
+    private func isItself(_ entry: Listing.Entry, _ item: KnownItem) -> Bool {
+        item.parentIdentifier == folder && item.filename == entry.name && item.isFolder == entry.resource.isFolder
     }
 }

@@ -19,7 +19,7 @@ final class SyncCollections: Sendable {
     }
     private let state = Mutex(State())
     /// In memory, of all folders.
-    private static let mostEntries = 20_000
+    static let mostEntries = 20_000
     /// What a server forgot to tell is seen after so long.
     private static let trust = Duration.seconds(900)
 
@@ -53,7 +53,8 @@ final class SyncCollections: Sendable {
 }
 
 extension Listing {
-    fileprivate var count: Int { entries.count + leftovers.count }
+    /// What of it is kept.
+    var count: Int { entries.count + leftovers.count + leftOut.count }
 
     fileprivate mutating func remove(_ names: Set<Filename>) {
         entries.removeAll { names.contains($0.name) }

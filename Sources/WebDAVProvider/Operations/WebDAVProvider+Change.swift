@@ -96,19 +96,24 @@ extension WebDAVProvider {
 
     /// Who has a name. A server that does not tell some names apart may have it under another one.
     func collision(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> FileProviderError {
-        let items: [Item]
-        do throws(FileProviderError) { items = try await list(place.parent).items } catch {
+        // String's own equality is that of Unicode, whatever the bytes.
+        let name = place.name.string.lowercased()
+        var same: Item?
+        var similar: Item?
+        func look(_ items: [Item]) {
+            same = same ?? items.first { $0.filename == place.name }
+            similar = similar ?? items.first { $0.filename.string.lowercased() == name }
+        }
+        do throws(FileProviderError) { try await list(place.parent, look) } catch {
             // A server may stumble over what somebody else is doing there (rclone's ends its answer in the middle).
             guard error.code == .cannotSynchronize else { throw error }
             try? await Task.sleep(for: .milliseconds(200))
-            items = try await list(place.parent).items
+            try await list(place.parent, look)
         }
-        if let item = items.first(where: { $0.filename == place.name }) {
+        if let item = same {
             return FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
         }
-        // String's own equality is that of Unicode, whatever the bytes.
-        let name = place.name.string.lowercased()
-        if let item = items.first(where: { $0.filename.string.lowercased() == name }) {
+        if let item = similar {
             return FileProviderError(
                 .invalidName,
                 "“\(place.name)”: the server does not tell this name from “\(item.filename)”; rename one of them")
