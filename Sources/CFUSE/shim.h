@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <linux/capability.h>
 #include <linux/fuse.h>
 #include <pthread.h>
 #include <signal.h>
@@ -173,6 +174,15 @@ static inline int hydrant_expire_entry(
 #else
     return fuse_lowlevel_notify_expire_entry(session, parent, name, length);
 #endif
+}
+
+// MARK: Who may mount
+
+/// Whether mount(2) is allowed to this process (CAP_SYS_ADMIN), so that libfuse needs no fusermount3.
+static inline int hydrant_may_mount(void) {
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {{0}};
+    return syscall(SYS_capget, &header, data) == 0 && ((data[0].effective >> CAP_SYS_ADMIN) & 1);
 }
 
 // MARK: What Glibc's module leaves out

@@ -153,6 +153,7 @@ struct Daemon: Sendable {
                 + (parts.engine.context.isReadOnly ? ["ro"] : []) + configuration.mountOptions
             options.passthrough = configuration.passthrough
             options.passthroughHelper = configuration.passthroughHelper
+            options.mountPointIsResolved = true
             let session = try FUSESession(mountPoint: mountPoint, options: options, fileSystem: frontend)
             try session.mount()
             link.attach(session)

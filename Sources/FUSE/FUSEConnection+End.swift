@@ -31,7 +31,7 @@ extension FUSEConnection {
         // Late replies are still to come; so the descriptor's number stays taken, by a device
         // that is connected to nothing. That one reports an error when polled, which libfuse
         // takes for "already unmounted" when it cleans up.
-        var standIn = open("/dev/fuse", O_RDWR | O_CLOEXEC)
+        var standIn = standIn.exchange(-1, ordering: .sequentiallyConsistent)
         if standIn < 0 { standIn = open("/dev/null", O_RDONLY | O_CLOEXEC) }
         guard standIn >= 0 else { return }
         _ = hydrant_replace(fd, standIn)

@@ -20,6 +20,9 @@ final class FUSEConnection: @unchecked Sendable {
     /// "0:49"; known once mounted.
     let deviceNumber = Mutex<String?>(nil)
     let device = Atomic<Int32>(-1)
+    /// A device that is connected to nothing: what takes the device's place in the end. Open from the start, so that
+    /// there is one then.
+    let standIn = Atomic<Int32>(-1)
     let hasEnded = Atomic(false)
     /// What the kernel waits for, by its numbers.
     let unanswered = FUSEUnanswered()
@@ -61,9 +64,11 @@ final class FUSEConnection: @unchecked Sendable {
     deinit {
         guard let session else { return }
         // Closes the device too. After `end` its stand-in reports an error, which libfuse
-        // takes for "already unmounted".
+        // takes for "already unmounted"; what it has for a path may be a descriptor's that is long closed.
         fuse_session_unmount(session)
         fuse_session_destroy(session)
+        let standIn = standIn.load(ordering: .sequentiallyConsistent)
+        if standIn >= 0 { close(standIn) }
     }
 
     struct Refusal: Error {
@@ -84,13 +89,18 @@ final class FUSEConnection: @unchecked Sendable {
 
     // MARK: The mount
 
+    var isMounted: Bool { device.load(ordering: .sequentiallyConsistent) >= 0 }
+
+    /// - Parameter path: or a link of /proc to an open folder, for mount(2) itself.
     func mount(at path: String) throws(Refusal) {
+        standIn.store(open("/dev/fuse", O_RDWR | O_CLOEXEC), ordering: .sequentiallyConsistent)
         let ((result, errno), explanation) = FUSELog.capture {
             let result = fuse_session_mount(session, path)
             return (result, Glibc.errno)
         }
         guard result == 0 else { throw Refusal(errno: errno == 0 ? EIO : errno, text: explanation) }
         let fd = fuse_session_fd(session)
+        device.store(fd, ordering: .sequentiallyConsistent)
         var io = fuse_custom_io(
             writev: { fd, vectors, count, connection in
                 FUSEConnection.of(connection).send(fd, vectors, count)
@@ -106,7 +116,6 @@ final class FUSEConnection: @unchecked Sendable {
         // The same descriptor again: only so does libfuse let us between itself and the device.
         let taken = fuse_session_custom_io(session, &io, fd)
         guard taken == 0 else { throw Refusal(errno: -taken, text: "") }
-        device.store(fd, ordering: .sequentiallyConsistent)
     }
 
     // MARK: Between libfuse and the device

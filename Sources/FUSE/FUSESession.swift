@@ -29,6 +29,9 @@ public final class FUSESession: Sendable {
         public var readAhead: Int
         /// Whether files that are open for direct I/O may be mapped and shared (Linux 6.6; before that: ENODEV).
         public var mapsDirectIO = false
+        /// The mount point is absolute and was free of symbolic links when it was looked at; if one is on the way by
+        /// now, nothing is mounted.
+        public var mountPointIsResolved = false
 
         public init(
             mountOptions: [String] = [], maxThreads: Int = 10, passthrough: Bool = true,
@@ -56,12 +59,17 @@ public final class FUSESession: Sendable {
     public let mountPoint: String
     let connection: FUSEConnection
     private let maxThreads: Int
+    private let mountPointIsResolved: Bool
+    /// libfuse's own way to unmount when the process dies. Its helper is given the path only.
+    private let unmountsByHelper: Bool
     private let notifier: FUSENotifier
     private let state = Mutex(State())
 
     public init(mountPoint: String, options: Options, fileSystem: any FUSEFileSystem) throws(FUSEError) {
         self.mountPoint = mountPoint
         maxThreads = options.maxThreads
+        mountPointIsResolved = options.mountPointIsResolved
+        unmountsByHelper = options.mountOptions.contains("auto_unmount")
         let connection: FUSEConnection
         do {
             connection = try FUSEConnection(options: options, fileSystem: fileSystem)
@@ -75,35 +83,66 @@ public final class FUSESession: Sendable {
     }
 
     deinit {
-        // Mounted and never run: libfuse's own clean-up unmounts.
         notifier.stop()
+        // Mounted and never run.
+        let (phase, path, device) = state.withLock { ($0.phase, $0.path, $0.device) }
+        if phase == .mounted { takeAway(path, device) }
     }
 
     // MARK: Life
 
-    public func mount() throws(FUSEError) {
+    public func mount() throws(FUSEError) { try mount(meanwhile: {}) }
+
+    /// - Parameter meanwhile: what somebody else does between the look at the folder and the mount; for tests.
+    func mount(meanwhile: () -> Void) throws(FUSEError) {
         guard state.withLock({ $0.phase == .new && !$0.isExiting }) else {
             throw FUSEError(mountPoint, errno: EBUSY, "this session has been mounted before; make another one")
         }
-        let path = try resolvedMountPoint()
+        // Whoever is not allowed to has fusermount3 do it, which looks at the folder with the user's own rights.
+        let isPrivileged = hydrant_may_mount() != 0
+        if isPrivileged && unmountsByHelper {
+            throw FUSEError(
+                mountPoint, errno: EINVAL,
+                "-o auto_unmount: not for root, whose mount it would take away by its path; leave it out")
+        }
+        let folder = try folder()
+        meanwhile()
         do {
-            try connection.mount(at: path)
+            try connection.mount(at: isPrivileged ? folder.link : folder.path)
         } catch {
-            let reason = MountObstacle.find() ?? (error.text.isEmpty ? FUSEError.text(of: error.errno) : error.text)
+            if connection.isMounted { takeAway(folder) }
+            let text = error.text.replacing(folder.link, with: folder.path)
+            let reason = MountObstacle.find() ?? (text.isEmpty ? FUSEError.text(of: error.errno) : text)
             throw FUSEError(mountPoint, errno: error.errno, "cannot mount: \(reason)")
         }
-        let device = MountTable().fuseDevice(at: path)
-        connection.deviceNumber.withLock { $0 = device }
+        guard let mount = folder.mount(), mount.isRight else {
+            takeAway(folder)
+            throw FUSEError(
+                mountPoint, errno: ESTALE,
+                "the folder was moved or replaced while it was being mounted on; nothing is mounted")
+        }
+        connection.deviceNumber.withLock { $0 = mount.device }
         state.withLock { state in
             state.phase = .mounted
-            state.path = path
-            state.device = device
+            state.path = mount.path
+            state.device = mount.device
         }
     }
 
-    /// The mount point as the kernel will write it, and as it is unmounted whatever becomes of
-    /// the working directory. Nothing of ours is mounted there yet, so it may be looked at.
-    private func resolvedMountPoint() throws(FUSEError) -> String {
+    private func takeAway(_ folder: MountFolder) {
+        let mount = folder.mount()
+        takeAway(mount?.path ?? folder.path, mount?.device)
+    }
+
+    /// The kernel must know first that nobody answers, or unmounting could wait for us.
+    private func takeAway(_ path: String, _ device: String?) {
+        connection.end { false }
+        detachMount(at: path, device: device)
+    }
+
+    /// The folder of the mount point. Its path is as the kernel will write it, and as it is unmounted whatever becomes
+    /// of the working directory. Nothing of ours is mounted there yet, so it may be looked at.
+    private func folder() throws(FUSEError) -> MountFolder {
         guard let resolved = realpath(mountPoint, nil) else {
             let errno = Glibc.errno
             let advice =
@@ -116,11 +155,19 @@ public final class FUSESession: Sendable {
         }
         defer { free(resolved) }
         let path = String(cString: resolved)
+        if mountPointIsResolved && path != mountPoint { throw replaced }
+        if let folder = MountFolder(path) { return folder }
+        let errno = Glibc.errno
+        switch errno {
         // FUSE would mount on a file as well, and hide it.
-        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if folder < 0, errno == ENOTDIR { throw FUSEError(mountPoint, errno: ENOTDIR, "this is no folder") }
-        close(folder)
-        return path
+        case ENOTDIR where !mountPointIsResolved: throw FUSEError(mountPoint, errno: ENOTDIR, "this is no folder")
+        case ESTALE, ELOOP, ENOTDIR, ENOENT: throw replaced
+        default: throw FUSEError(mountPoint, errno: errno, "cannot use the folder: \(FUSEError.text(of: errno))")
+        }
+    }
+
+    private var replaced: FUSEError {
+        FUSEError(mountPoint, errno: ESTALE, "the folder, or one above it, was replaced meanwhile; nothing is mounted")
     }
 
     /// Serves the mount on libfuse's threads and blocks this one until it is unmounted or

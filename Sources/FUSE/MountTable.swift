@@ -5,10 +5,15 @@ internal import Glibc
 /// Our mount as /proc/self/mountinfo shows it: to look at the mount point itself would be a
 /// request to ourselves.
 struct MountTable {
-    private struct Line {
+    struct Line {
+        /// Of the mount, and of the one that it is mounted on.
+        var id: String
+        var parent: String
         var device: String
         var path: [UInt8]
         var type: String
+        /// Who has mounted it, as the kernel says it of a FUSE mount.
+        var user: String?
     }
 
     private let lines: [Line]
@@ -22,21 +27,31 @@ struct MountTable {
             guard fields.count > 6, let dash = fields[6...].firstIndex(of: [UInt8(ascii: "-")]),
                 dash + 1 < fields.count
             else { return nil }
+            let texts = [0, 1, 2, dash + 1].map { String(decoding: fields[$0], as: UTF8.self) }
             return Line(
-                device: String(decoding: fields[2], as: UTF8.self), path: Self.unescaped(fields[4]),
-                type: String(decoding: fields[dash + 1], as: UTF8.self))
+                id: texts[0], parent: texts[1], device: texts[2], path: Self.unescaped(fields[4]), type: texts[3],
+                user: Self.user(in: fields.last ?? []))
         }
     }
 
-    /// The device ("0:49") of the FUSE mount on top at `path`.
-    func fuseDevice(at path: String) -> String? {
+    private static func user(in options: ArraySlice<UInt8>) -> String? {
+        let name = Array("user_id=".utf8)
+        return options.split(separator: UInt8(ascii: ",")).last { $0.starts(with: name) }
+            .map { String(decoding: $0.dropFirst(name.count), as: UTF8.self) }
+    }
+
+    /// The FUSE mount on top at `path`.
+    func fuse(at path: String) -> Line? {
         guard let top = lines.last(where: { $0.path == Array(path.utf8) }), top.type.hasPrefix("fuse") else {
             return nil
         }
-        return top.device
+        return top
     }
 
-    private static func contents(of path: String) -> [UInt8] {
+    /// The device ("0:49") of the FUSE mount on top at `path`.
+    func fuseDevice(at path: String) -> String? { fuse(at: path)?.device }
+
+    static func contents(of path: String) -> [UInt8] {
         let fd = open(path, O_RDONLY | O_CLOEXEC)
         guard fd >= 0 else { return [] }
         defer { close(fd) }

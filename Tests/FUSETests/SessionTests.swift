@@ -137,6 +137,86 @@ struct SessionTests {
         #expect(!Mounted.isMounted("/etc/passwd"))
     }
 
+    // MARK: Where it is mounted
+
+    /// What somebody who may write to a folder above does between the look at the folder and the mount.
+    enum Trick: CaseIterable { case link, folder, mount }
+
+    @Test(
+        "another place that is given the path meanwhile is not mounted on, nor is the folder that was moved away",
+        .enabled(if: geteuid() == 0, "mounts"), arguments: Trick.allCases)
+    func replacedMeanwhile(trick: Trick) throws {
+        var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
+        let base = String(cString: mkdtemp(&template))
+        let folders = ["m", "m/p", "gone", "gone/p", "other", "other/p"].map { base + "/" + $0 }
+        for folder in folders where !folder.contains("/gone") { mkdir(folder, 0o755) }
+        defer {
+            unlink(base + "/m")
+            for folder in folders.reversed() {
+                while umount2(folder, 2) == 0 {}
+                rmdir(folder)
+            }
+            rmdir(base)
+        }
+        let session = try FUSESession(mountPoint: base + "/m/p", options: .init(), fileSystem: MemoryFileSystem())
+        let error = #expect(throws: FUSEError.self) {
+            try session.mount {
+                switch trick {
+                case .link:
+                    rename(base + "/m", base + "/gone")
+                    symlink("other", base + "/m")
+                case .folder:
+                    rename(base + "/m", base + "/gone")
+                    for folder in folders.prefix(2) { mkdir(folder, 0o755) }
+                case .mount: #expect(Glibc.mount("none", base + "/m/p", "tmpfs", 0, nil) == 0)
+                }
+            }
+        }
+        #expect(error?.errno == ESTALE)
+        #expect(error?.description.contains("was moved or replaced") == true, "\(error!)")
+        for folder in folders { #expect(!Self.hasFUSE(folder), "\(folder)") }
+    }
+
+    private static func hasFUSE(_ path: String) -> Bool { MountTable().fuseDevice(at: path) != nil }
+
+    @Test("a path that was free of links, and is not any more, is not followed")
+    func resolved() throws {
+        var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
+        let base = String(cString: mkdtemp(&template))
+        mkdir(base + "/p", 0o755)
+        symlink(".", base + "/m")
+        defer {
+            unlink(base + "/m")
+            rmdir(base + "/p")
+            rmdir(base)
+        }
+        for isResolved in [true, false] {
+            var options = FUSESession.Options()
+            options.mountPointIsResolved = isResolved
+            let session = try FUSESession(
+                mountPoint: base + "/m/p", options: options, fileSystem: MemoryFileSystem())
+            if isResolved {
+                #expect(throws: FUSEError.self) { try session.mount() }
+            } else {
+                try session.mount()
+            }
+            withExtendedLifetime(session) { #expect(Mounted.isMounted(base + "/p") != isResolved) }
+        }
+        #expect(!Mounted.isMounted(base + "/p"))
+    }
+
+    @Test("root does without libfuse's helper, which would unmount by path", .enabled(if: geteuid() == 0))
+    func autoUnmount() throws {
+        var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
+        let path = String(cString: mkdtemp(&template))
+        defer { rmdir(path) }
+        let session = try FUSESession(
+            mountPoint: path, options: .init(mountOptions: ["auto_unmount"]), fileSystem: MemoryFileSystem())
+        let error = #expect(throws: FUSEError.self) { try session.mount() }
+        #expect(error?.description.contains("auto_unmount") == true)
+        #expect(!Mounted.isMounted(path))
+    }
+
     @Test func optionsReachTheKernel() async throws {
         let options = FUSESession.Options(mountOptions: [
             "default_permissions", "fsname=a,b\\c", "subtype=hydrant", "ro",
