@@ -46,6 +46,15 @@ int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status
     return 0;
 }
 
+int clinux_identity(const char *path, uint64_t *device, uint64_t *inode) {
+    struct statx s;
+    int result = statx(AT_FDCWD, path, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_INO, &s);
+    if (result != 0) return result;
+    *device = makedev(s.stx_dev_major, s.stx_dev_minor);
+    *inode = s.stx_ino;
+    return 0;
+}
+
 int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags) {
     return renameat2(from_dir, from, to_dir, to, flags);
 }

@@ -12,7 +12,7 @@ final class ControlConnection: ChannelInboundHandler {
 
     private let service: any ControlService
     private let logger: Logger
-    private let peer: Int32
+    private let peer: PeerProcess
     private enum State {
         case idle
         /// The service works on a request.
@@ -29,7 +29,7 @@ final class ControlConnection: ChannelInboundHandler {
     /// What to say once the requests before it are answered; then the connection is closed.
     private var lastWords: ControlFailure?
 
-    init(service: any ControlService, peer: Int32, logger: Logger) {
+    init(service: any ControlService, peer: PeerProcess, logger: Logger) {
         self.service = service
         self.peer = peer
         self.logger = logger
@@ -113,7 +113,7 @@ final class ControlConnection: ChannelInboundHandler {
     }
 
     private static func serve(
-        _ message: ByteBuffer, _ service: any ControlService, _ peer: Int32,
+        _ message: ByteBuffer, _ service: any ControlService, _ peer: PeerProcess,
         tell: @escaping @Sendable (ByteBuffer) async throws -> Void, then: @escaping @Sendable (Answer) -> Void
     ) -> Task<Void, Never> {
         let listener = ControlListener(peer: peer) { try await tell(ControlCoding.responseFrame($0)) }

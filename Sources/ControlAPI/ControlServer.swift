@@ -114,7 +114,7 @@ public actor ControlServer {
                 let decoder = FrameDecoder(limit: ControlLimits.requestBytes)
                 try channel.pipeline.syncOperations.addHandlers(
                     ByteToMessageHandler(decoder),
-                    ControlConnection(service: service, peer: peer.pid, logger: logger))
+                    ControlConnection(service: service, peer: peer.process, logger: logger))
             }
         }
     }

@@ -18,11 +18,12 @@ extension ControlService {
 /// The client that waits for an answer, and can be told how things stand meanwhile.
 public struct ControlListener: Sendable {
     /// The process that asks, as the kernel knows it (SO_PEERCRED).
-    public let peer: Int32
+    public var peer: Int32 { process.pid }
+    package let process: PeerProcess
     private let write: @Sendable (ControlResponse) async throws -> Void
 
-    init(peer: Int32, _ write: @escaping @Sendable (ControlResponse) async throws -> Void) {
-        self.peer = peer
+    init(peer: PeerProcess, _ write: @escaping @Sendable (ControlResponse) async throws -> Void) {
+        process = peer
         self.write = write
     }
 

@@ -11,20 +11,32 @@ enum PeerCheck {
     }
 
     struct Peer: Sendable {
-        var pid: Int32
+        var process: PeerProcess
         /// Why it may not give orders: it runs neither as our user nor as root. For the log.
         var problem: String?
     }
 
     static func peer(of channel: any Channel) -> EventLoopFuture<Peer> {
         guard let provider = channel as? any SocketOptionProvider else {
-            return channel.eventLoop.makeSucceededFuture(Peer(pid: 0, problem: "the channel is no socket"))
+            return channel.eventLoop.makeSucceededFuture(
+                Peer(process: PeerProcess(pid: 0, handle: -1), problem: "the channel is no socket"))
         }
         let credentials: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
-        return credentials.map { peer in
+        return credentials.flatMap { peer in
             let isAllowed = peer.uid == geteuid() || peer.uid == 0
-            return Peer(pid: peer.pid, problem: isAllowed ? nil : "process \(peer.pid) of user \(peer.uid)")
+            return handle(of: provider, channel.eventLoop).map { handle in
+                Peer(
+                    process: PeerProcess(pid: peer.pid, handle: handle),
+                    problem: isAllowed ? nil : "process \(peer.pid) of user \(peer.uid)")
+            }
         }
+    }
+
+    /// A pidfd of the process whose credentials these are; -1: the kernel gives none.
+    private static func handle(of socket: any SocketOptionProvider, _ loop: any EventLoop) -> EventLoopFuture<Int32> {
+        let peerHandle = NIOBSDSocket.Option(rawValue: 77)  // SO_PEERPIDFD
+        let handle: EventLoopFuture<Int32> = socket.unsafeGetSocketOption(level: .socket, name: peerHandle)
+        return handle.flatMapErrorThrowing { _ in -1 }
     }
 }

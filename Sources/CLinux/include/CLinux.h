@@ -31,6 +31,10 @@ struct clinux_status {
 /// link as last component is followed only if `follow`.
 int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status *out);
 
+/// Device and inode of what a path names, links followed. Its own attributes are not asked for at a server or daemon
+/// (AT_STATX_DONT_SYNC); the names on the way are looked up as ever.
+int clinux_identity(const char *path, uint64_t *device, uint64_t *inode);
+
 int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags);
 
 /// posix_spawn_file_actions_addclosefrom_np(3), of a `posix_spawn_file_actions_t`: the new process has no descriptor from this

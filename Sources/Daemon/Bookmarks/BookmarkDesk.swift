@@ -222,7 +222,8 @@ final class BookmarkDesk: Sendable {
     /// Keeps the item in a folder of its own until the task is cancelled or the right ends.
     ///
     /// - Parameter peer: the process that asks, as the kernel knows it.
-    func access(_ request: AccessRequest, from peer: Int32, _ listener: ControlListener) async -> ControlResponse {
+    func access(_ request: AccessRequest, from peer: PeerProcess, _ listener: ControlListener) async -> ControlResponse
+    {
         do {
             let payload = try open(request.bookmark)
             let name = mountPoint + "/" + payload.path.string
@@ -235,7 +236,7 @@ final class BookmarkDesk: Sendable {
                     code: "notGranted",
                     message: "\(name): the grant was revoked, or its time is over; ask for a new one")
             }
-            if let allowed = grant.program { try check(request, from: peer, allowed, name) }
+            if let allowed = grant.program { try await check(request, from: peer, allowed, name) }
             let found = try await find(payload)
             let scope = try await scopes.begin(
                 found.record.id, grant: id, user: request.pid, isWritable: isWritable(grant))
@@ -262,13 +263,41 @@ final class BookmarkDesk: Sendable {
     }
 
     /// Hydrant's own command says what it is going to run; of all others the kernel says what they are.
-    private func check(_ request: AccessRequest, from peer: Int32, _ allowed: String, _ name: String) throws {
-        let executable = Self.executable(of: peer)
-        let program = executable.map(commands.contains) == true ? request.program : executable
+    private func check(
+        _ request: AccessRequest, from peer: PeerProcess, _ allowed: String, _ name: String
+    ) async throws {
+        let executable = peer.executable
+        let path = executable?.path
+        let program = path.map(commands.contains) == true ? request.program : path
         guard program == allowed else {
             throw ControlFailure(
                 code: "notGranted",
                 message: "\(name): is granted to \(allowed), not to \(program ?? "whoever asks")")
+        }
+        // Only now, and only there: the name of any other program may lead anywhere.
+        guard let executable, await Self.isNamedFile(executable) else {
+            throw ControlFailure(
+                code: "notGranted",
+                message: "\(name): is granted to \(allowed), and what asks is not the file of the name "
+                    + "\(path ?? allowed) (any more); if that was replaced by a newer one, start it again")
+        }
+    }
+
+    /// On a thread of its own: the name may lead into a mount that does not answer, this daemon's included.
+    private static func isNamedFile(_ executable: PeerProcess.Executable) async -> Bool {
+        let (answers, answer) = AsyncStream<Bool>.makeStream()
+        Thread {
+            answer.yield(executable.isNamedFile)
+            answer.finish()
+        }.start()
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await answers.first { _ in true } ?? false }
+            group.addTask {
+                try? await Task.sleep(for: .seconds(10))
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
     }
 
