@@ -11,10 +11,23 @@ final class StateDirectory: Sendable {
     var storePath: String { path + "/content" }
 
     /// Makes it (0700) where it is missing, and takes its lock. Takes over what is empty, and nothing else that is not a
-    /// state directory.
+    /// state directory. Root's lies where nobody else can put another folder in the place of one on the way to it: the path
+    /// is gone to many times.
     convenience init(path: String) throws(DaemonError) {
-        try Self.make(path)
-        try self.init(locking: path)
+        let isRoots = geteuid() == 0
+        let place = isRoots ? Self.resolved(path) : path
+        if isRoots { try Self.checkWay(to: place) }
+        try Self.make(place)
+        // Folders that were not there may have been made by others meanwhile, where everybody may (/tmp).
+        if isRoots { try Self.checkWay(to: place) }
+        try self.init(locking: place)
+    }
+
+    private static func checkWay(to place: String) throws(DaemonError) {
+        guard let problem = FoldersAbove.problem(of: place) else { return }
+        throw DaemonError(
+            "\(place): \(problem), and root's state directory is to be root's alone; say --state-dir DIR with another one"
+        )
     }
 
     /// One that is there, for those who look at it instead of a daemon. Makes and changes nothing but the lock file.

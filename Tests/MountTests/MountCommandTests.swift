@@ -112,6 +112,33 @@ struct MountCommandTests {
         }
     }
 
+    @Test(
+        "root's state directory is not where others may put another folder in its place",
+        .enabled(if: geteuid() == 0, "is about root"))
+    func stateBelowOthers() async throws {
+        try await withSandbox { mount in
+            let seeding = Seeding(mount.scratch)
+            func command(_ state: String) -> [String] {
+                ["mount", "dir:\(mount.store)", mount.mountPoint, "--state-dir", mount.scratch + "/" + state]
+            }
+            for name in ["theirs/in", "loose", "sticky"] { try seeding.folder(name) }
+            chown(mount.scratch + "/theirs", 65534, 65534)
+            chmod(mount.scratch + "/loose", 0o777)
+            chmod(mount.scratch + "/sticky", 0o1777)
+            symlink("theirs/in", mount.scratch + "/link")
+            for (state, reason) in [
+                ("theirs/in/state", "belongs to user 65534"), ("link/state", "belongs to user 65534"),
+                ("loose/state", "others than root may write to"),
+            ] {
+                try Self.checkRefused(mount, command(state), names: reason)
+                #expect(!FileManager.default.fileExists(atPath: mount.scratch + "/" + state))
+            }
+            let result = try mount.hydrant(command("sticky/new/state"))
+            #expect(result.succeeded, "\(result)")
+            try mount.unmount()
+        }
+    }
+
     @Test("a state directory in the mount point, in the store, around them, or in another mount is refused")
     func entangledState() async throws {
         try await withSandbox { mount in

@@ -14,7 +14,14 @@ final class RescueTarget {
         }
         root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw DaemonError("\(path): \(String(cString: strerror(errno)))") }
+        // This very folder: since the path was looked at, somebody may have put a link in it, to where root would not write.
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(root)") else {
+            throw DaemonError("\(path): cannot be read")
+        }
+        guard names.isEmpty else { throw DaemonError("\(path): \(Self.notEmpty)") }
     }
+
+    private static let notEmpty = "is not empty; name a directory that is, or one that does not exist"
 
     deinit { close(root) }
 
@@ -26,7 +33,7 @@ final class RescueTarget {
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
                 return "\(path): cannot be read"
             }
-            if !names.isEmpty { return "\(path): is not empty; name a directory that is, or one that does not exist" }
+            if !names.isEmpty { return "\(path): \(notEmpty)" }
         } else if errno != ENOENT {
             return "\(path): \(String(cString: strerror(errno)))"
         }

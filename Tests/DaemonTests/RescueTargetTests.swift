@@ -1,0 +1,18 @@
+import Foundation
+import Testing
+
+@testable import Daemon
+
+@Suite("The folder of what is rescued")
+struct RescueTargetTests {
+    /// The path was looked at before; somebody may have put a link in it since.
+    @Test("it is empty when it is opened, or nothing is written there")
+    func notEmpty() throws {
+        var template = Array("/tmp/hydrant-rescue-XXXXXX".utf8CString)
+        let folder = String(cString: try #require(mkdtemp(&template)))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        _ = try RescueTarget(path: folder)
+        try Data().write(to: URL(filePath: folder + "/somebody's", directoryHint: .notDirectory))
+        #expect(throws: DaemonError.self) { try RescueTarget(path: folder) }
+    }
+}
