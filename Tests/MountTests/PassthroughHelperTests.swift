@@ -151,6 +151,8 @@ struct PassthroughHelperTests {
                     fi
                 done
                 find . -name '*hydrant-passthrough*' | sort
+                ln -s root alias
+                "$SCRIPTS/install-passthrough" --to "$SCRATCH/alias" 2>&1 | grep -o 'installed: [^;]*'
                 """#
             let result = try mount.sandbox.run(
                 ["bash", "-c", script],
@@ -168,6 +170,7 @@ struct PassthroughHelperTests {
                     sticky/in: installed
                     ./root/hydrant-passthrough
                     ./sticky/in/hydrant-passthrough
+                    installed: \(mount.scratch)/root/hydrant-passthrough
 
                     """, "\(result)")
         }
