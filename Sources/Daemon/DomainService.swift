@@ -25,7 +25,7 @@ struct DomainService: ControlService {
         do {
             switch request {
             case .ping: return .pong(pid: getpid())
-            case .status(let paths) where paths.isEmpty: return .domain(try summary(), items: try unsettled())
+            case .status(let paths) where paths.isEmpty: return .domain(try await summary(), items: try unsettled())
             case .status(let paths):
                 var items: [ItemStatus] = []
                 for path in paths { items.append(try await status(of: path)) }
@@ -62,7 +62,7 @@ struct DomainService: ControlService {
                 await volume.engine.credentialMayHaveChanged()
                 return .done
             case .signOut(let request): return .signedOut(putAside: try await signOut.signOut(request))
-            case .prepareUnmount, .domain: return .domain(try summary(), items: [])
+            case .prepareUnmount, .domain: return .domain(try await summary(), items: [])
             case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
             case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))
             case .conflicts: return .conflicts(try conflicts())
@@ -75,11 +75,12 @@ struct DomainService: ControlService {
         }
     }
 
-    private func summary() throws -> DomainStatus {
-        DomainStatus(
+    private func summary() async throws -> DomainStatus {
+        let disk = try await diskUse()
+        return DomainStatus(
             domain: domain, provider: provider, mountPoint: mountPoint, pid: getpid(),
             pending: try volume.engine.pending().map(change), passthrough: hasPassthrough(),
-            stateDirectory: stateDirectory, disk: try diskUse(), transfers: transfers(), settings: settings(),
+            stateDirectory: stateDirectory, disk: disk, transfers: transfers(), settings: settings(),
             conflicts: try volume.engine.context.catalog.read { try $0.conflictCount() },
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
             heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
@@ -100,14 +101,15 @@ struct DomainService: ControlService {
             reason: state.failure?.message, needsSignIn: state.failure?.code == .notAuthenticated)
     }
 
-    private func diskUse() throws -> DiskUse {
+    private func diskUse() async throws -> DiskUse {
         let context = volume.engine.context
-        let (here, missing) = try context.catalog.read { reader in
-            (try reader.bytesHere(), try reader.hasPins() ? reader.missingPinned() : [])
-        }
+        let missing = try context.catalog.read { try $0.hasPins() ? $0.missingPinned() : [] }
         let disk = context.room.free() ?? (0, 0)
+        // (Where it may ask the disk.)
+        let use = try await Task(executorPreference: context.workers) { try context.cacheUse() }.value
         return DiskUse(
-            here: here, limit: context.room.limits.most, free: disk.free, minimumFree: disk.minimum,
+            here: use.bytes, limit: context.room.limits.most, free: disk.free,
+            minimumFree: disk.minimum,
             pinnedToCome: missing.map(\.bytes).boundedSum)
     }
 

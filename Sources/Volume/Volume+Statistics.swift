@@ -16,7 +16,9 @@ extension Volume {
             var statistics = try context.store.diskStatistics()
             guard let quota = engine.quota.last else { return statistics }
             let unit = UInt64(max(1, statistics.f_frsize))
-            let evictable = UInt64(max(0, try catalog.read { try $0.bytesHere() }))
+            // (No more than the disk has in use: of what is here some may be holes.)
+            let inUse = UInt64(statistics.f_blocks - min(statistics.f_bfree, statistics.f_blocks)) * unit
+            let evictable = min(inUse, UInt64(max(0, try catalog.read { try $0.bytesHere() })))
             let local = UInt64(statistics.f_bavail) * unit + evictable
             let used = UInt64(quota.used)
             let free = quota.total.map { UInt64(max(0, $0 - quota.used)) } ?? local

@@ -105,6 +105,35 @@ import Testing
         #expect(try here(test) == ["a", "b"])
     }
 
+    @Test("the holes of a local file take nothing, and push nothing out")
+    func holes() async throws {
+        let test = try await prepared(most: 1 << 20)
+        try await bring(["a", "b"], test)
+        for (name, size) in [("big", 3 << 40), ("small", 600 << 20)] as [(Filename, Int64)] {
+            let inode = try test.save(name, "x")
+            let content = try test.store.open(
+                GenerationID(inode: inode.rawValue, number: test.inode(name.string).generation), size: 1, baseSize: 0,
+                present: nil)
+            try content.truncate(to: size)
+            _ = try test.catalog.write {
+                try $0.recordWritten(inode, size: size, modified: .now, mark: nil, settle: 600)
+            }
+        }
+        #expect(try test.catalog.read { try $0.bytesHere() } > 3 << 40)
+        #expect(try test.context.cacheUse().bytes < 100_000)
+        #expect(await test.engine.cache.tidy() == 0)
+        #expect(try here(test) == ["a", "b", "big", "small"])
+        // What is full counts as before: no more goes than has to.
+        for number in 0..<5 {
+            try test.remote.put("full\(number)", [UInt8](repeating: 7, count: 300_000))
+            try await test.engine.enumerate(.root)
+            try await bring(["full\(number)"], test)
+        }
+        #expect(await test.engine.cache.tidy() == 600_200)
+        #expect(try here(test) == ["big", "full2", "full3", "full4", "small"])
+        #expect(await test.engine.cache.tidy() == 0)
+    }
+
     @Test("what the provider wants kept goes when nothing else is left, and is asked about once a use")
     func keptGoesLast() async throws {
         let test = try await prepared()

@@ -17,7 +17,9 @@ struct EvictionRound {
     func isNeeded() throws -> Bool {
         if need.eviction > 0 || context.room.lacking(for: need.room) > 0 { return true }
         guard let most = limits.most else { return false }
-        return try context.catalog.read { try $0.bytesHere() } > most
+        // (Most are within the limit even with their holes.)
+        guard try context.catalog.read({ try $0.bytesHere() }) > most else { return false }
+        return try context.cacheUse().bytes > most
     }
 
     /// Returns how many bytes were evicted.
@@ -28,10 +30,13 @@ struct EvictionRound {
         let pinned = try context.catalog.read { try $0.hasPins() ? $0.pinnedInodes() : [] }
         var plan = Plan(pinned: pinned)
         if let most = limits.most {
-            var here = try context.catalog.read { try $0.bytesHere() }
+            let use = try context.cacheUse()
+            var here = use.bytes
             var large = try here > most ? context.catalog.read { try $0.documentsHere(above: most) } : []
+            large.removeAll { use.part(of: $0.inode, $0.here) <= most }
             // What a program has open of that size may be here for as long; nothing else has to go for it.
-            for document in large where isOpen(document.inode) { here -= document.here }
+            for document in large where isOpen(document.inode) { here -= use.part(of: document.inode, document.here) }
+            plan.use = use
             large.removeAll { isOpen($0.inode) }
             if here > most { plan.goal = here - most + CacheLimits.slack(of: most) }
             for document in large { await consider(document, &plan) }
@@ -64,7 +69,12 @@ struct EvictionRound {
         let pinned: Set<InodeID>
         /// Larger than the limit: they have had their turn.
         var large: Set<InodeID> = []
-        /// In bytes of documents, and in bytes of the disk: of what is holes there is more of the former.
+        /// In bytes: no sum overflows however large documents say they are (8 PiB each at most).
+        static let most: Int64 = 1 << 62
+        /// Without the holes of large documents; nil where there is no limit for documents.
+        var use: CacheUse?
+        /// In bytes of documents as ``use`` counts them, and in bytes of the disk: of what is holes there may be more of the
+        /// former.
         var goal: Int64 = 0
         var freed: Int64 = 0
         var roomGoal: Int64 = 0
@@ -92,8 +102,9 @@ struct EvictionRound {
         if plan.isReached { return }
         do {
             let evicted = try keeper.evictor.evict(document.inode)
-            plan.freed += evicted.bytes
-            plan.roomFreed += evicted.room
+            plan.freed = min(
+                plan.freed + (plan.use?.part(of: document.inode, evicted.bytes) ?? evicted.bytes), Plan.most)
+            plan.roomFreed = min(plan.roomFreed + evicted.room, Plan.most)
             plan.count += 1
             keeper.wasEvicted(document.inode)
         } catch {
