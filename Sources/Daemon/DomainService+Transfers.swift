@@ -43,7 +43,7 @@ extension DomainService {
         var freed: Int64 = 0
         var staying: [EvictionRefusal: Int] = [:]
         try await walk(record, listing: false) { document in
-            do { freed += try volume.engine.evict(document.id) } catch {
+            do { freed = freed.adding(atMost: try volume.engine.evict(document.id)) } catch {
                 // What cannot be evicted now, or is gone meanwhile, does not keep the rest from it.
                 if case .catalog(let failure)? = error as? SyncError, failure.code == .notFound { return }
                 guard case .provider(let failure)? = error as? SyncError,

@@ -12,9 +12,14 @@ package struct EvictionCandidate: Sendable, Equatable {
 
 /// What the bytes on this machine amount to, and which of them were used longest ago.
 extension Catalog.Reader {
-    /// How many bytes of documents are on this machine, those of modified and pinned ones included.
+    /// In bytes: what one document counts for at most, and what all of them do. A catalog may hold any size that a file has:
+    /// SUM throws where an integer would overflow, TOTAL never does.
+    private static let (most, mostOfAll): (Int64, Int64) = (Item.largestSize, 1 << 62)
+    private static let total = "CAST(MIN(TOTAL(MIN(here, \(most))), \(mostOfAll)) AS INTEGER)"
+
+    /// How many bytes of documents are on this machine, those of modified and pinned ones included; at most 2⁶².
     package func bytesHere() throws -> Int64 {
-        let statement = try db.cachedStatement(sql: "SELECT SUM(here) FROM inode WHERE kind = 0 AND here > 0")
+        let statement = try db.cachedStatement(sql: "SELECT \(Self.total) FROM inode WHERE kind = 0 AND here > 0")
         return try Int64.fetchOne(statement) ?? 0
     }
 
@@ -23,7 +28,7 @@ extension Catalog.Reader {
     package func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws -> [EvictionCandidate] {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT i.id, i.used, i.here FROM inode i CROSS JOIN item t ON t.inode = i.id
+                SELECT i.id, i.used, MIN(i.here, \(Self.most)) FROM inode i CROSS JOIN item t ON t.inode = i.id
                 WHERE i.kind = 0 AND i.here > 0 AND (i.used, i.id) > (?, ?) AND i.writing = 0
                     AND t.pending = 0 AND t.excluded = 0 AND t.pinned = 0 AND t.identifier IS NOT NULL
                     AND t.held_at IS NULL
@@ -35,11 +40,11 @@ extension Catalog.Reader {
         ).map(Self.candidate)
     }
 
-    /// How many bytes could be evicted, if nobody used any of them.
+    /// How many bytes could be evicted, if nobody used any of them; at most 2⁶².
     package func evictableBytes() throws -> Int64 {
         let statement = try db.cachedStatement(
             sql: """
-                SELECT SUM(i.here) FROM inode i CROSS JOIN item t ON t.inode = i.id
+                SELECT \(Self.total) FROM inode i CROSS JOIN item t ON t.inode = i.id
                 WHERE i.kind = 0 AND i.here > 0 AND i.writing = 0 AND t.pending = 0 AND t.excluded = 0
                     AND t.pinned = 0 AND t.identifier IS NOT NULL AND t.held_at IS NULL
                 """)
@@ -49,7 +54,10 @@ extension Catalog.Reader {
     /// Documents of which more than `bytes` are here.
     package func documentsHere(above bytes: Int64) throws -> [EvictionCandidate] {
         let statement = try db.cachedStatement(
-            sql: "SELECT id, used, here FROM inode WHERE kind = 0 AND here > 0 AND here > ? ORDER BY used, id")
+            sql: """
+                SELECT id, used, MIN(here, \(Self.most)) FROM inode WHERE kind = 0 AND here > 0 AND here > ?
+                ORDER BY used, id
+                """)
         return try Row.fetchAll(statement, arguments: [bytes]).map(Self.candidate)
     }
 

@@ -68,10 +68,12 @@ package struct InodeRecord: Sendable, Equatable {
 
     package var isFolder: Bool { kind == .folder }
 
-    /// How many of the provider's bytes are here.
+    /// How many of the provider's bytes are here; at most ``Item/largestSize``, whatever the row says.
     package var bytesPresent: Int64 {
-        guard let extents else { return size }
-        return extents.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } + max(0, size - baseSize)
+        guard let extents else { return min(size, Item.largestSize) }
+        let within = extents.intersection(RangeSet(0..<Item.largestSize))
+        let behind = min(size, Item.largestSize) - max(0, min(baseSize, Item.largestSize))
+        return min(within.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } + max(0, behind), Item.largestSize)
     }
 }
 

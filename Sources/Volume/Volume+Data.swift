@@ -29,6 +29,8 @@ extension Volume {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
         return try answer {
             let content = try content(of: handle.node)
+            // (No file has a byte there.)
+            guard offset >= 0, offset <= Int64.max - Int64(buffer.count) else { return .ready(0) }
             let range = offset..<offset + Int64(buffer.count)
             guard let first = content.missing(in: range).first else {
                 return .ready(try content.read(into: buffer, at: offset))
@@ -130,10 +132,20 @@ extension Volume {
         try changing(node) { state, changes in
             try write(node, &state, &changes) { content, size in
                 let start = appends ? size : offset
+                try Self.refuseTooLarge(start, Int64(bytes.count))
                 return (try content.write(bytes, at: start), max(size, start + Int64(bytes.count)))
             }
             try killPrivileges(of: node, &state, mayNotKeep: killsPrivileges)
         }
+    }
+
+    /// Sizes beyond the largest that a store's document may have are refused as by a disk whose files end there (EFBIG).
+    ///
+    /// What a program with a passthrough handle writes does not come by here: there the disk below sets the limit. Sums of
+    /// sizes bear any.
+    static func refuseTooLarge(_ offset: Int64, _ count: Int64) throws(VolumeError) {
+        guard count > Item.largestSize || offset > Item.largestSize - count else { return }
+        throw VolumeError(EFBIG, "no file may have more than \(Item.largestSize) bytes")
     }
 
     /// The bytes were changed: any change takes capabilities away, that by somebody without CAP_FSETID setuid too.
@@ -245,6 +257,7 @@ extension Volume {
 
     private func truncate(_ node: Node, to size: Int64, _ killsPrivileges: Bool) throws {
         guard size >= 0 else { throw VolumeError(EINVAL, "negative size") }
+        try Self.refuseTooLarge(0, size)
         try changing(node) { state, changes in
             guard state.frozen == nil else { throw VolumeError(ESTALE, "the document was replaced") }
             let record = try catalog.read { try $0.inode(node.inode) }

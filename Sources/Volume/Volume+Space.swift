@@ -1,4 +1,5 @@
 import ContentStore
+import FileProvider
 import Glibc
 import ItemCatalog
 import SyncEngine
@@ -12,6 +13,7 @@ extension Volume {
     ) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { throw VolumeError(EBADF, "not open for writing") }
         guard offset >= 0, length > 0, offset <= Int64.max - length else { throw VolumeError(EINVAL, "no such range") }
+        try Self.refuseTooLarge(offset, length)
         try changing(handle.node) { state, changes in
             try write(handle.node, &state, &changes) { content, _ in
                 (try content.allocate(mode: mode, offset..<offset + length), Int64?.none)
@@ -34,7 +36,13 @@ extension Volume {
         guard let from = handles[source], let to = handles[target], to.isWritable else {
             throw VolumeError(EBADF, "not open")
         }
-        let count = min(count, 1 << 30)
+        guard offset >= 0, targetOffset >= 0, offset <= Int64.max - (1 << 30) else {
+            throw VolumeError(EINVAL, "no such range")
+        }
+        // (As a disk does it: as much as still fits.)
+        let room = Item.largestSize - min(targetOffset, Item.largestSize)
+        let count = Int(min(Int64(max(0, count)), room, 1 << 30))
+        if room == 0 { try Self.refuseTooLarge(targetOffset, 1) }
         return try answer {
             let bytes = try content(of: from.node)
             if let first = bytes.missing(in: offset..<offset + Int64(count)).first {

@@ -1,6 +1,7 @@
 import ContentStore
 import Foundation
 import ItemCatalog
+import Surroundings
 
 /// Brings modified content out of a state directory, whatever has become of its catalog; needs no store.
 package struct Rescue {
@@ -50,7 +51,7 @@ package struct Rescue {
         package var catalogProblem: String?
         package var rescued: [Rescued] { files.filter { $0.failure == nil } }
         package var failed: [Rescued] { files.filter { $0.failure != nil } }
-        package var bytes: Int64 { rescued.reduce(0) { $0 + $1.size } }
+        package var bytes: Int64 { rescued.map(\.size).boundedSum }
     }
 
     package static let manifest = "rescue.json"

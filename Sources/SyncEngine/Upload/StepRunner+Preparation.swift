@@ -60,6 +60,12 @@ extension StepRunner {
                 inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
             try await hydrator.provide(0..<content.baseSize, of: content, for: target)
         }
+        // The kernel writes to a local file past us (passthrough) as far as the disk below takes it.
+        if try content.status().size > Item.largestSize {
+            throw FileProviderError(
+                .unsupported,
+                "\(context.path(of: row)): has more than \(Item.largestSize) bytes (8 PiB); make it smaller")
+        }
         let snapshot = try await snapshot(of: content)
         // Its bytes have been synced for the snapshot; a note of that spares them doubts after a power loss.
         let durable = (try? context.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
