@@ -16,9 +16,11 @@ package enum ShownText {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if scalar.value >= 0x7F, isActive(scalar) {
-                let digits = String(scalar.value, radix: 16)
-                result.append(
-                    contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+                for unit in String(scalar).utf16 {
+                    let digits = String(unit, radix: 16)
+                    result.append(
+                        contentsOf: "\\u\(String(repeating: "0", count: 4 - digits.count))\(digits)".unicodeScalars)
+                }
             } else {
                 result.append(scalar)
             }
@@ -26,10 +28,17 @@ package enum ShownText {
         return String(result)
     }
 
-    /// Control characters, separators of lines, and what turns the direction of the text that follows. All are below U+10000.
+    /// Control characters, separators of lines, what turns the direction of the text that follows (Unicode's Bidi_Control),
+    /// and what takes no place of its own and belongs into no word: two names that only differ in it look alike, and a text
+    /// can be hidden in it. (The joiners U+200C and U+200D and the variation selectors are parts of words and pictures.)
     private static func isActive(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F..<0xA0, 0x2028...0x202E, 0x2066...0x2069: true
+        // Marks of a direction.
+        case 0x061C, 0x200E, 0x200F: true
+        // Spaces of no width, operators that nobody sees, deprecated controls, notes between lines, tags; and what Unicode
+        // has left free among them.
+        case 0x200B, 0x2060...0x2065, 0x206A...0x206F, 0xFEFF, 0xFFF0...0xFFFB, 0xE0000...0xE007F: true
         default: false
         }
     }

@@ -13,6 +13,8 @@ struct ShownTextTests {
         #expect(ShownText.line("\u{7f}\u{85}\u{9b}31m") == "\\x7f\\x85\\x9b31m")
         #expect(ShownText.line("a\u{2028}b\u{2029}c") == "a\\u{2028}b\\u{2029}c")
         #expect(ShownText.line("cod.\u{202e}gpj.exe\u{2066}") == "cod.\\u{202e}gpj.exe\\u{2066}")
+        #expect(ShownText.line("a\u{200f}b\u{200e}c\u{61c}d") == "a\\u{200f}b\\u{200e}c\\u{61c}d")
+        #expect(ShownText.line("x\u{feff}\u{200b}y\u{e0001}\u{e0041}") == "x\\u{feff}\\u{200b}y\\u{e0001}\\u{e0041}")
         // One character to Swift, two to a terminal.
         #expect(ShownText.line("a\r\nb") == "a\\r\\nb")
         #expect(ShownText.lines("a\nb\u{1b}[2J\n") == "a\nb\\x1b[2J\n")
@@ -20,11 +22,20 @@ struct ShownTextTests {
 
     @Test("every scalar that is not escaped is printed as one, and none that is a control or turns directions is left")
     func allScalars() {
-        for value in 0...0x1_0000 {
+        // Bidi_Control, of which Swift knows nothing (PropList.txt).
+        let turning = [0x061C...0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069]
+        // Of what is ignored when text is shown, what Unicode calls format characters or has not assigned; but for the parts of
+        // words: soft hyphen, joiners, vowels of scripts, and of notation (music, shorthand).
+        let parts = [0xAD...0xAD, 0x180E...0x180E, 0x200C...0x200D, 0x1BCA0...0x1BCA3, 0x1D173...0x1D17A]
+        for value in Array(0...0x1_FFFF) + Array(0xE0000...0xE007F) {
             guard let scalar = Unicode.Scalar(UInt32(value)) else { continue }
+            let category = scalar.properties.generalCategory
+            let isHidden =
+                scalar.properties.isDefaultIgnorableCodePoint && [.format, .unassigned].contains(category)
+                && !parts.contains { $0.contains(value) }
             let isActive =
-                [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
-                || (0x202A...0x202E).contains(value) || (0x2066...0x2069).contains(value)
+                [.control, .lineSeparator, .paragraphSeparator].contains(category) || isHidden
+                || turning.contains { $0.contains(value) } || (0xFFF9...0xFFFB).contains(value)
             let isKept = ShownText.line(String(Character(scalar))).unicodeScalars.elementsEqual([scalar])
             if isKept == isActive { Issue.record("U+\(String(value, radix: 16))") }
         }
@@ -32,12 +43,14 @@ struct ShownTextTests {
 
     @Test("JSON means what it meant, and has no active characters but its own line ends")
     func json() throws {
-        let names = ["plain", "a\n\u{1b}[2J", "\u{7f}\u{9b}1m", "x\u{2028}y\u{202e}z", "ü \\ \" 👩‍👩‍👧"]
+        let names = [
+            "plain", "a\n\u{1b}[2J", "\u{7f}\u{9b}1m", "x\u{2028}y\u{202e}z", "\u{e0001}\u{feff}", "ü \\ \" 👩‍👩‍👧",
+        ]
         let encoder = JSONEncoder()
         encoder.outputFormatting = .prettyPrinted
         let text = ShownText.json(String(decoding: try encoder.encode(names), as: UTF8.self))
         #expect(try JSONDecoder().decode([String].self, from: Data(text.utf8)) == names)
-        #expect(ShownText.lines(text) == text && text.contains("\n"))
+        #expect(ShownText.lines(text) == text && text.contains("\n") && text.contains("\\udb40\\udc01"))
     }
 }
 
