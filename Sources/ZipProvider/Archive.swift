@@ -37,7 +37,7 @@ actor Archive {
     func stamp() throws(FileProviderError) -> ArchiveStamp { try current().file.stamp }
 
     func node(_ identifier: ItemIdentifier) throws(FileProviderError) -> ArchiveTree.Node {
-        guard let node = try current().tree.nodes[identifier] else {
+        guard let node = try current().tree.node(identifier) else {
             throw FileProviderError(.noSuchItem, "\(path): has no entry \(identifier)")
         }
         return node
@@ -60,8 +60,8 @@ actor Archive {
         for omission in tree.omissions.prefix(Self.loggedOmissions) {
             logger.warning("an entry is not shown: \(omission)", metadata: ["archive": "\(path)"])
         }
-        if tree.omissions.count > Self.loggedOmissions {
-            let rest = tree.omissions.count - Self.loggedOmissions
+        if tree.omissionCount > Self.loggedOmissions {
+            let rest = tree.omissionCount - Self.loggedOmissions
             logger.warning("\(rest) more entries are not shown", metadata: ["archive": "\(path)"])
         }
         let new = Opened(file: file, tree: tree)

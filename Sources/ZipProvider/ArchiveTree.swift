@@ -4,6 +4,9 @@ import FileProvider
 ///
 /// However the entries contradict each other, the same archive gives the same tree: of two at one place the later one
 /// counts, as for unzip(1); and what has something in it is a folder, so that no link can stand in the way to a document.
+///
+/// A place has its own name and knows the folder above it: a name of 4,095 bytes may be in 254 folders, and whole paths of
+/// all of them would be a hundred times what the archive is. Items are made when they are asked for.
 struct ArchiveTree: Sendable {
     struct Node: Sendable {
         let item: Item
@@ -11,93 +14,276 @@ struct ArchiveTree: Sendable {
         let entry: ArchiveEntry?
     }
 
-    private(set) var nodes: [ItemIdentifier: Node] = [:]
-    private var children: [ItemIdentifier: [ItemIdentifier]] = [:]
-    /// What is not shown, and why: a line each.
+    /// What a small archive may ask for at most that it does not have itself.
+    struct Bounds: Sendable {
+        /// How many folders that are only in the names of others.
+        var folders = 1_000_000
+        /// In bytes: where all links lead, together.
+        var targets = 64 << 20
+    }
+
+    private struct Place {
+        let folder: Int32
+        let name: Filename
+        let identifier: PlaceIdentifier
+        /// Nil: it is not shown.
+        var letter: PlaceIdentifier.Letter?
+        /// Among the entries; -1: none.
+        var entry: Int32 = -1
+        /// A folder's children, the last one first; -1: no more.
+        var firstChild: Int32 = -1
+        var next: Int32 = -1
+    }
+
+    private struct Name: Hashable {
+        let folder: Int32
+        let name: Filename
+    }
+
+    private struct Digest: Hashable {
+        let letter: PlaceIdentifier.Letter
+        let digest: UInt64
+    }
+
+    private static let top: Int32 = 0
+
+    private let stamp: ArchiveStamp
+    private let bounds: Bounds
+    private var entries: [ArchiveEntry] = []
+    /// The topmost folder first.
+    private var places = [
+        Place(folder: Self.top, name: Filename(bytes: []), identifier: .top, letter: .folder)
+    ]
+    private var byName: [Name: Int32] = [:]
+    /// Those whose identifiers do not hold their paths.
+    private var byDigest: [Digest: Int32] = [:]
+    private var targets: [Int32: [UInt8]] = [:]
+    /// How many folders are only in the names of others.
+    private var impliedFolders = 0
+    /// What is not shown, and why: a line each, of the first ones.
     private(set) var omissions: [String] = []
+    private(set) var omissionCount = 0
+    private static let mostOmissions = 100
 
     /// - Parameters:
     ///   - target: reads where a link leads.
     init(
-        entries: some Sequence<ArchiveEntry>, stamp: ArchiveStamp,
+        entries: some Sequence<ArchiveEntry>, stamp: ArchiveStamp, bounds: Bounds = Bounds(),
         target: (ArchiveEntry) throws(FileProviderError) -> [UInt8]
     ) {
-        var folders: [EntryPath: ArchiveEntry?] = [.root: nil]
-        var leaves: [EntryPath: ArchiveEntry] = [:]
+        self.stamp = stamp
+        self.bounds = bounds
         for entry in entries {
-            do throws(EntryPath.Refused) {
-                let path = try EntryPath(entry)
-                if entry.kind == .other { throw EntryPath.Refused("it is neither document, folder nor symbolic link") }
-                if entry.size == nil { throw EntryPath.Refused("it says that it is larger than a file can be") }
-                if entry.kind == .folder {
-                    folders[path] = entry
-                } else if let earlier = leaves.updateValue(entry, forKey: path) {
-                    omit(earlier, "a later entry has the same name")
-                }
-                var above = path.folder
-                while folders[above] == nil {
-                    folders[above] = .some(nil)
-                    above = above.folder
-                }
-            } catch { omit(entry, error.reason) }
+            do throws(EntryPath.Refused) { try add(entry) } catch { omit(entry, error.reason) }
         }
-        for (path, entry) in folders.sorted(by: Self.isBefore) {
-            add(path, .folder, entry, stamp)
-        }
-        for (path, entry) in leaves.sorted(by: Self.isBefore) {
-            if folders[path] != nil {
-                omit(entry, "it has the name of a folder")
-            } else if entry.kind == .document {
-                add(path, .document, entry, stamp)
-            } else {
-                do throws(FileProviderError) { add(path, .symbolicLink(target: try target(entry)), entry, stamp) } catch
-                {
-                    omit(entry, error.message)
-                }
-            }
+        readTargets(target)
+    }
+
+    // MARK: Looking
+
+    func node(_ identifier: ItemIdentifier) -> Node? {
+        place(identifier).flatMap { place in
+            item(place).map { Node(item: $0, entry: entry(of: place)) }
         }
     }
 
+    /// In the order of their names.
     func items(in folder: ItemIdentifier) -> [Item] {
-        (children[folder] ?? []).compactMap { nodes[$0]?.item }
-    }
-
-    private static func isBefore<Value>(_ a: (key: EntryPath, value: Value), _ b: (key: EntryPath, value: Value))
-        -> Bool
-    {
-        a.key.bytes.lexicographicallyPrecedes(b.key.bytes)
-    }
-
-    private mutating func omit(_ entry: ArchiveEntry, _ reason: String) {
-        omissions.append("\(String(decoding: entry.name, as: UTF8.self)): \(reason)")
-    }
-
-    private mutating func add(_ path: EntryPath, _ kind: ItemKind, _ entry: ArchiveEntry?, _ stamp: ArchiveStamp) {
-        let identifier = Self.identifier(kind, path)
-        guard nodes[identifier] == nil else {
-            if let entry { omit(entry, "its long name cannot be told from another one") }
-            return
+        guard let folder = place(folder) else { return [] }
+        var found: [Int32] = []
+        var child = places[Int(folder)].firstChild
+        while child >= 0 {
+            found.append(child)
+            child = places[Int(child)].next
         }
-        let parent = Self.identifier(.folder, path.folder)
-        let item = Item(
-            identifier: identifier, parentIdentifier: parent, filename: path.filename, kind: kind,
+        found.sort { places[Int($0)].name < places[Int($1)].name }
+        return found.compactMap(item)
+    }
+
+    private func place(_ identifier: ItemIdentifier) -> Int32? {
+        if identifier == .rootContainer { return Self.top }
+        let found: Int32
+        switch PlaceIdentifier.Parsed(identifier) {
+        case nil: return nil
+        case .digest(let letter, let digest):
+            guard let place = byDigest[Digest(letter: letter, digest: digest)] else { return nil }
+            found = place
+        case .path(let letter, let names):
+            var place = Self.top
+            for name in names {
+                guard let next = byName[Name(folder: place, name: name)] else { return nil }
+                place = next
+            }
+            guard places[Int(place)].letter == letter else { return nil }
+            found = place
+        }
+        // (There may be two ways to write one.)
+        return self.identifier(found) == identifier ? found : nil
+    }
+
+    private func entry(of place: Int32) -> ArchiveEntry? {
+        let entry = places[Int(place)].entry
+        return entry < 0 ? nil : entries[Int(entry)]
+    }
+
+    private func identifier(_ place: Int32) -> ItemIdentifier? {
+        guard let letter = places[Int(place)].letter else { return nil }
+        return places[Int(place)].identifier.identifier(letter) {
+            var names: [Filename] = []
+            var place = place
+            while place != Self.top {
+                names.append(places[Int(place)].name)
+                place = places[Int(place)].folder
+            }
+            return names.reversed()
+        }
+    }
+
+    private func item(_ place: Int32) -> Item? {
+        let here = places[Int(place)]
+        guard let letter = here.letter, let identifier = identifier(place), let parent = self.identifier(here.folder)
+        else { return nil }
+        let kind: ItemKind =
+            switch letter {
+            case .folder: .folder
+            case .document: .document
+            case .link: .symbolicLink(target: targets[place] ?? [])
+            }
+        let entry = entry(of: place)
+        return Item(
+            identifier: identifier, parentIdentifier: parent, filename: here.name, kind: kind,
             size: kind.isDocument ? entry?.size ?? 0 : 0, contentModificationDate: entry?.modified ?? stamp.modified,
             posixPermissions: kind.isDocument || kind.isFolder ? entry?.permissions : nil,
-            version: Self.version(kind, entry, stamp))
-        nodes[identifier] = Node(item: item, entry: entry)
-        if !path.isRoot { children[parent, default: []].append(identifier) }
-    }
-
-    private static func identifier(_ kind: ItemKind, _ path: EntryPath) -> ItemIdentifier {
-        path.isRoot ? .rootContainer : ItemIdentifier(kind: kind, path: path.bytes)
+            version: version(kind, entry))
     }
 
     /// A checksum of 32 bits does not tell any two contents apart, so the archive's own state is part of both versions.
-    private static func version(_ kind: ItemKind, _ entry: ArchiveEntry?, _ stamp: ArchiveStamp) -> ItemVersion {
+    private func version(_ kind: ItemKind, _ entry: ArchiveEntry?) -> ItemVersion {
         let place = entry.map { "\($0.index)" } ?? "-"
         let contents = entry.map { "\($0.checksum)-\($0.size ?? 0)-\($0.modified.nanoseconds)" } ?? "-"
         return ItemVersion(
             content: ContentVersion(kind.isFolder ? "folder" : "\(contents)@\(stamp.text)"),
             metadata: MetadataVersion("\(place)@\(stamp.text)"))
+    }
+
+    // MARK: Making
+
+    private mutating func omit(_ entry: ArchiveEntry, _ reason: String) {
+        omissionCount += 1
+        guard omissions.count < Self.mostOmissions else { return }
+        omissions.append("\(entry.shownName): \(reason)")
+    }
+
+    private mutating func add(_ entry: ArchiveEntry) throws(EntryPath.Refused) {
+        let names = try EntryPath(entry).names
+        if entry.kind == .other { throw EntryPath.Refused("it is neither document, folder nor symbolic link") }
+        if entry.size == nil { throw EntryPath.Refused("it says that it is larger than a file can be") }
+        let folder = try makeFolders(names.dropLast())
+        let name = names[names.count - 1]
+        let number = Int32(clamping: entries.count)
+        if entry.kind == .folder {
+            let place = try makeFolder(name, in: folder)
+            if places[Int(place)].entry < 0 { impliedFolders -= 1 }
+            places[Int(place)].entry = number
+        } else {
+            let letter: PlaceIdentifier.Letter = entry.kind == .document ? .document : .link
+            if let place = byName[Name(folder: folder, name: name)] {
+                if places[Int(place)].letter == .folder { throw EntryPath.Refused("it has the name of a folder") }
+                try become(letter, place)
+                if let earlier = self.entry(of: place) { omit(earlier, "a later entry has the same name") }
+                places[Int(place)].entry = number
+            } else {
+                places[Int(try make(name, in: folder, letter))].entry = number
+            }
+        }
+        entries.append(entry)
+    }
+
+    /// The folder with this path; it and those above it are made where they are not there yet, all or none.
+    private mutating func makeFolders(_ names: ArraySlice<Filename>) throws(EntryPath.Refused) -> Int32 {
+        var folder = Self.top
+        var rest = names
+        while let name = rest.first, let next = byName[Name(folder: folder, name: name)],
+            places[Int(next)].letter == .folder
+        {
+            folder = next
+            rest = rest.dropFirst()
+        }
+        guard rest.count <= bounds.folders - impliedFolders else {
+            throw EntryPath.Refused(
+                "it is in folders that have no entries of their own, of which the archive has more than \(bounds.folders)"
+            )
+        }
+        for name in rest { folder = try makeFolder(name, in: folder) }
+        return folder
+    }
+
+    private mutating func makeFolder(_ name: Filename, in folder: Int32) throws(EntryPath.Refused) -> Int32 {
+        let place: Int32
+        if let there = byName[Name(folder: folder, name: name)] {
+            if places[Int(there)].letter == .folder { return there }
+            try become(.folder, there)
+            if let earlier = entry(of: there) { omit(earlier, "it has the name of a folder") }
+            places[Int(there)].entry = -1
+            place = there
+        } else {
+            place = try make(name, in: folder, .folder)
+        }
+        impliedFolders += 1
+        return place
+    }
+
+    private mutating func make(
+        _ name: Filename, in folder: Int32, _ letter: PlaceIdentifier.Letter
+    ) throws(EntryPath.Refused) -> Int32 {
+        guard let number = Int32(exactly: places.count) else {
+            throw EntryPath.Refused("the archive has more entries than can be shown")
+        }
+        var place = Place(
+            folder: folder, name: name, identifier: places[Int(folder)].identifier.below(name), letter: letter)
+        try note(place.identifier, letter, number)
+        place.next = places[Int(folder)].firstChild
+        places[Int(folder)].firstChild = number
+        places.append(place)
+        byName[Name(folder: folder, name: name)] = number
+        return number
+    }
+
+    private mutating func become(_ letter: PlaceIdentifier.Letter, _ place: Int32) throws(EntryPath.Refused) {
+        let (old, identifier) = (places[Int(place)].letter, places[Int(place)].identifier)
+        if old == letter { return }
+        try note(identifier, letter, place)
+        if identifier.isDigest, let old { byDigest[Digest(letter: old, digest: identifier.digest)] = nil }
+        places[Int(place)].letter = letter
+    }
+
+    private mutating func note(
+        _ identifier: PlaceIdentifier, _ letter: PlaceIdentifier.Letter, _ place: Int32
+    ) throws(EntryPath.Refused) {
+        guard identifier.isDigest else { return }
+        let digest = Digest(letter: letter, digest: identifier.digest)
+        guard byDigest[digest] == nil else {
+            throw EntryPath.Refused("its long name cannot be told from another one")
+        }
+        byDigest[digest] = place
+    }
+
+    private mutating func readTargets(_ target: (ArchiveEntry) throws(FileProviderError) -> [UInt8]) {
+        var room = bounds.targets
+        for (number, place) in places.enumerated() where place.letter == .link {
+            guard let entry = entry(of: Int32(number)) else { continue }
+            do throws(FileProviderError) {
+                let bytes = try target(entry)
+                room -= bytes.count
+                if room < 0 {
+                    throw FileProviderError(
+                        .unsupported, "where the archive's links lead takes more than \(bounds.targets) bytes")
+                }
+                targets[Int32(number)] = bytes
+            } catch {
+                omit(entry, error.message)
+                places[number].letter = nil
+            }
+        }
     }
 }

@@ -1,46 +1,31 @@
 import FileProvider
 
 /// Where an entry belongs, once its name was found harmless.
-struct EntryPath: Hashable, Sendable {
+struct EntryPath {
     /// Longer ones no program could name; and each byte of them may be half a folder.
     private static let longest = 4_095
     private static let deepest = 255
 
-    /// Joined with slashes; empty for the topmost folder.
-    let bytes: [UInt8]
-
-    static let root = EntryPath(joined: [])
-
-    private init(joined bytes: [UInt8]) { self.bytes = bytes }
+    /// From the top; at least one.
+    let names: [Filename]
 
     /// `a//b` and `./a/b` are `a/b`. What leads out of the archive, or no file can have as its name, leads nowhere.
     init(_ entry: ArchiveEntry) throws(Refused) {
         let slash = UInt8(ascii: "/")
         if entry.name.first == slash { throw Refused("the name is an absolute path") }
         if entry.name.count > Self.longest { throw Refused("the name has more than \(Self.longest) bytes") }
-        let names = entry.name.split(separator: slash).map(Filename.init(bytes:)).filter { $0 != "." }
+        names = entry.name.split(separator: slash).map(Filename.init(bytes:)).filter { $0 != "." }
         if names.isEmpty { throw Refused("it has no name") }
         if names.count > Self.deepest { throw Refused("it is in more than \(Self.deepest) folders") }
         for name in names {
             if name == ".." { throw Refused("the name leads out of its folder") }
             if let problem = name.problem { throw Refused(problem) }
         }
-        bytes = Array(names.map(\.bytes).joined(separator: [slash]))
     }
 
     /// Why an entry is not shown.
     struct Refused: Error {
         let reason: String
         init(_ reason: String) { self.reason = reason }
-    }
-
-    var isRoot: Bool { bytes.isEmpty }
-
-    var filename: Filename {
-        Filename(bytes: bytes.lastIndex(of: UInt8(ascii: "/")).map { bytes[($0 + 1)...] } ?? bytes[...])
-    }
-
-    var folder: EntryPath {
-        EntryPath(joined: bytes.lastIndex(of: UInt8(ascii: "/")).map { Array(bytes[..<$0]) } ?? [])
     }
 }

@@ -1,4 +1,5 @@
 import FileProvider
+import Glibc
 import MountHarness
 import Testing
 
@@ -32,6 +33,74 @@ struct HostileArchiveTests {
             #expect(try archives.download(provider, #require(tree["way/in"])) == Array("8".utf8))
             #expect(try archives.tree(try archives.provider("a.zip")) == tree)
         }
+    }
+
+    /// 4 KB of a name each, in 75,000 folders that have no entries: whole paths of them would be 150 MB, and sorting those
+    /// takes minutes.
+    @Test("names in many folders cost what they are long, not what their paths are", .timeLimit(.minutes(1)))
+    func deep() async throws {
+        try await withArchives { archives in
+            try archives.python(
+                """
+                make("a.zip", *((f"{number:014}/" + "/".join(["d" * 15] * 253) + "/f", b"%d" % number) for number in range(300)))
+                """)
+            let provider = try archives.provider("a.zip")
+            let tops = try blocking { try await provider.enumerateItems(in: .rootContainer, startingAt: nil).items }
+            #expect(
+                tops.map(\.filename.string)
+                    == (0..<300).map { String(repeating: "0", count: 14 - "\($0)".count) + "\($0)" })
+            let found = try blocking {
+                var item = tops[217]
+                var depth = 1
+                while item.kind.isFolder {
+                    let inside = try await provider.enumerateItems(in: item.identifier, startingAt: nil).items
+                    #expect(inside.count == 1 && inside[0].parentIdentifier == item.identifier)
+                    item = inside[0]
+                    #expect(try await provider.providePlaceholder(for: item.identifier) == item)
+                    depth += 1
+                }
+                return (item, depth)
+            }
+            #expect(found.1 == 255 && found.0.filename == "f")
+            #expect(try archives.download(provider, found.0) == Array("217".utf8))
+        }
+    }
+
+    @Test("what is in more folders than an archive may have that it does not name is left out, and said")
+    func impliedFolders() throws {
+        func entry(_ index: Int, _ name: String, _ kind: ArchiveEntry.Kind = .document) -> ArchiveEntry {
+            ArchiveEntry(
+                index: UInt64(index), name: Array(name.utf8), kind: kind, size: 1, checksum: 0,
+                modified: FileTime(seconds: 1), permissions: nil, isStored: true, isEncrypted: false)
+        }
+        func tree(_ names: (String, ArchiveEntry.Kind)...) -> ArchiveTree {
+            ArchiveTree(
+                entries: names.enumerated().map { entry($0, $1.0, $1.1) }, stamp: ArchiveStamp(stat()),
+                bounds: ArchiveTree.Bounds(folders: 4, targets: 10)
+            ) { entry throws(FileProviderError) in entry.name }
+        }
+        func names(_ tree: ArchiveTree, _ folder: ItemIdentifier = .rootContainer) -> [String] {
+            tree.items(in: folder).flatMap { item in
+                [item.filename.string] + names(tree, item.identifier).map { "\(item.filename.string)/\($0)" }
+            }
+        }
+        // The third needs two where one is left, and makes none.
+        let full = tree(
+            ("a/b/c", .document), ("x/f", .document), ("p/q/f", .document), ("a/g", .document), ("y/f", .document))
+        #expect(names(full) == ["a", "a/b", "a/b/c", "a/g", "x", "x/f", "y", "y/f"])
+        #expect(full.omissions.count == 1 && full.omissions[0].hasPrefix("p/q/f: it is in folders"))
+        // Those that it names do not count, whenever they come.
+        let named = tree(
+            ("a/b/c", .document), ("a", .folder), ("a/b", .folder), ("1/2/3/4/f", .document), ("z/f", .document))
+        #expect(named.omissions.count == 1 && named.omissions[0].hasPrefix("z/f: "))
+        #expect(names(named).contains("1/2/3/4/f"))
+        // A document whose name is a folder's later gives way; it is one more.
+        let both = tree(("a", .document), ("a/b/c/d/e", .document), ("f/g", .document))
+        #expect(names(both) == ["a", "a/b", "a/b/c", "a/b/c/d", "a/b/c/d/e"])
+        #expect(both.omissions == ["a: it has the name of a folder", both.omissions[1]] && both.omissionCount == 2)
+        // Where links lead, together.
+        let links = tree(("12345", .link), ("123456", .link), ("1234", .link))
+        #expect(names(links) == ["12345"] && links.omissionCount == 2)
     }
 
     @Test("a size that is not true is an error, and not a byte more than promised", arguments: [true, false])
