@@ -192,6 +192,31 @@ struct ExternalProviderTests {
         }
     }
 
+    @Test("a provider whose starter is killed before the mount is up ends as well")
+    func abandoned() async throws {
+        try await withSandbox { mount in
+            let command = try mount.sandbox.spawn(
+                [Sandbox.executable] + Self.command(mount, "memory://host/hang"),
+                environment: mount.environment.merging(Self.path(mount)) { $1 })
+            var provider: Int32?
+            defer { if let provider, MountedStore.isAlive(provider) { kill(provider, SIGKILL) } }
+            try waitUntil(20, "its provider is being made") {
+                let children = try mount.sandbox.run(
+                    ["pgrep", "-P", "\(command.pid)", "-x", "hydrant-provide"], limit: 10)
+                provider = Int32(children.stdout.trimmingCharacters(in: .whitespacesAndNewlines))
+                return provider != nil
+            }
+            let pid = try #require(provider)
+            command.signal(SIGKILL)
+            _ = command.wait(limit: 10)
+            try waitUntil(20, "it has ended") { !MountedStore.isAlive(pid) }
+            #expect(!mount.isMounted)
+            // The next one is served.
+            try Self.mount(mount, "memory://host/store")
+            #expect(try mount.run("cat hello.txt") == "hello\n")
+        }
+    }
+
     @Test("a provider under another scheme's name, and one of another release, say so")
     func otherProvider() async throws {
         try await withSandbox { mount in

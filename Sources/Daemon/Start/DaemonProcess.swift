@@ -23,6 +23,7 @@ package struct DaemonProcess: Sendable {
         clinux_return_memory()
         OpenFileLimit.raise()
         let report = ReadyReport()
+        report.endIfAbandoned()
         report.say(.hello)
         do throws(DaemonError) {
             try await serve(report)

@@ -1,7 +1,11 @@
 import Foundation
+import Synchronization
 
 /// Tells the waiting command, over an inherited pipe, how the start is going: a word a line.
-package struct ReadyReport: Sendable {
+///
+/// A command that goes away before the last word (it was killed, perhaps because a provider took too long) has nobody who
+/// would ever end this process: then it ends by itself (``endIfAbandoned()``).
+package final class ReadyReport: Sendable {
     /// Names the descriptor to write to.
     private static let variable = "HYDRANT_READY_FD"
 
@@ -37,6 +41,8 @@ package struct ReadyReport: Sendable {
     }
 
     private let descriptor: Int32?
+    /// The last word is said, or just being said.
+    private let isOver = Mutex(false)
 
     /// - Returns: the descriptor that a daemon inherits, which the environment names, and the one to read from.
     package static func pipe() -> (daemon: Int32, own: Int32)? {
@@ -56,14 +62,39 @@ package struct ReadyReport: Sendable {
 
     var isAwaited: Bool { descriptor != nil }
 
-    /// The last word closes the pipe: the command waits for no more.
+    /// After the last word the command waits for no more.
     func say(_ word: Word) {
         guard let descriptor else { return }
-        let text = word.line
-        _ = text.withCString { write(descriptor, $0, strlen($0)) }
         switch word {
-        case .ready, .error: close(descriptor)
+        // First: the command may be gone as soon as it has read it.
+        case .ready, .error: isOver.withLock { $0 = true }
         case .hello, .made: break
         }
+        let text = word.line
+        _ = text.withCString { write(descriptor, $0, strlen($0)) }
     }
+
+    /// From now on this process ends when the command is gone that waits for it: by SIGTERM, so that it unmounts what it
+    /// has mounted by then. Once.
+    func endIfAbandoned() {
+        guard let descriptor else { return }
+        let thread = Thread { [self] in
+            // A pipe that nobody can read from any more; it is closed here alone, so that the number means nothing else.
+            var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+            while poll(&entry, 1, -1) < 0 && errno == EINTR {}
+            let isAbandoned = isOver.withLock { !$0 }
+            close(descriptor)
+            guard isAbandoned else { return }
+            LogStream().write("hydrant: ends: the command that started it is gone, and the mount is not up yet\n")
+            kill(getpid(), SIGTERM)
+            // Whatever a provider makes of the signal.
+            sleep(Self.longestEnd)
+            _exit(1)
+        }
+        thread.name = "starter"
+        thread.start()
+    }
+
+    /// In seconds: how long an orderly end may take that nobody waits for.
+    private static let longestEnd: UInt32 = 60
 }
