@@ -53,9 +53,17 @@ import Testing
         }
     }
 
-    private func removeFolder(_ name: Filename, in folder: InodeID = .root) throws {
-        _ = try test.catalog.write { try $0.removeFolder(name, in: folder, settle: 0) }
-        test.engine.changed()
+    /// As the volume does it: a folder that the store has told of meanwhile is listed first.
+    private func removeFolder(_ name: Filename, in folder: InodeID = .root) async throws {
+        while true {
+            do throws(CatalogError) {
+                _ = try test.catalog.write { try $0.removeFolder(name, in: folder, settle: 0) }
+                return test.engine.changed()
+            } catch {
+                guard case .notEnumerated(let unknown) = error.code else { throw error }
+                try await test.engine.enumerate(unknown)
+            }
+        }
     }
 
     @Test func aDeletedDocumentDoesNotComeBack() async throws {
@@ -94,7 +102,7 @@ import Testing
 
     @Test func aFolderGoes() async throws {
         try await lose { try test.makeFolder("f") }
-        try removeFolder("f")
+        try await removeFolder("f")
         try await look()
         #expect(try test.names().isEmpty)
         try await end()
@@ -113,7 +121,7 @@ import Testing
     @Test func aFolderInWhichSomebodyPutSomethingStays() async throws {
         try await lose(silently: true) { try test.makeFolder("f") }
         try test.remote.put("f/theirs", "theirs")
-        try removeFolder("f")
+        try await removeFolder("f")
         try await end()
         try await look()
         #expect(test.remote.snapshot() == ["f": .folder, "f/theirs": document("theirs")])
@@ -185,7 +193,7 @@ import Testing
         test.engine.start()
         try await lose { try test.save("a", "text", in: folder) }
         try test.unlink("a", in: folder)
-        try removeFolder("f")
+        try await removeFolder("f")
         try await end()
         #expect(test.remote.snapshot().isEmpty)
         #expect(try test.names().isEmpty)
@@ -200,7 +208,7 @@ import Testing
         #expect(try test.item("f").attempted == place)
         try test.rename("f", "g")
         #expect(try !test.catalog.write { try $0.recordAttempt(item.id, at: place) })
-        try removeFolder("g")
+        try await removeFolder("g")
         #expect(try !test.catalog.write { try $0.recordAttempt(item.id, at: place) })
         #expect(try test.catalog.read { try $0.item(item.id) }?.isLost == true)
     }
