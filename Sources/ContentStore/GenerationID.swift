@@ -17,4 +17,9 @@ package struct ContentStat: Sendable, Equatable {
     package var changed: Int64
     /// In units of 512 bytes.
     package var blocks: Int64
+    /// So many bytes it takes on the disk, by what the disk says.
+    package var allocated: Int64 {
+        let (bytes, overflow) = blocks.multipliedReportingOverflow(by: 512)
+        return overflow ? .max : bytes
+    }
 }

@@ -34,7 +34,7 @@ struct Evictor: Sendable {
         try refuseIfInUse(inode, generation)
         // The end of a download may not be in the catalog yet.
         let freed = max(inode.bytesPresent, context.store.opened(generation)?.bytesPresent ?? 0)
-        let room = min(freed, (context.store.status(generation)?.blocks ?? 0) * 512)
+        let room = min(freed, context.store.status(generation)?.allocated ?? 0)
         // A daemon that ends does not leave one half done: a file that nobody names.
         try context.evictions.withLock { isOver throws in
             if isOver { throw SyncError.cancelled }

@@ -72,7 +72,7 @@ extension SyncEngine {
 
     /// Makes room for it as for a download, where it goes to the same disk.
     private func copy(_ content: ContentFile, to path: String) async throws {
-        let count = try context.store.isOnItsDisk(path) ? Int(content.status().blocks * 512) : 0
+        let count = try context.store.isOnItsDisk(path) ? Int(content.status().allocated) : 0
         try await context.room.begin(count)
         defer { context.room.end(count) }
         try context.store.snapshot(of: content, at: path)

@@ -15,19 +15,27 @@ extension Volume {
         do {
             var statistics = try context.store.diskStatistics()
             guard let quota = engine.quota.last else { return statistics }
-            let unit = UInt64(max(1, statistics.f_frsize))
-            // (No more than the disk has in use: of what is here some may be holes.)
-            let inUse = UInt64(statistics.f_blocks - min(statistics.f_bfree, statistics.f_blocks)) * unit
-            let evictable = min(inUse, UInt64(max(0, try catalog.read { try $0.bytesHere() })))
-            let local = UInt64(statistics.f_bavail) * unit + evictable
-            let used = UInt64(quota.used)
-            let free = quota.total.map { UInt64(max(0, $0 - quota.used)) } ?? local
-            statistics.f_blocks = fsblkcnt_t((used + free) / unit)
-            statistics.f_bfree = fsblkcnt_t(free / unit)
-            statistics.f_bavail = fsblkcnt_t(min(free, local) / unit)
+            statistics.show(quota, evictable: try catalog.read { try $0.bytesHere() })
             return statistics
         } catch {
             throw VolumeError(error)
         }
+    }
+}
+
+extension statvfs {
+    /// Makes those of the local disk, which may say anything, the store's.
+    ///
+    /// - Parameter evictable: how many bytes of the local disk can be had by eviction.
+    mutating func show(_ quota: StoreQuota, evictable: Int64) {
+        let unit = max(1, UInt64(f_frsize))
+        // (No more than the disk has in use: of what is here some may be holes.)
+        let inUse = DiskNumbers.bytes(UInt64(f_blocks - min(f_bfree, f_blocks)), of: unit)
+        let local = DiskNumbers.bytes(UInt64(f_bavail), of: unit).clampedAdding(min(inUse, max(0, evictable)))
+        let used = max(0, quota.used)
+        let free = quota.total.map { max(0, $0.clampedSubtracting(used)) } ?? local
+        f_blocks = fsblkcnt_t((UInt64(used) + UInt64(free)) / unit)
+        f_bfree = fsblkcnt_t(UInt64(free) / unit)
+        f_bavail = fsblkcnt_t(UInt64(min(free, local)) / unit)
     }
 }

@@ -22,7 +22,7 @@ package struct CacheLimits: Sendable, Equatable, Codable {
             switch self {
             case .usual: min(2 << 30, disk / 20)
             case .bytes(let bytes): bytes
-            case .percent(let percent): Int64(Double(disk) / 100 * percent)
+            case .percent(let percent): Int64(clamping: Int128(Double(disk) / 100 * percent))
             }
         }
     }

@@ -1,4 +1,5 @@
 import ContentStore
+import FileProvider
 import Glibc
 import Locking
 
@@ -34,7 +35,7 @@ package final class DiskRoom: Sendable {
     /// How much of the disk is set aside for the catalog.
     var reserve: Int64 {
         guard let statistics = try? store.diskStatistics() else { return 0 }
-        return min(4 << 20, Int64(statistics.f_blocks) * Int64(statistics.f_frsize) / 16)
+        return min(4 << 20, DiskNumbers.bytes(UInt64(statistics.f_blocks), of: UInt64(statistics.f_frsize)) / 16)
     }
 
     /// Set once, before the first download.
@@ -48,15 +49,16 @@ package final class DiskRoom: Sendable {
     /// Free bytes (for this user), and how many of them must stay so; nil when the disk does not say.
     package func free() -> (free: Int64, minimum: Int64)? {
         guard let statistics = try? store.diskStatistics() else { return nil }
-        let unit = Int64(statistics.f_frsize)
+        let unit = UInt64(statistics.f_frsize)
         return (
-            Int64(statistics.f_bavail) * unit, limits.minimumFree.bytes(of: Int64(statistics.f_blocks) * unit)
+            DiskNumbers.bytes(UInt64(statistics.f_bavail), of: unit),
+            limits.minimumFree.bytes(of: DiskNumbers.bytes(UInt64(statistics.f_blocks), of: unit))
         )
     }
 
     /// How many bytes must be evicted before `count` more can be written; 0 or less: there is room.
     func lacking(for count: Int64) -> Int64 {
-        free().map { $0.minimum + count - $0.free } ?? 0
+        free().map { $0.minimum.clampedAdding(count).clampedSubtracting($0.free) } ?? 0
     }
 
     /// What is to stay free may be taken where nothing can be evicted, but not the last of it: the catalog needs some to
@@ -78,7 +80,7 @@ package final class DiskRoom: Sendable {
             let (wanted, mayTry) = state.withLock { ($0.underWay, $0.mayTry) }
             guard lacking(for: wanted) > 0 else { return }
             if mayTry, let makeRoom = state.withLock({ $0.makeRoom }) { _ = await makeRoom(Need(room: wanted)) }
-            guard let (free, minimum) = free(), Self.isTooFull(free - wanted, minimum) else { return }
+            guard let (free, minimum) = free(), Self.isTooFull(free.clampedSubtracting(wanted), minimum) else { return }
             guard mayTry, .now < patience, (try? await Task.sleep(for: .milliseconds(50))) != nil else { break }
         }
         end(count)
@@ -106,7 +108,9 @@ package final class DiskRoom: Sendable {
             end(Int(count))
             throw error
         }
-        guard let (free, minimum) = free(), Self.isTooFull(free - wanted, minimum) else { return true }
+        guard let (free, minimum) = free(), Self.isTooFull(free.clampedSubtracting(wanted), minimum) else {
+            return true
+        }
         end(Int(count))
         return false
     }

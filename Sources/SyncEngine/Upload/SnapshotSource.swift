@@ -11,7 +11,7 @@ extension StepRunner {
     /// - Throws: ``ContentError/Code/changed`` when somebody is just writing it.
     func snapshot(of content: ContentFile) async throws -> Snapshot {
         if let clone = try context.store.clone(of: content) { return clone }
-        let count = try content.status().blocks * 512
+        let count = try content.status().allocated
         let hasRoom = try await context.room.beginCopy(count) {
             try context.catalog.read { try $0.evictableBytes() }
         }
