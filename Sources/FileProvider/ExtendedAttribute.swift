@@ -11,6 +11,9 @@ public enum ExtendedAttribute {
     public static let longestName = 255
     /// The largest value, in bytes (XATTR_SIZE_MAX).
     public static let largestValue = 64 << 10
+    /// So many bytes all of an item's may have together, names and values: one of the largest value and as much again. Of a
+    /// provider's item that has more, Hydrant takes none.
+    public static let mostBytes = 128 << 10
 
     /// Why an item cannot have this attribute, or nil when it can.
     public static func problem(name: String, value: [UInt8]) -> String? {

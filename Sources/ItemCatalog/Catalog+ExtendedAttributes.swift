@@ -1,3 +1,4 @@
+import FileProvider
 import Foundation
 import GRDB
 
@@ -51,11 +52,27 @@ extension Catalog.Writer {
         let old = try extendedAttribute(name, of: id)
         if presence == .mustBeNew && old != nil { throw CatalogError(.exists, "the attribute exists already") }
         if presence == .mustExist && old == nil { throw CatalogError(.noAttribute, "no such attribute") }
+        // More than an item can have would be left out once the store has them.
+        if name.starts(with: Array("user.".utf8)), value.count > old?.count ?? -1,
+            try userAttributeBytes(of: id, besides: name) + name.count + value.count > ExtendedAttribute.mostBytes
+        {
+            throw CatalogError(.diskFull, "the file has as many extended attributes as it can")
+        }
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO xattr (inode, name, value) VALUES (?, ?, ?)")
             .execute(arguments: [id.rawValue, Data(name), Data(value)])
         inode.changed = now
         try update(inode)
         if old != value { try attributesChanged(name, of: id, settle) }
+    }
+
+    /// Names and values of all in `user.` but one.
+    private func userAttributeBytes(of id: InodeID, besides name: [UInt8]) throws -> Int {
+        let sql = """
+            SELECT TOTAL(length(name) + length(value)) FROM xattr
+            WHERE inode = ? AND name <> ? AND substr(name, 1, 5) = CAST('user.' AS BLOB)
+            """
+        let statement = try db.cachedStatement(sql: sql)
+        return try Double.fetchOne(statement, arguments: [id.rawValue, Data(name)]).map { Int($0) } ?? 0
     }
 
     package func removeExtendedAttribute(_ name: [UInt8], of id: InodeID, settle: Double) throws {

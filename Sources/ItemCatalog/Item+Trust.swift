@@ -45,7 +45,20 @@ extension Item {
     package var trustedPermissions: UInt16? { posixPermissions.map { $0 & 0o1777 } }
 
     /// Its extended attributes without those that no file can have here.
+    ///
+    /// Nil, as if nothing were known of them, where they are too much together: a part of them would be sent back one day as
+    /// all that there are, and the provider would remove the rest.
     var trustedAttributes: [String: [UInt8]]? {
-        extendedAttributes?.filter { ExtendedAttribute.problem(name: $0.key, value: $0.value) == nil }
+        guard let extendedAttributes, !hasTooManyAttributes else { return nil }
+        return extendedAttributes.filter { ExtendedAttribute.problem(name: $0.key, value: $0.value) == nil }
+    }
+
+    package var hasTooManyAttributes: Bool {
+        var room = ExtendedAttribute.mostBytes
+        for (name, value) in extendedAttributes ?? [:] {
+            room -= name.utf8.count + value.count
+            if room < 0 { return true }
+        }
+        return false
     }
 }

@@ -195,4 +195,28 @@ import Testing
             ExtendedAttributes.decode([1, 0, 0, 0, 65, 1, 0, 0, 0, 1, 1, 0, 0, 0, 65, 1, 0, 0, 0, 2]) == ["A": [2]])
         #expect(ExtendedAttributes.decode([1, 0, 0, 0, 255, 0, 0, 0, 0]) == ["\u{fffd}": []])
     }
+
+    /// A part of them would be sent as all that there are, and the provider would remove the others.
+    @Test func ofTooManyNoneIsTaken() throws {
+        let value = [UInt8](repeating: 7, count: 60_000)
+        var some = listed(["user.a": value, "user.b": value], metadata: "m1")
+        #expect(some.trustedAttributes?.count == 2)
+        some.extendedAttributes?["user.c"] = value
+        #expect(some.trustedAttributes == nil && some.hasTooManyAttributes)
+        some.extendedAttributes = Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("user.\($0)", [UInt8]()) })
+        #expect(some.trustedAttributes == nil)
+    }
+
+    @Test func noMoreAreSetThanAnItemCanHave() throws {
+        let inode = try catalog.document("a", "A").id
+        let value = [UInt8](repeating: 7, count: ExtendedAttribute.largestValue)
+        try set("user.a", value, of: inode)
+        try set("user.b", Array(value.dropLast(20)), of: inode)
+        #expect(failure { try set("user.c", value, of: inode) } == .diskFull)
+        #expect(failure { try set("user.b", value, of: inode) } == .diskFull)
+        // What lives here only has other limits; and what gets no longer always fits.
+        try set("trusted.c", value, of: inode)
+        try set("user.b", [1], of: inode)
+        try set("user.c", Array(value.dropLast(20)), of: inode)
+    }
 }

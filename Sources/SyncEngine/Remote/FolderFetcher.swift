@@ -129,6 +129,15 @@ struct FolderListing: Sendable {
         }
     }
 
+    /// Once of each item.
+    private func tellAttributes(of items: [Item]) {
+        for item in items where item.hasTooManyAttributes && context.refused.isNews(attributesOf: item.identifier) {
+            context.logger.warning(
+                "an item of the provider's has too many extended attributes; it is shown without any",
+                metadata: ["name": "\(item.filename)", "most": "\(ExtendedAttribute.mostBytes) bytes"])
+        }
+    }
+
     /// Whether the listing is what the catalog has; and of what it cannot tell, since it was changed from here
     /// meanwhile, what is not as in the catalog.
     private func compare(
@@ -166,6 +175,7 @@ struct FolderListing: Sendable {
             }
             items += answer.items
             leftOut += answer.leftOut.map { ($0.filename, $0.reason) }
+            tellAttributes(of: answer.items)
             count += answer.items.count
             page = answer.nextPage
             // A page is news when it begins with an item that no page before began with.

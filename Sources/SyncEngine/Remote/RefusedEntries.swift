@@ -16,6 +16,8 @@ package final class RefusedEntries: Sendable {
     }
     private static let mostFolders = 1_000
     private static let mostEntries = 20
+    private static let mostItems = 10_000
+    private let withoutAttributes = AdaptiveMutex<Set<ItemIdentifier>>([])
     private let folders = AdaptiveMutex<[InodeID: Folder]>([:])
 
     /// Takes what a listing left out. Returns what was not known before, to be told.
@@ -29,6 +31,14 @@ package final class RefusedEntries: Sendable {
                 folders[folder] = Folder(count: refused.count, first: first)
             }
             return first.filter { !before.contains($0) }
+        }
+    }
+
+    /// Whether this was not said yet: the item is shown without its attributes, which are too many.
+    func isNews(attributesOf item: ItemIdentifier) -> Bool {
+        withoutAttributes.withLock { told in
+            if told.count >= Self.mostItems { return false }
+            return told.insert(item).inserted
         }
     }
 
