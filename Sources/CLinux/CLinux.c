@@ -67,11 +67,6 @@ int clinux_open_folder(int dirfd, const char *path, bool follow) {
     return openat(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 }
 
-int clinux_set_modified(int dirfd, const char *path, int64_t seconds, int64_t nanoseconds) {
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
-    return utimensat(dirfd, path, times, AT_SYMLINK_NOFOLLOW);
-}
-
 int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds) {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
     return futimens(fd, times);

@@ -34,9 +34,9 @@ struct AttributedFile {
         return list.split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// - Throws: ENODATA when it has no such attribute.
-    func value(of name: String) throws(SystemError) -> [UInt8] {
-        try growing("getxattr") { path, buffer, size in
+    /// - Throws: ENODATA when it has no such attribute; ERANGE when its value is longer than `longest`.
+    func value(of name: String, upTo longest: Int = .max) throws(SystemError) -> [UInt8] {
+        try growing("getxattr", upTo: longest) { path, buffer, size in
             isDescriptor ? getxattr(path, name, buffer, size) : lgetxattr(path, name, buffer, size)
         }
     }
@@ -71,7 +71,8 @@ struct AttributedFile {
     /// Most answers fit into the first kilobyte; for others it calls twice more, for the length and for the
     /// bytes, and again when they grew in between.
     private func growing(
-        _ what: StaticString, _ call: (UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
+        _ what: StaticString, upTo longest: Int = .max,
+        _ call: (UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int
     ) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         var number: Int32 = 0
@@ -83,12 +84,14 @@ struct AttributedFile {
             }
             for _ in 0..<8 where number == ERANGE {
                 let length = max(1, call(path, nil, 0))
+                if length > longest { break }
                 bytes = [UInt8](repeating: 0, count: length)
                 let count = bytes.withUnsafeMutableBytes { call(path, $0.baseAddress, length) }
                 number = count < 0 ? errno : 0
                 bytes.removeLast(length - max(0, count))
             }
         }
+        if number == 0, bytes.count > longest { number = ERANGE }
         if number != 0 { throw SystemError(number: number, call: what) }
         return bytes
     }

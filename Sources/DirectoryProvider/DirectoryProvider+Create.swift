@@ -10,7 +10,10 @@ extension DirectoryProvider {
         let (name, modified) = (template.filename.bytes, Timestamp(template.contentModificationDate))
         let store = store
         if let contents, template.kind.isDocument {
-            let folder = try await withFolder(template.parentIdentifier) { $0 }
+            let folder = try await withFolder(template.parentIdentifier) { folder throws(FileProviderError) in
+                try store.checkDepth(of: name, in: folder)
+                return folder
+            }
             do throws(FileProviderError) {
                 return try await create(template, modified, contents: contents, in: folder)
             } catch {
@@ -19,15 +22,8 @@ extension DirectoryProvider {
             }
         }
         return try await withFolder(template.parentIdentifier) { folder throws(FileProviderError) in
-            do throws(FileProviderError) {
-                switch template.kind {
-                case .document:
-                    throw FileProviderError(.unsupported, "\(template.filename): a document without contents")
-                case .folder: try store.makeFolder(template, in: folder)
-                case .symbolicLink(let target): try store.makeLink(name, target: target, in: folder)
-                }
-                try folder.setModified(modified, of: name)
-            } catch {
+            try store.checkDepth(of: name, in: folder)
+            do throws(FileProviderError) { try store.make(template, modified, in: folder) } catch {
                 if error.code == .filenameCollision { throw store.collision(name, in: folder) }
                 if error.errno == ENOENT { throw store.folderIsGone(folder, cause: error) }
                 throw error
@@ -86,19 +82,69 @@ extension DirectoryProvider {
 }
 
 extension Store {
-    fileprivate func makeFolder(
-        _ template: ItemTemplate, in parent: Folder
+    /// A folder or a link: made in a place of our own, complete, and then brought to its name.
+    fileprivate func make(
+        _ template: ItemTemplate, _ modified: Timestamp, in parent: Folder
     ) throws(FileProviderError) {
-        let name = template.filename.bytes
-        try parent.makeFolder(name, mode: 0o700)
+        let path = parent.path(of: template.filename.bytes)
+        if try parent.status(of: template.filename.bytes) != nil { throw Self.taken(path) }
+        do throws(FileProviderError) {
+            let workshop = try Workshop(in: parent, of: self)
+            defer { workshop.discard() }
+            switch template.kind {
+            case .document: throw FileProviderError(.unsupported, "\(path): a document without contents")
+            case .folder: try makeFolder(template, modified, in: parent, workshop)
+            case .symbolicLink(let target):
+                let made = try makeLink(to: target, path: path, workshop)
+                try naming(path) { () throws(SystemError) in try made.setModifiedOfPath(modified) }
+                try put(workshop, at: template.filename.bytes, in: parent)
+            }
+        } catch {
+            // The names of our own files would only puzzle people.
+            guard let cause = error.cause as? SystemError, error.code != .invalidName, error.code != .unsupported else {
+                throw error
+            }
+            throw FileProviderError(cause, path: path)
+        }
+    }
+
+    private func put(_ workshop: Workshop, at name: [UInt8], in parent: Folder) throws(FileProviderError) {
+        do throws(FileProviderError) {
+            try renameWithoutReplacing(workshop.content, in: workshop.folder, to: parent, as: name)
+        } catch {
+            let path = parent.path(of: name)
+            switch error.errno {
+            // Where it cannot be seen to in one step, another folder may have come in between.
+            case ENOTEMPTY, ENOTDIR, EISDIR: throw Self.taken(path)
+            // What FAT says of a colon. The folder is fine, so it is the name.
+            case EINVAL:
+                throw FileProviderError(.invalidName, "\(path): no name for this file system", cause: error.cause)
+            default: throw error
+            }
+        }
+    }
+
+    private static func taken(_ path: String) -> FileProviderError {
+        FileProviderError(SystemError(number: EEXIST, call: "mkdir"), path: path)
+    }
+
+    private func makeFolder(
+        _ template: ItemTemplate, _ modified: Timestamp, in parent: Folder, _ workshop: Workshop
+    ) throws(FileProviderError) {
+        let (name, path) = (template.filename.bytes, parent.path(of: template.filename.bytes))
+        let made = try workshop.makeFolder()
+        let status = try naming(path) { () throws(SystemError) in try made.status() }
+        setUserAttributes(template, of: made, in: parent)
         // mkdir(2) takes the umask away from the mode; the user's mode is meant as it is. What the folder above gave it of
         // setgid stays.
-        guard let made = try open(name, in: parent) else { return }
-        setUserAttributes(template, of: made.descriptor, in: parent)
         let permissions =
-            (template.posixPermissions ?? 0o755) & Permissions.ofItems | made.status.permissions & Permissions.setID
-            | Permissions.setID(template.setID, for: made.status)
-        try setPermissions(permissions, of: made.descriptor, path: made.path())
+            (template.posixPermissions ?? 0o755) & Permissions.ofItems | status.permissions & Permissions.setID
+            | Permissions.setID(template.setID, for: status)
+        // rename(2): whoever brings a folder into another one must be allowed to write to it.
+        try setPermissions(permissions | 0o200, of: made, path: path)
+        try naming(path) { () throws(SystemError) in try made.setModifiedOfPath(modified) }
+        try put(workshop, at: name, in: parent)
+        if permissions & 0o200 == 0 { try setPermissions(permissions, of: made, path: path) }
     }
 
     /// Before the mode, which may take the right to write away.
@@ -110,17 +156,15 @@ extension Store {
             attributes, of: AttributedFile(file), path: folder.path(of: template.filename.bytes))
     }
 
-    fileprivate func makeLink(
-        _ name: [UInt8], target: [UInt8], in parent: Folder
-    ) throws(FileProviderError) {
+    private func makeLink(
+        to target: [UInt8], path: String, _ workshop: Workshop
+    ) throws(FileProviderError) -> Descriptor {
         guard !target.isEmpty, !target.contains(0) else {
-            throw FileProviderError(
-                .unsupported, "\(parent.path(of: name)): a link needs a target without NUL")
+            throw FileProviderError(.unsupported, "\(path): a link needs a target without NUL")
         }
-        do throws(FileProviderError) { try parent.makeLink(name, target: target) } catch {
+        do throws(FileProviderError) { return try workshop.makeLink(to: target) } catch {
             guard error.errno == EPERM else { throw error }
-            throw FileProviderError(
-                .unsupported, "\(parent.path(of: name)): this file system keeps no links", cause: error.cause)
+            throw FileProviderError(.unsupported, "\(path): this file system keeps no links", cause: error.cause)
         }
     }
 

@@ -83,7 +83,7 @@ extension Store {
             }
             for name in names {
                 if TemporaryName.kind(of: name) == .draft {
-                    try inside.unlink(name)
+                    try Draft.remove(name, in: inside)
                 } else {
                     try renameWithoutReplacing(name, in: inside, to: entry.folder, as: TemporaryName.make(.aside))
                 }

@@ -29,18 +29,15 @@ extension Store {
     /// - Returns: that file afterwards; nil of a link.
     fileprivate func set(_ metadata: ItemMetadata, of entry: Entry) throws(FileProviderError) -> FileStatus? {
         let modified = Timestamp(metadata.contentModificationDate)
-        // A link has no permissions of its own.
-        if entry.status.kind == .link {
-            try entry.folder.setModified(modified, of: entry.name)
-            return nil
-        }
+        seams.beforeOpening?()
         let file = try entry.folder.openPath(entry.name)
         let now = try naming(entry.path) { () throws(SystemError) in try file.status() }
-        let isSame =
-            entry.status.kind == .folder
-            ? now.isSameFile(as: entry.status)
-            : now.isUnchanged(since: entry.status, usesInodes: entry.usesInodes)
-        guard isSame else { throw entry.changed }
+        guard entry.isOf(now) else { throw entry.changed }
+        if entry.status.kind == .link {
+            // A link has no permissions of its own.
+            try naming(entry.path) { () throws(SystemError) in try file.setModifiedOfPath(modified) }
+            return nil
+        }
         var permissions = metadata.posixPermissions.map { wanted in
             // Others' folders may be meant to give their group to what is made in them; a mount does not show it.
             let kept = entry.status.kind == .folder ? now.permissions & Permissions.setID : 0
@@ -66,5 +63,18 @@ extension Store {
             try file.setModifiedOfPath(modified)
             return try file.status()
         }
+    }
+}
+
+extension Entry {
+    /// Whether the file that was opened under its name is the one that was looked at. Where inodes mean nothing, it belongs
+    /// to the same owner at least: the mode of one user's document goes to no other user's.
+    fileprivate func isOf(_ now: FileStatus) -> Bool {
+        guard now.kind == status.kind else { return false }
+        let isSame =
+            usesInodes || status.kind == .folder
+            ? now.isSameFile(as: status)
+            : now.owner == status.owner && now.group == status.group && now.permissions == status.permissions
+        return isSame && (status.kind != .document || now.isUnchanged(since: status, usesInodes: usesInodes))
     }
 }

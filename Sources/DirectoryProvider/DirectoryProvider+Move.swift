@@ -35,6 +35,7 @@ extension Store {
             throw FileProviderError(
                 .unsupported, "\(entry.path): a folder cannot be moved into itself (\(folder.path()))")
         }
+        try checkDepth(of: name, in: folder)
         seams.beforeCommit?()
         try rename(entry, to: folder, as: name)
         // By name: another file may have taken the name before the rename did.

@@ -72,6 +72,7 @@ extension Store {
         try setAccessList(of: old, to: file, isOfSameGroup: status.group == old.status.group)
         if let attributes = metadata.extendedAttributes ?? old.attributes, keepsAttributes(of: old) {
             setUserAttributes(attributes, of: AttributedFile(file), path: old.path)
+            carryLeftOutAttributes(of: old, to: file)
         }
         var modified = Timestamp(metadata.contentModificationDate)
         // Without inodes, size and date are all that tells two contents apart: the date gives way.

@@ -20,7 +20,8 @@ import NIOPosix
 /// Extended attributes in `user.` (but our own) are those of the items, of documents and folders, where the
 /// file system keeps any; of the topmost folder they are neither told nor set. One that it does not take
 /// (ENOSPC, E2BIG, EDQUOT, EPERM) is logged and left out, never a reason to refuse contents or a mode; ext4 has
-/// room for some 4 KB of them in a file. One whose name is not UTF-8 is not told, and a replaced document
+/// room for some 4 KB of them in a file. What is beyond ``ExtendedAttribute/mostBytes`` is left out of the item, and stays as it
+/// is. One whose name is not UTF-8 is not told, and a replaced document
 /// loses it.
 public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalidatable {
     public let providerIdentifier = "hydrant.directory"

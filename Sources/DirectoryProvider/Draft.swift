@@ -34,7 +34,15 @@ struct Draft: Sendable {
     static func sweep(_ name: [UInt8], in folder: Folder) {
         guard let descriptor = try? folder.open(name, O_RDONLY), flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
         else { return }
-        try? folder.unlink(name)
+        try? remove(name, in: folder)
+    }
+
+    /// Removes a draft; or the ``Workshop`` that has the name, if nothing but its own is in it.
+    static func remove(_ name: [UInt8], in folder: Folder) throws(FileProviderError) {
+        do throws(FileProviderError) { try folder.unlink(name) } catch {
+            guard error.errno == EISDIR else { throw error }
+            try Workshop.remove(name, in: folder)
+        }
     }
 
     var status: FileStatus {

@@ -14,6 +14,8 @@ struct Entry: Sendable {
     let target: [UInt8]?
     /// Those of its user; nil where none are kept, or where they may not be read.
     let attributes: [String: [UInt8]]?
+    /// The names of those that are too much with the others; they stay in the store as they are.
+    var leftOutAttributes: [String] = []
     let accessList: AccessList?
     /// What the user of the store may do with it.
     let capabilities: ItemCapabilities
@@ -120,9 +122,9 @@ extension Timestamp {
 
 extension Store {
     /// What `name` in `folder` is now. Nil when nothing has the name, or something that is no item:
-    /// sockets, pipes, devices, and our own temporary files.
+    /// sockets, pipes, devices, our own temporary files, and what lies too deep.
     func look(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
-        guard TemporaryName.kind(of: name) == nil else { return nil }
+        guard TemporaryName.kind(of: name) == nil, mayHoldItems(folder) else { return nil }
         let place = Sightings.Place(folder: folder.identifier, name: name)
         var attempt = 0
         while true {
@@ -195,10 +197,13 @@ extension Store {
                     claimed == path ? path : sightings.identifier(claimed: claimed, own: own, of: status, at: place)
             }
         }
+        let shown = names.flatMap { UserAttributes.read(from: file, names: $0, upTo: seams.mostAttributeBytes) }
+        let leftOut = shown?.leftOut ?? []
+        if !leftOut.isEmpty { tell(leftOut: leftOut, of: identifier, path: folder.path(of: name)) }
         return Entry(
             folder: folder, name: name, status: status, identifier: identifier, own: own, usesInodes: usesInodes,
-            target: target, attributes: names.flatMap { UserAttributes.read(from: file, names: $0) },
-            accessList: accessList, capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
+            target: target, attributes: shown?.attributes, leftOutAttributes: leftOut, accessList: accessList,
+            capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
     }
 
     /// Nil of most files. Where the names of its attributes are not known, it is asked for by its own.

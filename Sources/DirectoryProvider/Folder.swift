@@ -30,6 +30,13 @@ final class Folder: Sendable {
         return ([rootPath] + names.map { String(decoding: $0, as: UTF8.self) }).joined(separator: "/")
     }
 
+    /// A folder in it that is open; known by no identifier of its own.
+    func inner(_ descriptor: Descriptor, named name: [UInt8], status: FileStatus) -> Folder {
+        Folder(
+            descriptor: descriptor, identifier: identifier, components: components + [name], status: status,
+            rootPath: rootPath)
+    }
+
     private func call(
         _ what: StaticString, on name: [UInt8], _ body: (UnsafePointer<CChar>) -> Int32
     ) throws(FileProviderError) -> Int32 {
@@ -141,13 +148,6 @@ final class Folder: Sendable {
     func makeLink(_ name: [UInt8], target: [UInt8]) throws(FileProviderError) {
         _ = try call("symlinkat", on: name) { name in
             withName(target) { symlinkat($0, descriptor.number, name) }
-        }
-    }
-
-    /// Of the file itself, never of what a link points to.
-    func setModified(_ time: Timestamp, of name: [UInt8]) throws(FileProviderError) {
-        _ = try call("utimensat", on: name) {
-            clinux_set_modified(descriptor.number, $0, time.seconds, Int64(time.nanoseconds))
         }
     }
 

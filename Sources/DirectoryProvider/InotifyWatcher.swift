@@ -88,6 +88,10 @@ private final class WatchLoop {
     /// When the next `.everything` stands in for folders without a watch.
     private var nextRound: ContinuousClock.Instant?
     private let mounts: InnerMounts
+    /// Whether all folders were watched once.
+    private var hasAll = false
+    /// So many buffers of events are read before anything else is seen to: events may come without end.
+    private static let mostReads = 64
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
     init(_ watcher: InotifyWatcher, rootWatch: Int32) {
@@ -98,9 +102,7 @@ private final class WatchLoop {
 
     func run() {
         defer { watcher.signals.finish() }
-        _ = tree.watchAll()
-        everything = true
-        due = .now
+        tree.watchAll()
         while let requested = watcher.wait(milliseconds: untilNext(), mounts: mounts) {
             changed.formUnion(requested)
             readEvents()
@@ -110,15 +112,29 @@ private final class WatchLoop {
             }
             if mustRewatch {
                 mustRewatch = false
-                _ = tree.watchAll()
+                tree.watchAll()
             }
+            walk()
             if due == nil, everything || !changed.isEmpty { due = .now + Self.gathering }
             if let due, due <= .now { send() }
             standIn()
         }
     }
 
+    /// Large trees take several turns, so that news of what is watched already need not wait.
+    private func walk() {
+        guard tree.isWalking else { return }
+        let (new, isComplete) = tree.walk(until: .now + watcher.store.seams.walkTurn)
+        changed.formUnion(new)
+        guard isComplete else { return }
+        // What happened in folders without a watch, until now.
+        everything = true
+        if !hasAll { due = .now }
+        hasAll = true
+    }
+
     private func untilNext() -> Int32 {
+        if tree.isWalking { return 0 }
         guard let next = [due, nextRound].compactMap({ $0 }).min() else { return -1 }
         let left = ContinuousClock.now.duration(to: next)
         return Int32(
@@ -155,7 +171,7 @@ private final class WatchLoop {
 
     private func readEvents() {
         watcher.store.seams.beforeEvents?()
-        while true {
+        for _ in 0..<Self.mostReads {
             let count = buffer.withUnsafeMutableBytes {
                 read(watcher.inotify.number, $0.baseAddress!, $0.count)
             }
@@ -200,6 +216,8 @@ private final class WatchLoop {
             }
         }
         // It may hold things already, made before its watch stood.
-        if has(IN_ISDIR), has(IN_CREATE, IN_MOVED_TO) { changed.formUnion(tree.watch(name, in: watch)) }
+        if has(IN_ISDIR), has(IN_CREATE, IN_MOVED_TO) {
+            changed.formUnion(tree.watch(name, in: watch).map { [$0] } ?? [])
+        }
     }
 }

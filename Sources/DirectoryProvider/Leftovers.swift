@@ -21,7 +21,12 @@ extension Store {
     /// By the change time: the modification time is the document's, years ago perhaps.
     private func isLeftover(_ name: [UInt8], in folder: Folder) -> Bool {
         guard let status = try? folder.status(of: name), status.kind != .folder else { return false }
-        return Int64(time(nil)) - status.changed.seconds > seams.leftoverAge
+        return Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
+    }
+
+    /// Dates may be any, also those that no clock ever shows.
+    static func isOld(_ changed: Timestamp, at now: Int64, _ age: Int64) -> Bool {
+        now.clampedSubtracting(changed.seconds) > age
     }
 
     /// Gives a file set aside a name that people see.

@@ -41,6 +41,7 @@ final class Listings: Sendable {
     func page(of folder: Folder, startingAt page: Page?, in store: Store) throws(FileProviderError)
         -> ItemPage
     {
+        if !store.mayHoldItems(folder) { return try leftOut(of: folder, in: store) }
         var listing: Listing
         if let kept = page.flatMap(take), kept.folder == folder.identifier {
             listing = kept
@@ -62,6 +63,13 @@ final class Listings: Sendable {
             listing.round += 1
         }
         return ItemPage(items: items, nextPage: end < listing.names.count ? keep(listing) : nil)
+    }
+
+    /// What lies too deep. It is there: nobody may take it for deleted.
+    private func leftOut(of folder: Folder, in store: Store) throws(FileProviderError) -> ItemPage {
+        let names = try names(of: folder, in: store).prefix(Self.pageSize)
+        let reason = "it is more than \(store.seams.deepest) names deep in the store"
+        return ItemPage(items: [], leftOut: names.map { LeftOutItem(filename: Filename(bytes: $0), reason: reason) })
     }
 
     private func look(

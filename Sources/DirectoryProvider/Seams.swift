@@ -1,3 +1,5 @@
+import FileProvider
+
 /// Where tests reach in: file systems that lack something, and moments in which others act. Nothing here
 /// is set outside of tests.
 struct Seams: Sendable {
@@ -15,6 +17,12 @@ struct Seams: Sendable {
     var watchLimit = Int.max
     /// Seconds between two `.everything` signals while folders go unwatched.
     var unwatchedInterval: Double = 5
+    /// So many bytes of attributes an item has at most.
+    var mostAttributeBytes = ExtendedAttribute.mostBytes
+    /// An item has so many names from the topmost folder down to it, at most.
+    var deepest = 256
+    /// For so long the watcher's thread looks for more folders before it looks for events again.
+    var walkTurn = Duration.milliseconds(20)
     /// As if a folder below the root could not be read in a walk.
     var walkFails = false
     /// On the watcher's thread, before it reads events.
@@ -23,6 +31,10 @@ struct Seams: Sendable {
     var beforeLook: (@Sendable (_ name: [UInt8]) -> Void)?
     /// Before a document is compared of which only the change time has changed.
     var beforeComparing: (@Sendable (_ name: [UInt8]) -> Void)?
+    /// After a folder is made, before it is opened.
+    var afterMakingFolder: (@Sendable (_ name: [UInt8]) -> Void)?
+    /// After an item whose metadata are to be set is looked at, before it is opened.
+    var beforeOpening: (@Sendable () -> Void)?
     /// Between the last check of the version and the exchange, the move aside or the rename.
     var beforeCommit: (@Sendable () -> Void)?
     /// After the exchange, before what was displaced is looked at.

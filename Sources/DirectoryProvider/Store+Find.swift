@@ -3,10 +3,6 @@ import Glibc
 
 /// From an identifier to the file that has it now.
 extension Store {
-    /// Deeper than any tree that a person makes; a circle in the index (folders moved while it was
-    /// filled) ends here.
-    private static let deepest = 2048
-
     /// The item, if it is where it was seen last, or elsewhere in the same folder. Nil says only that a
     /// walk is due.
     func find(_ identifier: ItemIdentifier, depth: Int = 0) throws(FileProviderError) -> Entry? {
@@ -41,37 +37,11 @@ extension Store {
         if let components = Identity.components(of: identifier), let name = components.last {
             return try open(Array(components.dropLast())).map { ($0, name) }
         }
-        guard depth < Self.deepest else {
+        // A circle in the index (folders moved while it was filled) ends here.
+        guard depth < seams.deepest else {
             throw FileProviderError(.cannotSynchronize, "\(rootPath): folders nested too deep")
         }
         guard let place = index[identifier] else { return nil }
         return try findFolder(place.parent, depth: depth + 1).map { ($0, place.name) }
-    }
-
-    /// Looks at everything below the root, which fills the index.
-    ///
-    /// - Returns: why not everything could be seen; nil when everything was.
-    func walk() -> FileProviderError? {
-        var failure: FileProviderError?
-        var waiting: [[[UInt8]]] = [[]]
-        while let components = waiting.popLast() {
-            do throws(FileProviderError) {
-                // By names, not by open folders: a deep tree would run out of descriptors.
-                guard let folder = try open(components) else { continue }
-                if seams.walkFails, folder !== root {
-                    throw FileProviderError(SystemError(number: EACCES, call: "open"), path: folder.path())
-                }
-                let names = try folder.names()
-                sweep(folder, names)
-                for name in names {
-                    if let entry = try look(at: name, in: folder), entry.status.kind == .folder {
-                        waiting.append(components + [name])
-                    }
-                }
-            } catch {
-                if !error.saysAbsent { failure = error }
-            }
-        }
-        return failure
     }
 }

@@ -21,8 +21,8 @@ extension Store {
         try folder.rename(name, to: newFolder, as: newName, flags: flag.value)
     }
 
-    /// Where the file system lacks RENAME_NOREPLACE, a document gets its second name before it loses the
-    /// first, which is as safe; a folder or a link (and everything where there are no hard links) is renamed
+    /// Where the file system lacks RENAME_NOREPLACE, a document or link gets its second name before it loses the
+    /// first, which is as safe; a folder (and everything where there are no hard links) is renamed
     /// after a check, which is not: another program may take the name in between.
     func renameWithoutReplacing(
         _ name: [UInt8], in folder: Folder, to newFolder: Folder, as newName: [UInt8]
@@ -32,7 +32,8 @@ extension Store {
         } catch {
             if !error.saysFlagUnsupported { throw error }
         }
-        if try folder.status(of: name)?.kind == .document {
+        let kind = try folder.status(of: name)?.kind
+        if kind == .document || kind == .link {
             do throws(FileProviderError) {
                 try folder.link(name, to: newFolder, as: newName)
                 return try folder.unlink(name)

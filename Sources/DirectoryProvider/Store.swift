@@ -15,6 +15,10 @@ final class Store: Sendable {
     /// Whose rights this process has.
     let user = geteuid()
     let watchers = Mutex<[InotifyWatcher]>([])
+    /// Items of which it was said that some attributes are left out; so many at most.
+    let toldOfAttributes = Mutex<Set<ItemIdentifier>>([])
+    /// Whether it was said that something lies too deep.
+    let hasToldDepth = Mutex(false)
     /// Whether a file system (by device) keeps user attributes; asked once for each.
     private let attributeDevices = Mutex<[UInt64: Bool]>([:])
 
@@ -66,9 +70,7 @@ final class Store: Sendable {
         } catch {
             throw FileProviderError(error, path: rootPath)
         }
-        let unit = Int64(statistics.f_frsize)
-        let used = Int64(statistics.f_blocks - statistics.f_bfree) * unit
-        return StoreQuota(used: used, total: used + Int64(statistics.f_bavail) * unit)
+        return StoreQuota(statistics)
     }
 
     /// Whether the file `name` can be named by its inode.
@@ -117,6 +119,16 @@ final class Store: Sendable {
         usesInodes(status, named: name, in: parent)
             ? Identity.ofInode(status, isOnRootDevice: status.device == root.status.device)!
             : Identity.ofPath(parent.components + [name])
+    }
+}
+
+extension StoreQuota {
+    /// A file system may say anything, also that more is free than there is.
+    init(_ statistics: statvfs) {
+        let all = UInt64(statistics.f_blocks)
+        let used = DiskNumbers.bytes(all - min(all, UInt64(statistics.f_bfree)), of: UInt64(statistics.f_frsize))
+        let free = DiskNumbers.bytes(UInt64(statistics.f_bavail), of: UInt64(statistics.f_frsize))
+        self.init(used: used, total: used.clampedAdding(free))
     }
 }
 

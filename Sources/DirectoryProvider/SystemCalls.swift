@@ -133,7 +133,7 @@ extension Descriptor {
         }
     }
 
-    /// As ``setModified(_:)``, for a descriptor that was opened with O_PATH.
+    /// As ``setModified(_:)``, for a descriptor that was opened with O_PATH; of a link, the link itself.
     func setModifiedOfPath(_ time: Timestamp) throws(SystemError) {
         _ = try check("utimensat") {
             clinux_set_modified_path(number, time.seconds, Int64(time.nanoseconds))

@@ -1,6 +1,7 @@
 import FileProvider
 import Glibc
 import Logging
+import Synchronization
 
 /// The extended attributes that belong to the user, xattr(7): those in `user.` but our own.
 enum UserAttributes {
@@ -9,16 +10,35 @@ enum UserAttributes {
         ExtendedAttribute.problem(name: name, value: []) == nil && name != Identity.attribute
     }
 
-    /// Nil when one of them may not be read: then nothing can be said of any.
-    static func read(from file: AttributedFile, names: [String]) -> [String: [UInt8]]? {
+    /// Those of an item, and the names of those that are left out because they are too much with the others.
+    struct Shown {
         var attributes: [String: [UInt8]] = [:]
-        for name in names where isUsers(name) {
-            do throws(SystemError) { attributes[name] = try file.value(of: name) } catch {
-                // Removed meanwhile.
-                if error.number != ENODATA { return nil }
+        var leftOut: [String] = []
+    }
+
+    /// In the order of their names as many as fit into `most` bytes, names and values; a file may have hundreds of
+    /// megabytes of them. No more than `most` bytes are read, of one that does not fit nothing.
+    ///
+    /// - Returns: nil when one of them may not be read: then nothing can be said of any.
+    static func read(from file: AttributedFile, names: [String], upTo most: Int) -> Shown? {
+        var shown = Shown()
+        var room = most
+        for name in names.filter(isUsers).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            let left = room - name.utf8.count
+            do throws(SystemError) {
+                if left < 0 { throw SystemError(number: ERANGE, call: "getxattr") }
+                let value = try file.value(of: name, upTo: left)
+                shown.attributes[name] = value
+                room = left - value.count
+            } catch {
+                switch error.number {
+                case ENODATA: break  // Removed meanwhile.
+                case ERANGE: shown.leftOut.append(name)
+                default: return nil
+                }
             }
         }
-        return attributes
+        return shown
     }
 
     /// Another one for other names or values. FNV-1a: whoever looks for two with the same hides a change of
@@ -43,7 +63,8 @@ extension Store {
         keepsAttributes(entry.status, named: entry.name, in: entry.folder)
     }
 
-    /// Gives `file` exactly these attributes of the user; all others, and our own, stay as they are.
+    /// Gives `file` exactly these attributes of the user; all others, and our own, stay as they are. So do those that are
+    /// left out of the item: whoever says which ones it has does not know of them.
     ///
     /// One that the file system does not take (no room, too large, not allowed) is told and left out: no
     /// document may be kept from the store by an attribute. Where a value cannot be replaced, the old one
@@ -51,10 +72,12 @@ extension Store {
     ///
     /// - Parameter path: for people.
     func setUserAttributes(_ attributes: [String: [UInt8]], of file: AttributedFile, path: String) {
-        let there = Set((try? file.names()) ?? []).filter(UserAttributes.isUsers)
+        let names = ((try? file.names()) ?? []).filter(UserAttributes.isUsers)
+        let leftOut = UserAttributes.read(from: file, names: names, upTo: seams.mostAttributeBytes)?.leftOut ?? []
+        let there = Set(names)
         let wanted = attributes.filter { UserAttributes.isUsers($0.key) }
         var losses: [String] = []
-        for name in there where wanted[name] == nil {
+        for name in there.subtracting(leftOut) where wanted[name] == nil {
             do throws(SystemError) { try file.remove(name) } catch {
                 if error.number != ENODATA { losses.append("\(name): \(error)") }
             }
@@ -73,6 +96,41 @@ extension Store {
         logger.warning(
             "the store did not take an extended attribute; the item goes there without it",
             metadata: ["item": "\(path)", "attributes": "\(losses.joined(separator: "; "))"])
+    }
+
+    /// Gives `new` what was left out of the item that it replaces, one at a time. What was set here under one of these names
+    /// stands.
+    func carryLeftOutAttributes(of old: Entry, to new: Descriptor) {
+        guard !old.leftOutAttributes.isEmpty, let descriptor = try? old.folder.openPath(old.name),
+            let status = try? descriptor.status(), status.isSameFile(as: old.status)
+        else { return }
+        let (from, to) = (AttributedFile(descriptor), AttributedFile(new))
+        let there = Set((try? to.names()) ?? [])
+        var (lost, reason) = (0, "")
+        for name in old.leftOutAttributes where !there.contains(name) {
+            do throws(SystemError) { try to.set(name, to: from.value(of: name)) } catch {
+                if error.number != ENODATA { (lost, reason) = (lost + 1, "\(error)") }
+            }
+        }
+        if lost == 0 { return }
+        logger.warning(
+            "extended attributes that are not shown did not all go along with new contents",
+            metadata: ["item": "\(old.path)", "lost": "\(lost)", "reason": "\(reason)"])
+    }
+
+    /// Once for each item.
+    func tell(leftOut names: [String], of identifier: ItemIdentifier, path: String) {
+        let isNew = toldOfAttributes.withLock { told in
+            if told.count >= 10_000 { return false }
+            return told.insert(identifier).inserted
+        }
+        guard isNew, let first = names.first else { return }
+        logger.warning(
+            "an item has too many extended attributes: some are not shown, and stay in the store as they are",
+            metadata: [
+                "item": "\(path)", "leftOut": "\(names.count)", "first": "\(first)",
+                "most": "\(seams.mostAttributeBytes) bytes",
+            ])
     }
 
     /// Gives `new` the access list of the document that it replaces, and no other: its folder may have one for what is

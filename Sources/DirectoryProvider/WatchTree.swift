@@ -21,6 +21,14 @@ final class WatchTree {
     private let inotify: Descriptor
     private var nodes: [Int32: Node]
     private var moved: Set<Int32> = []
+    /// Whether another walk through all is to come.
+    private var isWanted = false
+    private var whole: TreeWalk<Int32>?
+    /// Through a folder that appeared.
+    private var below: TreeWalk<Int32>?
+    /// Those whose turn is still to come; by their watches, for so many could not be open at once.
+    private var appeared: [Int32] = []
+    private var appearedSet: Set<Int32> = []
 
     init(store: Store, inotify: Descriptor, rootWatch: Int32) {
         self.store = store
@@ -47,37 +55,72 @@ final class WatchTree {
 
     // MARK: More watches
 
-    /// Every folder below the root; those that have a watch keep it.
-    func watchAll() -> Set<ItemIdentifier> { watchBelow(components: [], watch: rootWatch) }
+    /// Every folder below the root is to have a watch; those that have one keep it. Done by ``walk(until:)``.
+    func watchAll() { isWanted = true }
 
-    /// A folder that appeared, and all in it.
+    /// A folder that appeared. What is in it comes with ``walk(until:)``.
     ///
-    /// - Returns: the folders that were not watched before.
-    func watch(_ name: [UInt8], in parent: Int32) -> Set<ItemIdentifier> {
-        guard let above = components(of: parent), let folder = try? store.open(above + [name]),
+    /// - Returns: the folder, if it was not watched before.
+    func watch(_ name: [UInt8], in parent: Int32) -> ItemIdentifier? {
+        guard let above = openFolder(of: parent), let folder = try? store.open(name, in: above),
+            store.mayHoldItems(folder),
             let (watch, isNew) = add(folder, named: name, in: parent)
-        else { return [] }  // Gone or moved on already; then that is another event.
-        var new = watchBelow(components: folder.components, watch: watch)
-        if isNew { new.insert(folder.identifier) }
-        return new
+        else { return nil }  // Gone or moved on already; then that is another event.
+        if appearedSet.insert(watch).inserted { appeared.append(watch) }
+        return isNew ? folder.identifier : nil
     }
 
-    private func watchBelow(components: [[UInt8]], watch: Int32) -> Set<ItemIdentifier> {
+    /// Whether there is more to do for ``walk(until:)``.
+    var isWalking: Bool { isWanted || whole != nil || below != nil || !appeared.isEmpty }
+
+    /// Goes on with the walks; the thread must see to its events meanwhile, so not for long. Of both walks each time one
+    /// name, so that neither keeps the other waiting.
+    ///
+    /// - Returns: the folders that were not watched before, of those that appeared; and whether every folder has its watch
+    ///   now that was there when ``watchAll()`` was called.
+    func walk(until end: ContinuousClock.Instant) -> (new: Set<ItemIdentifier>, hasAll: Bool) {
         var new: Set<ItemIdentifier> = []
-        var waiting = [(components, watch)]
-        while let (components, watch) = waiting.popLast() {
-            guard let folder = try? store.open(components), let names = try? folder.names() else { continue }
-            store.sweep(folder, names)
-            for name in names {
-                guard (try? folder.status(of: name))?.kind == .folder,
-                    let child = try? store.open(name, in: folder),
-                    let (childWatch, isNew) = add(child, named: name, in: watch)
-                else { continue }
-                if isNew { new.insert(child.identifier) }
-                waiting.append((child.components, childWatch))
+        var hasAll = false
+        repeat {
+            // One that is asked for during a walk begins after it: else a walk might never come to its end.
+            if whole == nil, isWanted {
+                isWanted = false
+                whole = begin(at: rootWatch)
             }
+            if whole != nil, step(&whole) == nil, whole == nil { hasAll = true }
+            if below == nil, let watch = appeared.popLast() {
+                appearedSet.remove(watch)
+                below = begin(at: watch)
+            }
+            if below != nil, let folder = step(&below) { new.insert(folder) }
+        } while isWalking && .now < end
+        return (new, hasAll)
+    }
+
+    private func begin(at watch: Int32) -> TreeWalk<Int32> {
+        var walk = TreeWalk<Int32>()
+        // Another one may have its name: then events say where it is.
+        if let folder = openFolder(of: watch), let node = nodes[watch], folder.status.isSameFile(as: node.status) {
+            try? walk.enter(folder, watch, in: store)
         }
-        return new
+        return walk
+    }
+
+    /// Looks at the next name; `walk` is nil after the last one.
+    ///
+    /// - Returns: the folder of that name, if it was not watched before.
+    private func step(_ walk: inout TreeWalk<Int32>?) -> ItemIdentifier? {
+        guard let step = walk?.next() else {
+            walk = nil
+            return nil
+        }
+        // Its folder may have left the store meanwhile, and its watch with it.
+        guard nodes[step.mark] != nil, (try? step.folder.status(of: step.name))?.kind == .folder,
+            let folder = try? store.open(step.name, in: step.folder), store.mayHoldItems(folder),
+            let (watch, isNew) = add(folder, named: step.name, in: step.mark)
+        else { return nil }
+        try? walk?.enter(folder, watch, in: store)
+        return isNew ? folder.identifier : nil
     }
 
     private func add(_ folder: Folder, named name: [UInt8], in parent: Int32) -> (Int32, isNew: Bool)? {
@@ -115,22 +158,36 @@ final class WatchTree {
 
     /// Ends the watches of folders that were moved out of the store.
     func dropMovedAway() {
-        for watch in moved where watch != rootWatch && !isInPlace(watch) {
-            for lost in nodes.keys.filter({ isBelow($0, watch) }) {
-                inotify_rm_watch(inotify.number, lost)
-                nodes[lost] = nil
-            }
-        }
+        // Of each watch whether its folder is in or below one that left. All in one pass: somebody may move thousands.
+        var isAway: [Int32: Bool] = [:]
+        for watch in moved where watch != rootWatch && !isInPlace(watch) { isAway[watch] = true }
         moved = []
+        if isAway.isEmpty { return }
+        for watch in Array(nodes.keys) {
+            var way: [Int32] = []
+            var next: Int32? = watch
+            while let now = next, isAway[now] == nil, let node = nodes[now], way.count < nodes.count {
+                way.append(now)
+                next = node.parent
+            }
+            let answer = next.flatMap { isAway[$0] } ?? false
+            for passed in way { isAway[passed] = answer }
+        }
+        for (lost, isLost) in isAway where isLost {
+            inotify_rm_watch(inotify.number, lost)
+            nodes[lost] = nil
+        }
     }
 
     private func isInPlace(_ watch: Int32) -> Bool {
-        guard let node = nodes[watch], let components = components(of: watch) else { return false }
-        guard let folder = try? store.open(components) else { return false }
+        guard let node = nodes[watch], let folder = openFolder(of: watch) else { return false }
         return folder.status.isSameFile(as: node.status)
     }
 
-    private func isBelow(_ watch: Int32, _ ancestor: Int32) -> Bool { chain(from: watch).contains(ancestor) }
+    private func openFolder(of watch: Int32) -> Folder? {
+        guard let components = components(of: watch), components.count <= store.seams.deepest else { return nil }
+        return try? store.open(components)
+    }
 
     /// The watches from this one up to the root; cut short where one is unknown.
     private func chain(from watch: Int32) -> [Int32] {

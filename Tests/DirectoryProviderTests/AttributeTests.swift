@@ -219,4 +219,37 @@ import Testing
             } == .versionMismatch)
         #expect(try names(store, "a").isEmpty)
     }
+
+    /// In the order of their names as many as fit; the others stay in the store, whatever is changed from here.
+    @Test func tooManyAreLeftOutAndStay() async throws {
+        let store = try TestStore(seams: .with { $0.mostAttributeBytes = 40 })
+        var item = try await store.create("a", "one")
+        let long = String(repeating: "x", count: 60)
+        let big = String(repeating: "y", count: 30)
+        for (name, value) in [("a", "1"), ("b", long), ("c", "22"), ("d", big), ("e", "3")] {
+            #expect(store.shell("setfattr -n user.\(name) -v \(value) a") == 0)
+        }
+        func attributes() throws -> [String: Int] {
+            let file = AttributedFile(Array("a".utf8), in: store.provider.store.root)
+            return try names(store, "a").filter { $0 != Identity.attribute }.reduce(into: [:]) {
+                $0[$1] = try file.value(of: $1).count
+            }
+        }
+        item = try await store.item("a")
+        #expect(item.extendedAttributes == ["user.a": [49], "user.c": [50, 50], "user.e": [51]])
+        #expect(try await store.item("a") == item)
+        // Removed are only those that were shown.
+        item = try await store.provider.updateMetadata(
+            item.identifier, to: metadata(item, ["user.c": [1]]), baseVersion: item.version)
+        #expect(try attributes() == ["user.b": 60, "user.c": 1, "user.d": 30])
+        // New contents are another file.
+        for new in [nil, ["user.c": [2, 2, 2]], [:]] as [[String: [UInt8]]?] {
+            let shown = item.extendedAttributes
+            item = try await store.provider.itemChanged(
+                item.identifier, contents: TextSource("two"), metadata: metadata(item, new), baseVersion: item.version)
+            let expected = (new ?? shown ?? [:]).mapValues(\.count).filter { $0.key != "user.d" }
+            #expect(try attributes() == expected.merging(["user.b": 60, "user.d": 30]) { old, _ in old })
+            #expect(item.extendedAttributes?["user.b"] == nil)
+        }
+    }
 }

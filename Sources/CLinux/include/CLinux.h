@@ -47,9 +47,6 @@ int clinux_open_folder(int dirfd, const char *path, bool follow);
 /// O_PATH, O_NOFOLLOW, O_CLOEXEC: whatever has the name, not for reading; of a link, the link itself.
 int clinux_open_path(int dirfd, const char *path);
 
-/// utimensat(2) on `path` itself (never through a link), setting only the modification time.
-int clinux_set_modified(int dirfd, const char *path, int64_t seconds, int64_t nanoseconds);
-
 /// futimens(3), setting only the modification time.
 int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds);
 
@@ -90,7 +87,7 @@ int clinux_allocate(int fd, int mode, int64_t offset, int64_t length);
 int clinux_try_read_lease(int fd);
 int clinux_try_write_lease(int fd);
 
-/// The same for an O_PATH descriptor of a file or folder.
+/// The same for an O_PATH descriptor of a file, folder or link (of which it is the link's own time).
 int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds);
 
 /// pipe2(2).
