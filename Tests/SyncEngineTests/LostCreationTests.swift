@@ -200,7 +200,7 @@ import Testing
     }
 
     /// It was removed or renamed between the planning of the step and the step.
-    @Test func itIsNotAskedForWhereItIsNoMore() throws {
+    @Test func itIsNotAskedForWhereItIsNoMore() async throws {
         try test.makeFolder("f")
         let item = try test.item("f")
         let place = try #require(item.local)
