@@ -19,7 +19,13 @@ extension Catalog.Reader {
     /// - Parameters:
     ///   - settle: the longest that one waits before it is first sent, in seconds.
     ///   - retry: the longest from a failure to the next try, in seconds.
-    package func waitsTooLong(at moment: FileTime, settle: Double, retry: Double) throws -> Bool {
+    package func waitsTooLong(settle: Double, retry: Double) throws -> Bool {
+        // Twice: a change may have been made between the first moment and the look. Not so the second time: what this
+        // transaction sees does not change.
+        try waitsTooLong(at: .now, settle, retry) && waitsTooLong(at: .now, settle, retry)
+    }
+
+    private func waitsTooLong(at moment: FileTime, _ settle: Double, _ retry: Double) throws -> Bool {
         let isSettling = try exists(Self.settlingTooLong) {
             $0.add(moment.adding(seconds: settle).nanoseconds)
             $0.add(FileTime.farFuture.nanoseconds)

@@ -18,7 +18,7 @@ import Testing
     func whatWaitsLongerThanAnythingDoesIsFound(column: String) throws {
         try test.create("a")
         func waitsTooLong() throws -> Bool {
-            try catalog.read { try $0.waitsTooLong(at: .now, settle: 60, retry: 300) }
+            try catalog.read { try $0.waitsTooLong(settle: 60, retry: 300) }
         }
         #expect(try !waitsTooLong())
         let soon = FileTime.now.adding(seconds: 59).nanoseconds
@@ -31,10 +31,30 @@ import Testing
         #expect(try catalog.read { try $0.pending(at: .now, limit: 9) }.count == 1)
     }
 
+    /// Else it would be sent at once.
+    @Test func aChangeThatIsMadeMeanwhileIsNotFound() async throws {
+        let (catalog, defaults) = (catalog, test.defaults)
+        let inode = try test.create("a").id
+        async let writing: Void = onThread {
+            for size in 0..<5_000 {
+                try catalog.write { writer in
+                    _ = try writer.recordWritten(
+                        inode, size: Int64(size), modified: .now, mark: .modified, settle: 60)
+                    _ = try writer.endWriting(inode, settle: 60, defaults: defaults)
+                }
+            }
+        }
+        let found = try await onThread {
+            try (0..<20_000).count { _ in try catalog.read { try $0.waitsTooLong(settle: 60, retry: 300) } }
+        }
+        try await writing
+        #expect(found == 0)
+    }
+
     @Test func aWriterAtWorkWaitsForNoMoment() throws {
         let inode = try test.create("a")
         try catalog.write { try $0.beginWriting(inode.id, generation: 1, mark: .modified) }
-        #expect(try !catalog.read { try $0.waitsTooLong(at: .now, settle: 60, retry: 300) })
+        #expect(try !catalog.read { try $0.waitsTooLong(settle: 60, retry: 300) })
     }
 
     /// Else it would be kept before all that was used since.

@@ -77,7 +77,7 @@ actor UploadQueue {
             let moment = Moment()
             let most = mostNow
             do {
-                try followClock(to: moment)
+                try followClock()
                 try startSteps(at: moment, most)
                 try wakeLater(after: moment, most)
                 failures = 0
@@ -102,12 +102,11 @@ actor UploadQueue {
     }
 
     /// When the clock on the wall was set back, nothing waits for as long as it was ahead.
-    private func followClock(to moment: Moment) throws {
+    private func followClock() throws {
         let wasSetBack = clock.wasSetBack()
         let times = context.times
         let waits = try context.catalog.read {
-            try $0.waitsTooLong(
-                at: moment.time, settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry))
+            try $0.waitsTooLong(settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry))
         }
         guard wasSetBack || waits else { return }
         context.logger.notice("the clock was set back: what waited for a moment is sent now")
