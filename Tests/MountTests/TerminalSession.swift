@@ -5,6 +5,8 @@ import MountHarness
 final class TerminalSession {
     private let mount: MountedStore
     private let environment: [String: String]
+    /// Its own: the server of a terminal that has just ended may still be there, and on its way out.
+    private let server = "picker-\(UUID().uuidString.prefix(8))"
 
     /// - Parameter command: for a shell; its output is in `$SCRATCH/out`, its exit status in `$SCRATCH/status`.
     init(_ mount: MountedStore, _ command: String, rows: Int = 14, columns: Int = 80) throws {
@@ -21,7 +23,7 @@ final class TerminalSession {
 
     @discardableResult
     private func tmux(_ words: [String]) throws -> String {
-        let result = try mount.sandbox.run(["tmux", "-u", "-L", "picker"] + words, environment: environment, limit: 10)
+        let result = try mount.sandbox.run(["tmux", "-u", "-L", server] + words, environment: environment, limit: 10)
         guard result.succeeded else { throw HarnessError("tmux \(words): \(result)") }
         return result.stdout
     }
