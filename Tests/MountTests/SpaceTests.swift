@@ -177,7 +177,7 @@ struct SpaceTests {
                 """)
             #expect(shown == "EFBIG EFBIG ok\nEFBIG EFBIG\nb'' b'' ENXIO\nok True\nEFBIG\nTrue\nTrue\n")
             try mount.run("df . > /dev/null; stat a b c d > /dev/null; rm a")
-            let status = try mount.hydrant(["status"])
+            let status = try mount.hydrant(["status", mount.mountPoint])
             #expect(status.succeeded && !status.stdout.contains("PiB") && !status.stdout.contains("EiB"), "\(status)")
             try mount.unmount()
         }
