@@ -53,7 +53,7 @@ extension Volume {
                     context.store.remove(id)
                     continue
                 }
-                let bytes = context.store.status(id).map { $0.blocks * 512 } ?? 0
+                let bytes = context.store.status(id).map(\.allocated) ?? 0
                 context.store.setAside(id)
                 if graveyard.add(id, bytes: bytes) { isTime = true }
             }

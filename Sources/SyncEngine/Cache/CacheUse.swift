@@ -32,7 +32,7 @@ package struct CacheUse: Sendable {
                 guard let generation,
                     let status = store.status(GenerationID(inode: document.inode.rawValue, number: generation))
                 else { continue }
-                let empty = max(0, document.here - status.blocks * 512)
+                let empty = max(0, document.here - status.allocated)
                 holes[document.inode] = empty
                 bytes = max(0, bytes - empty)
             }
