@@ -43,15 +43,20 @@ final class FUSENotifier: Sendable {
         var isStopped = false
     }
 
-    static let patience: UInt64 = 100_000_000
     private static let maxThreads = 8
 
     private let monitor = Monitor(State())
+    /// In nanoseconds.
+    private let patience: UInt64
     private let send: @Sendable (Notification) -> Void
 
-    init(send: @escaping @Sendable (Notification) -> Void) { self.send = send }
+    init(patience: UInt64 = 100_000_000, send: @escaping @Sendable (Notification) -> Void) {
+        self.patience = patience
+        self.send = send
+    }
 
-    /// - Parameter then: called, once, when it has been sent, or will not be.
+    /// - Parameter then: called, once, when it has been sent, or will not be; in no order, as each thread calls
+    ///   after it has sent.
     func enqueue(_ notification: Notification, then: (@Sendable () -> Void)? = nil) {
         let (isStopped, needsThread) = monitor.withLock { state in
             if state.isStopped { return (true, false) }
@@ -130,7 +135,7 @@ final class FUSENotifier: Sendable {
         let idleSince = monotonicNow()
         let (next, needsThread) = monitor.wait { state -> Monitor<State>.Step<(Queued?, Bool)> in
             let now = monotonicNow()
-            let stuckAt = state.active.values.map { $0.since + Self.patience }.max() ?? 0
+            let stuckAt = state.active.values.map { $0.since + patience }.max() ?? 0
             if !state.isStopped, stuckAt <= now,
                 let index = state.queue.firstIndex(where: { queued in
                     !state.active.values.contains { $0.node == queued.notification.node }
