@@ -98,51 +98,6 @@ extension Catalog.Writer {
         return result
     }
 
-    /// Takes a part of the first listing of a folder. ``mergeListing(of:_:besides:ignoring:defaults:)`` ends it: until then
-    /// the folder does not count as listed.
-    ///
-    /// - Parameter isFirst: the first part: nothing may be in the folder yet.
-    /// - Returns: the rows of what is in it, and what cannot be shown; nil when something was in it before.
-    package func mergePart(
-        of folder: InodeID, _ items: [Item], isFirst: Bool, ignoring: Set<ItemIdentifier> = [],
-        defaults: PlaceholderDefaults
-    ) throws -> (known: [ItemID], refused: [(name: Filename, reason: String)])? {
-        guard let inode = try inodeIfPresent(folder), inode.isFolder, let parent = try item(of: folder),
-            !parent.isExcluded, let parentIdentifier = parent.identifier
-        else { return nil }
-        if isFirst {
-            guard try !inode.isEnumerated && isUntouched(folder, parent) && remoteChildren(of: parent.id).isEmpty else {
-                return nil
-            }
-        }
-        var known: [ItemID] = []
-        var changed: [ItemID] = []
-        var refused: [(name: Filename, reason: String)] = []
-        var newFolders: Int64 = 0
-        for var item in items where !ignoring.contains(item.identifier) {
-            item.parentIdentifier = parentIdentifier
-            if let problem = Self.problem(item, in: parent.id, isKnown: false) {
-                refused.append((item.filename, problem))
-            } else if let row = try sameKind(item, defaults) {
-                if try isRemotelyInside(parent.id, row.id) {
-                    refused.append((item.filename, "the provider puts a folder into itself"))
-                    continue
-                }
-                try updateRemote(row, to: item, in: parent.id)
-                changed.append(row.id)
-                known.append(row.id)
-            } else if try child(of: folder, named: item.filename) != nil {
-                refused.append((item.filename, "another item has the same name"))
-            } else {
-                known.append(try insertShown(item, in: parent.id, folder, defaults))
-                if item.kind.isFolder { newFolders += 1 }
-            }
-        }
-        if newFolders > 0 { try noteArrival(in: folder, links: newFolders) }
-        try reconcile(changed, defaults: defaults)
-        return (known, refused)
-    }
-
     /// Nobody has looked into the folder yet, and nothing is in it here: what the store has there stands against nothing.
     private func isUntouched(_ folder: InodeID, _ item: ItemRecord) throws -> Bool {
         try !reopened.contains(folder) && !hasChildren(folder) && !lostCreations(in: item.id)
@@ -151,7 +106,7 @@ extension Catalog.Writer {
     /// As ``insertRemote(_:in:)`` and then ``attachNew(_:_:)``, in a folder that is untouched. Of its names the kernel
     /// knows nothing yet.
     @discardableResult
-    private func insertShown(
+    func insertShown(
         _ item: Item, in parent: ItemID, _ folder: InodeID, _ defaults: PlaceholderDefaults
     ) throws -> ItemID {
         var row = newRecord(item, in: parent)

@@ -20,6 +20,7 @@ extension Volume: VolumeObserving {
 
     package func catalogChanged(_ changes: [CatalogChange]) {
         momentPasses()
+        var gone: [InodeID] = []
         for change in changes {
             switch change {
             case .entry(let folder, let name, let isNew):
@@ -35,11 +36,12 @@ extension Volume: VolumeObserving {
                 contentsReplaced(inode)
             case .removed(let inode):
                 if let id = table.id(of: inode) { kernel.invalidateAttributes(of: id) }
-                if let gone = table.orphan(inode) { reclaim(gone) }
+                if let orphan = table.orphan(inode) { gone.append(orphan) }
             case .split(let inode, let new): split(inode, new)
             case .conflict(let inode): tellConflict(inode)
             }
         }
+        if !gone.isEmpty { reclaim(gone) }
     }
 
     /// What was committed before the call shows in this folder, to whoever looks by a name there; false after so

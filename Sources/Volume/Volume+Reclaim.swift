@@ -33,7 +33,7 @@ extension Volume {
 
     func reclaim(_ inode: InodeID) { reclaim([inode]) }
 
-    private func reclaim(_ inodes: [InodeID]) {
+    func reclaim(_ inodes: [InodeID]) {
         do {
             let gone = try catalog.write { writer in
                 try inodes.compactMap { inode -> (record: InodeRecord, wasSynced: Bool)? in

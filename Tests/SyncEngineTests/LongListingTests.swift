@@ -18,6 +18,8 @@ import Testing
             var pageSize = 500
             /// Before the page that begins with this item, once.
             var stop: (index: Int, gate: Gate?)?
+            /// What it stops with, without a gate.
+            var problem = FileProviderError(.serverUnreachable, "away")
             var listings = 0
             var pause = Duration.zero
         }
@@ -40,14 +42,15 @@ import Testing
             in folder: ItemIdentifier, startingAt page: Page?
         ) async throws(FileProviderError) -> ItemPage {
             let start = page.flatMap { Int(String(decoding: $0.bytes, as: UTF8.self)) } ?? 0
-            let (items, end, stop, pause) = state.withLock { state in
+            let (items, end, stop, problem, pause) = state.withLock { state in
                 if start == 0 { state.listings += 1 }
                 let stop = state.stop?.index == start ? state.stop.take() : nil
                 let end = min(start + state.pageSize, state.items.count)
-                return (Array(state.items[min(start, end)..<end]), end, stop, start == 0 ? state.pause : .zero)
+                let items = Array(state.items[min(start, end)..<end])
+                return (items, end, stop, state.problem, start == 0 ? state.pause : .zero)
             }
             if let stop {
-                guard let gate = stop.gate else { throw FileProviderError(.serverUnreachable, "away") }
+                guard let gate = stop.gate else { throw problem }
                 try await gate.pass()
             }
             if pause > .zero { try? await Task.sleep(for: pause) }
@@ -130,6 +133,78 @@ import Testing
         #expect(try names().count == 4_000)
         #expect(try !isListed())
         set { $0.items.removeSubrange(100..<110) }
+        try await engine.enumerate(.root)
+        #expect(try await eventually { try names() == expected })
+        #expect(try isListed())
+    }
+
+    @Test("after a listing that breaks off, the next one is not in memory as a whole either", arguments: [false, true])
+    func memoryAfterBreak(inOrder: Bool) async throws {
+        set { $0.stop = (4_500, nil) }
+        await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
+        set { $0.items = (0..<60_000).map { Self.item(inOrder ? $0 : $0 * 7_919 % 60_000) } }
+        var parts = ListingParts(context: engine.context, folder: .root, since: engine.context.ownChanges.ask())
+        var items: [Item] = []
+        var most = 0
+        for start in stride(from: 0, to: 60_000, by: 500) {
+            items += provider.state.withLock { Array($0.items[start..<start + 500]) }
+            try parts.take(&items)
+            most = max(most, items.count)
+        }
+        #expect(most < (inOrder ? ListingParts.size : ListingParts.sizeWithoutOrder))
+        try parts.end(&items)
+        #expect(items.isEmpty && parts.seen == 60_000 && parts.known.count == 60_000)
+        #expect(parts.refused.isEmpty)
+    }
+
+    @Test("what was renamed since a listing broke off, and its name given to another one")
+    func namesMoveOn() async throws {
+        set { $0.stop = (4_500, nil) }
+        await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
+        let before = try test.inode("document 00100").id
+        set {
+            $0.items[100] = Self.item(9_000, named: "document 00100")
+            $0.items.append(Self.item(100, named: "document 99999"))
+        }
+        try await engine.enumerate(.root)
+        #expect(try names() == expected)
+        #expect(try test.inode("document 99999").id == before)
+        #expect(engine.context.refused.summary(of: .root) == nil)
+    }
+
+    @Test("a document made here while a first listing comes, under a name that it brings, is not refused")
+    func madeMeanwhile() async throws {
+        let gate = Gate()
+        set { $0.stop = (2_500, gate) }
+        let task = Task { try await engine.enumerate(.root) }
+        await gate.waitForArrivals()
+        let made = try test.save("document 05000", "mine")
+        gate.open()
+        try await task.value
+        #expect(try names() == expected)
+        // As after a listing that came at once: the upload will find out that there are two.
+        #expect(try test.item("document 05000").inode == made)
+        #expect(try test.pending().map(\.inode) == [made])
+        #expect(try test.catalog.read { try $0.knownItem(ItemIdentifier("id5000")) } != nil)
+        #expect(engine.context.refused.summary(of: .root) == nil)
+    }
+
+    @Test("of what turns out to be no listing nothing stays but what somebody has used") func takenBack() async throws {
+        let gate = Gate()
+        set { $0.stop = (2_500, gate) }
+        let task = Task { try await engine.enumerate(.root) }
+        await gate.waitForArrivals()
+        try test.write(try test.inode("document 00007").id, "changed")
+        set {
+            $0.stop = (4_500, nil)
+            $0.problem = FileProviderError(.cannotSynchronize, "it does not end")
+        }
+        gate.open()
+        await #expect(throws: SyncError.self) { try await task.value }
+        #expect(try names() == ["document 00007"])
+        #expect(try !isListed())
+        let rows = try test.catalog.read { try $0.knownItems(in: .rootContainer).count }
+        #expect(rows == 1)
         try await engine.enumerate(.root)
         #expect(try await eventually { try names() == expected })
         #expect(try isListed())

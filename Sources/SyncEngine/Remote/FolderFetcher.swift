@@ -79,20 +79,27 @@ struct FolderListing: Sendable {
 
     /// - Returns: whether it said anything new.
     func fetch(_ folder: InodeID) async throws -> Bool {
-        let (isNews, count) = try await take(folder)
-        context.listingMemory.took(count)
-        return isNews
-    }
-
-    private func take(_ folder: InodeID) async throws -> (isNews: Bool, items: Int) {
         guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
             // Nobody can list it: whoever waits for that would wait for ever.
             try context.change { try $0.becomesListed(folder) }
-            return (false, 0)
+            return false
         }
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         var parts = ListingParts(context: context, folder: folder, since: moment)
+        defer { context.listingMemory.took(parts.seen) }
+        do {
+            return try await take(folder, identifier, &parts, since: moment)
+        } catch let error as FileProviderError where error.code == .cannotSynchronize {
+            // Nothing of it is true, for all that is known: it does not fill the disk until the next try.
+            try parts.takeBack()
+            throw error
+        }
+    }
+
+    private func take(
+        _ folder: InodeID, _ identifier: ItemIdentifier, _ parts: inout ListingParts, since moment: UInt64
+    ) async throws -> Bool {
         var (items, leftOut) = try await listing(of: identifier) { try parts.take(&$0) }
         try parts.end(&items)
         leftOut += parts.refused
@@ -104,7 +111,7 @@ struct FolderListing: Sendable {
         for identifier in doubtful { context.doubt(.item(identifier)) }
         if let unchanged {
             tell(unchanged.refused + leftOut, of: folder)
-            return (false, parts.count + items.count)
+            return false
         }
         let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
@@ -117,7 +124,7 @@ struct FolderListing: Sendable {
         }
         tell(result.refused + leftOut, of: folder)
         await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
-        return (true, parts.count + items.count)
+        return true
     }
 
     /// `hydrant status` of the folder says it as well.

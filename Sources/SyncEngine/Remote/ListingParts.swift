@@ -7,29 +7,34 @@ struct ListingParts {
     private enum Way {
         /// Nothing has been taken yet.
         case notDecided
-        /// Nothing was in the folder before: each part is written down. (Nobody is shown the listing before its end.)
+        /// Nothing else was in the folder before: each part is written down. (Nobody is shown the listing before its end.)
         case writing
         /// What the catalog has as well is let go of.
         case comparing
-        /// The store gives what is new in no order: in parts that would be written all over the catalog, many times.
-        case whole
     }
     private let context: SyncContext
     private let folder: InodeID
     private let moment: UInt64
     private var way = Way.notDecided
-    /// So many of the items that wait have been compared.
-    private var compared = 0
+    private var isInOrder = true
     private var last: Filename?
+    /// So many of the items that have not been let go of are for the end, and after them so many have been looked at.
+    private var (kept, looked) = (0, 0)
 
     /// Rows of which the listing says what the catalog has.
     private(set) var known: Set<ItemID> = []
     /// How many items were let go of.
     private(set) var count = 0
+    /// How many there were in all.
+    private(set) var seen = 0
     private(set) var refused: [(name: Filename, reason: String)] = []
 
     /// Shorter listings are taken at once.
     static let size = 2_000
+    /// What the store gives in no order is written all over the catalog: in few parts, then.
+    static let sizeWithoutOrder = 50_000
+    /// Taken back in one transaction; others want to write as well.
+    private static let takenBack = 500
 
     init(context: SyncContext, folder: InodeID, since moment: UInt64) {
         self.context = context
@@ -39,59 +44,66 @@ struct ListingParts {
 
     /// - Parameter items: what has come so far and was not let go of.
     mutating func take(_ items: inout [Item]) throws {
-        if items.count - compared >= Self.size { try takePart(&items) }
+        seen = count + items.count
+        if items.count - kept - looked >= Self.size { try takePart(&items) }
     }
 
     /// The rest of a listing of which something was written down.
     mutating func end(_ items: inout [Item]) throws {
-        if way == .writing { try takePart(&items) }
+        seen = count + items.count
+        if way == .writing { try write(&items) }
+    }
+
+    /// It was no listing.
+    func takeBack() throws {
+        if way != .writing { return }
+        let rows = Array(known)
+        for start in stride(from: 0, to: rows.count, by: Self.takenBack) {
+            try context.takeRemoteChange(isFirstLook: true) { writer in
+                try writer.takeBackPart(rows[start...].prefix(Self.takenBack), defaults: context.defaults)
+            }
+        }
     }
 
     private mutating func takePart(_ items: inout [Item]) throws {
-        switch way {
-        case .notDecided, .writing:
-            if !isInOrder(items) {
-                way = way == .writing ? .comparing : .whole
-            } else if try write(items) {
-                way = .writing
-                count += items.count
-                items = []
-            } else {
-                way = .comparing
+        if way != .comparing {
+            for item in items[(kept + looked)...] where isInOrder {
+                if let last, item.filename < last { isInOrder = false }
+                last = item.filename
             }
-        case .comparing, .whole: break
+            looked = items.count - kept
+            if !isInOrder, looked < Self.sizeWithoutOrder { return }
+            way = try write(&items) ? .writing : .comparing
         }
         if way == .comparing { try compare(&items) }
     }
 
-    private mutating func isInOrder(_ items: [Item]) -> Bool {
-        for item in items {
-            if let last, item.filename < last { return false }
-            last = item.filename
-        }
-        return true
-    }
-
     /// - Returns: false when something was in the folder before; then nothing was written.
-    private mutating func write(_ items: [Item]) throws -> Bool {
-        let isFirst = way == .notDecided
+    @discardableResult
+    private mutating func write(_ items: inout [Item]) throws -> Bool {
+        let others = way == .notDecided ? nil : known
+        let new = Array(items[kept...])
+        let sorted = isInOrder ? new : new.sorted { $0.filename < $1.filename }
         let part = try context.takeRemoteChange(isFirstLook: true) { writer in
             let ignored = context.ownChanges.since(moment)
-            let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
+            let items = try context.ownChanges.withoutHalfMade(sorted, since: moment, writer).certain
             return try writer.mergePart(
-                of: folder, items, isFirst: isFirst, ignoring: ignored, defaults: context.defaults)
+                of: folder, items, after: others, ignoring: ignored, defaults: context.defaults)
         }
         guard let part else { return false }
         known.formUnion(part.known)
         refused += part.refused
+        items.replaceSubrange(kept..., with: part.waiting)
+        count += new.count - part.waiting.count
+        (kept, looked) = (items.count, 0)
         return true
     }
 
     private mutating func compare(_ items: inout [Item]) throws {
         let (new, unchanged) = try context.catalog.read { reader -> ([Item], [ItemIdentifier: ItemID]) in
-            guard let row = try reader.item(of: folder) else { return (Array(items[compared...]), [:]) }
+            guard let row = try reader.item(of: folder) else { return (Array(items[kept...]), [:]) }
             var unchanged: [ItemIdentifier: ItemID] = [:]
-            let new = try items[compared...].filter { item in
+            let new = try items[kept...].filter { item in
                 guard let id = try reader.unchangedItem(item, in: row.id) else { return true }
                 unchanged[item.identifier] = id
                 return false
@@ -99,7 +111,7 @@ struct ListingParts {
             return (new, unchanged)
         }
         // Of a file that is renamed while the pages come, what came later is right.
-        let before = items[..<compared].filter { item in
+        let before = items[..<kept].filter { item in
             guard unchanged[item.identifier] != nil else { return true }
             refused.append((item.filename, "another item has the same identifier"))
             return false
@@ -107,6 +119,6 @@ struct ListingParts {
         count += items.count - before.count - new.count
         known.formUnion(unchanged.values)
         items = before + new
-        compared = items.count
+        (kept, looked) = (items.count, 0)
     }
 }
