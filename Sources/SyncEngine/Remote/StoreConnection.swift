@@ -107,7 +107,8 @@ actor ReturnProbe {
 
     /// Something may be otherwise by now: the network, the password.
     func now() {
-        guard task != nil else { return }
+        // (It may be about to begin.)
+        guard task != nil || context.connection.failure != nil else { return }
         isUrgent = true
         pause?.cancel()
     }
