@@ -117,6 +117,7 @@ final class MountedPlayer {
     private func remotely(_ operation: Operation) throws {
         let before = try world.tree(world.store)
         isRacing = true
+        var underWay = uploads(operation.paths)
         var answer = Answer.done
         switch operation.verb {
         case .remotePut:
@@ -130,6 +131,7 @@ final class MountedPlayer {
         case .remoteFolder: answer = other.perform(Operation(.mkdir, operation.paths))
         default: answer = other.perform(Operation(.setAttribute, operation.paths, operation.numbers))
         }
+        underWay.formUnion(uploads(operation.paths))
         story.append("  \(answer)")
         let after = try world.tree(world.store)
         func all(_ tree: ModelFile) -> Set<[UInt8]> {
@@ -143,6 +145,19 @@ final class MountedPlayer {
                 }.map(\.file.bytes))
         }
         ledger.changedThere(all(before), all(after), touched: below(before).union(below(after)), "\(operation)")
+        if underWay.isEmpty { return }
+        try world.wait("uploads under way end") { underWay.isDisjoint(with: uploads(operation.paths)) }
+        for (path, file) in after.walk() where operation.paths.contains(path) {
+            if Files.read(world.store + "/" + path) != file.bytes { ledger.forgive(file.bytes) }
+        }
+    }
+
+    /// Apache looks at an upload's condition before the bytes come. The lock under which that is done keeps other clients of
+    /// it out, but nobody who works in the folder behind its back: what he puts there meanwhile, it replaces.
+    private func uploads(_ paths: [String]) -> Set<String> {
+        Set(
+            paths.map { world.store + "/" + Model.split($0).folder }
+                .flatMap { folder in Files.names(folder).filter(MountedWorld.isUpload).map { folder + "/" + $0 } })
     }
 
     // What has come since `before` is seen by whoever takes it away, and by nobody else: it is asked for afterwards.

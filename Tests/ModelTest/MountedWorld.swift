@@ -124,6 +124,9 @@ final class MountedWorld {
 
     // MARK: Trees
 
+    /// What Apache is just receiving.
+    static func isUpload(_ name: String) -> Bool { name.hasPrefix(".davfs.tmp") }
+
     /// What is below a folder, by looking: names, kinds, bytes, modes, attributes, link counts.
     func tree(_ path: String) throws -> ModelFile {
         var byInode: [UInt64: ModelFile] = [:]
@@ -138,7 +141,8 @@ final class MountedWorld {
             switch status.st_mode & S_IFMT {
             case S_IFDIR:
                 file = ModelFile(.folder, mode: status.st_mode & 0o7777)
-                for name in Files.names(path) where !name.hasPrefix(".hydrant-") && name != ".DAV" {
+                for name in Files.names(path)
+                where !name.hasPrefix(".hydrant-") && name != ".DAV" && !Self.isUpload(name) {
                     guard let child = try look(path + "/" + name) else { continue }
                     child.names += 1
                     file.children[name] = child

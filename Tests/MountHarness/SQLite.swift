@@ -8,17 +8,20 @@ package enum SQLite {
     private typealias Texts = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     private typealias Row = @convention(c) (UnsafeMutableRawPointer?, Int32, Texts?, Texts?) -> Int32
     private typealias Close = @convention(c) (OpaquePointer?) -> Int32
+    private typealias Wait = @convention(c) (OpaquePointer?, Int32) -> Int32
 
     /// What a query answers, as text; NULL as nothing.
     @discardableResult
     package static func execute(_ sql: String, in path: String) throws -> [[String]] {
         let library = dlopen("libsqlite3.so.0", RTLD_NOW)
         guard let open = dlsym(library, "sqlite3_open"), let run = dlsym(library, "sqlite3_exec"),
-            let close = dlsym(library, "sqlite3_close")
+            let close = dlsym(library, "sqlite3_close"), let wait = dlsym(library, "sqlite3_busy_timeout")
         else { throw HarnessError("no SQLite") }
         var handle: OpaquePointer?
         guard unsafeBitCast(open, to: Open.self)(path, &handle) == 0 else { throw HarnessError(path) }
         defer { _ = unsafeBitCast(close, to: Close.self)(handle) }
+        // The catalog may be writing just now.
+        _ = unsafeBitCast(wait, to: Wait.self)(handle, 60_000)
         var rows: [[String]] = []
         let collect: Row = { rows, count, values, _ in
             let row = (0..<Int(count)).map { index in values?[index].map { String(cString: $0) } ?? "" }
@@ -28,7 +31,7 @@ package enum SQLite {
         let status = withUnsafeMutablePointer(to: &rows) {
             unsafeBitCast(run, to: Execute.self)(handle, sql, collect, UnsafeMutableRawPointer($0), 0)
         }
-        guard status == 0 else { throw HarnessError(sql) }
+        guard status == 0 else { throw HarnessError("\(sql): SQLite says \(status)") }
         return rows
     }
 }

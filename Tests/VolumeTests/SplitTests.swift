@@ -80,7 +80,8 @@ import Volume
         try test.close(handle)
         test.volume.forget(old.node, count: 10)
         #expect(try copies(test) == [])
-        #expect(try test.catalog.read { try $0.inodeIfPresent(kept) } == nil)
+        // A process that another test starts has all descriptors for a moment: then the file seems to be mapped.
+        #expect(try await eventually { try test.catalog.read { try $0.inodeIfPresent(kept) } == nil })
         #expect(test.store.status(GenerationID(inode: kept.rawValue, number: 1)) == nil)
         #expect(try test.pendingNames() == [])
         #expect(try await test.contents("a.txt") == "theirs")

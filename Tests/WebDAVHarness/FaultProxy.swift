@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Glibc
 package import MountHarness
 import Synchronization
@@ -27,6 +27,8 @@ package final class FaultProxy: Sendable {
         /// The beginning of an answer of the proxy's own, and then a text again and again until the client has enough of it,
         /// with so many milliseconds between two.
         case endless(String, again: String, pause: Int = 0)
+        /// An answer of the proxy's own; the connection ends when the test says so.
+        case endsLater(String, DispatchSemaphore)
     }
     /// What a proxy does to each request and each answer.
     package struct Manners: Sendable {
@@ -137,6 +139,11 @@ package final class FaultProxy: Sendable {
             let piece = Array(again.utf8)
             while Self.send(client, piece) { if pause > 0 { usleep(UInt32(pause) * 1_000) } }
             return
+        case .endsLater(let answer, let isOver):
+            Self.drain(client, rest, text)
+            Self.send(client, Array(answer.utf8))
+            _ = isOver.wait(timeout: .now() + 300)
+            return Self.lingeringClose(client)
         case .reset: return Self.reset(client)
         case .hang(let seconds):
             usleep(UInt32(seconds * 1e6))

@@ -205,10 +205,13 @@ struct ListingPartsTests {
         try await Answers.withProxy { proxy, provider in
             let body = ([Answers.start, Answers.folder] + Self.documents(0..<8_000)).joined()
             let length = "Content-Length: \(body.utf8.count + 1_000)\r\n\r\n"
-            proxy.inject(.reply(Answers.head + length + body), into: "PROPFIND")
+            let isTaken = DispatchSemaphore(value: 0)
+            proxy.inject(.endsLater(Answers.head + length + body, isTaken), into: "PROPFIND")
             var count = 0
             do {
                 _ = try await Self.pages(provider) { page in
+                    // (What has come, and was not taken when a connection breaks, is gone.)
+                    isTaken.signal()
                     count += page.items.count
                     #expect(page.nextPage != nil)
                 }
