@@ -19,6 +19,7 @@ extension DirectoryProvider {
             }
             try entry.folder.sync()
             store.index.forget(identifier)
+            if entry.status.links <= 1 { store.sightings.forget(identifier) }
         }
     }
 }

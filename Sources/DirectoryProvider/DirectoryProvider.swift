@@ -120,6 +120,7 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
                 cause: failure)
         }
         store.index.forget(identifier)
+        store.sightings.forget(identifier)
         throw FileProviderError(.noSuchItem, "\(store.rootPath): no item \(identifier)")
     }
 

@@ -8,7 +8,7 @@ import Synchronization
 /// not when its attribute says that it is an item (``identifier(claimed:own:of:at:)``).
 final class Sightings: Sendable {
     /// A document as it was at one moment.
-    struct Sighting {
+    struct Sighting: Sendable {
         /// What it is whatever its name, and whichever item it has taken the place of.
         var file: ItemIdentifier
         var body: Body
@@ -49,7 +49,7 @@ final class Sightings: Sendable {
     }
 
     fileprivate struct State {
-        var seen: [ItemIdentifier: Sighting] = [:]
+        var seen = IdentifierTable<Sighting>()
         /// Of files that are not the item that they would be by themselves (they have several names, or have replaced
         /// another file), which one they were last.
         var items: [ItemIdentifier: ItemIdentifier] = [:]
@@ -159,6 +159,17 @@ final class Sightings: Sendable {
         }
     }
 
+    var count: Int { state.withLock { $0.seen.count } }
+
+    /// There is no such item any more. (A file of it that has another name was seen under that.)
+    func forget(_ identifier: ItemIdentifier) {
+        state.withLock { state in
+            guard let last = state.seen[identifier] else { return }
+            state.seen[identifier] = nil
+            if state.items[last.file] == identifier { state.items[last.file] = nil }
+        }
+    }
+
     // MARK: Identity
 
     /// What a file is whose attribute says that it is the item `claimed`. Whoever may write to a file can write that, so it
@@ -207,7 +218,9 @@ final class Sightings: Sendable {
         let sightings = items.compactMap { item in Sighting(item).map { (item.identifier, $0) } }
         state.withLock { state in
             state.known.insert(folder)
-            state.seen.merge(sightings) { own, _ in own }
+            for (identifier, sighting) in sightings where state.seen[identifier] == nil {
+                state.seen[identifier] = sighting
+            }
             for (identifier, sighting) in sightings where sighting.file != identifier {
                 if state.items[sighting.file] == nil { state.items[sighting.file] = identifier }
             }

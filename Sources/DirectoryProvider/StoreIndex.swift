@@ -4,12 +4,12 @@ import Synchronization
 /// Where each item was seen last: identifier → folder and name. A hint, checked at each use; in memory
 /// only, since a look at the store can always rebuild it.
 final class StoreIndex: Sendable {
-    struct Place: Equatable {
+    struct Place: Equatable, Sendable {
         var parent: ItemIdentifier
         var name: [UInt8]
     }
 
-    private let places = Mutex<[ItemIdentifier: Place]>([:])
+    private let places = Mutex(IdentifierTable<Place>())
 
     subscript(identifier: ItemIdentifier) -> Place? { places.withLock { $0[identifier] } }
 
@@ -18,6 +18,6 @@ final class StoreIndex: Sendable {
     }
 
     func forget(_ identifier: ItemIdentifier) {
-        places.withLock { _ = $0.removeValue(forKey: identifier) }
+        places.withLock { $0[identifier] = nil }
     }
 }

@@ -121,6 +121,7 @@ final class NodeTable: Sendable {
             if let seen = state.seen[InodeID(id)], state.entries[id] == nil {
                 let left = seen.lookups - UInt32(min(count, UInt64(seen.lookups)))
                 state.seen[InodeID(id)] = left == 0 ? nil : Seen(generation: seen.generation, lookups: left)
+                state.seen.giveBackRoom()
                 return nil
             }
             guard id != .root, var entry = state.entries[id] else { return nil }
@@ -165,6 +166,8 @@ final class NodeTable: Sendable {
         guard let entry = state.entries[id], entry.lookups == 0, state.uses[entry.node.inode] == nil else { return nil }
         state.entries[id] = nil
         Self.detach(&state, entry.node)
+        state.entries.giveBackRoom()
+        state.current.giveBackRoom()
         return entry.isOrphan ? entry.node.inode : nil
     }
 
@@ -205,6 +208,13 @@ final class NodeTable: Sendable {
             state.entries[node.id]?.generation = 1
             node.becomes(inode)
         }
+    }
+}
+
+extension Dictionary {
+    /// A dictionary keeps the room of what is removed from it; where hardly anything is left, it goes.
+    fileprivate mutating func giveBackRoom() {
+        if capacity > 4_096, count < capacity / 8 { self = Self(uniqueKeysWithValues: lazy.map { ($0.key, $0.value) }) }
     }
 }
 

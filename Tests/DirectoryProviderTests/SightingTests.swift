@@ -76,6 +76,37 @@ import Testing
         #expect(try await store.change(now, to: "mine!").identifier == item.identifier)
     }
 
+    @Test("Of what is deleted, here or at the store, nothing is kept in memory") func forgotten() async throws {
+        let (store, item) = try await Self.store()
+        try store.write("second", to: "b")
+        let other = try await store.item("b")
+        #expect(store.provider.store.sightings.count == 2)
+        try await store.provider.deleteItem(item.identifier, baseVersion: item.version)
+        #expect(store.provider.store.sightings.count == 1)
+        #expect(store.shell("rm b") == 0)
+        #expect(await code { try await store.provider.providePlaceholder(for: other.identifier) } == .noSuchItem)
+        #expect(store.provider.store.sightings.count == 0)
+    }
+
+    @Test("A file that loses one of its names is still known by the other one") func lostName() async throws {
+        let (store, item) = try await Self.store()
+        #expect(store.shell("ln a b") == 0)
+        let second = try await store.item("b")
+        try await store.provider.deleteItem(second.identifier, baseVersion: second.version)
+        #expect(try await store.item("a").version.content == item.version.content)
+        Self.rewrite(store, "other")
+        #expect(try await store.item("a").version.content != item.version.content)
+    }
+
+    @Test("A table gives back the room of what is removed from it") func room() {
+        var table = IdentifierTable<Int>()
+        for number in 0..<100_000 { table[ItemIdentifier("\(number)")] = number }
+        #expect(table.count == 100_000)
+        for number in 100..<100_000 { table[ItemIdentifier("\(number)")] = nil }
+        #expect(table.count == 100 && table.capacity < 20_000)
+        for number in 0..<100 { #expect(table[ItemIdentifier("\(number)")] == number) }
+    }
+
     @Test("Nor is what we do ourselves") func ownChanges() async throws {
         let (store, item) = try await Self.store()
         let moved = try await store.provider.moveItem(

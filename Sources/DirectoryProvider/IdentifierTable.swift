@@ -1,0 +1,31 @@
+import FileProvider
+
+/// What is known of each of many items. A dictionary has up to five places for two values, and keeps those of what is
+/// removed: a place in this one is small, and many that are empty are given back.
+struct IdentifierTable<Value: Sendable>: Sendable {
+    private final class Kept: Sendable {
+        let value: Value
+        init(_ value: Value) { self.value = value }
+    }
+    private var kept: [ItemIdentifier: Kept] = [:]
+    private static var few: Int { 4_096 }
+
+    subscript(identifier: ItemIdentifier) -> Value? {
+        get { kept[identifier]?.value }
+        set {
+            guard let newValue else { return remove(identifier) }
+            kept[identifier] = Kept(newValue)
+        }
+    }
+
+    var count: Int { kept.count }
+    /// How many there is room for.
+    var capacity: Int { kept.capacity }
+
+    private mutating func remove(_ identifier: ItemIdentifier) {
+        kept[identifier] = nil
+        if kept.capacity > Self.few, kept.count < kept.capacity / 8 {
+            kept = Dictionary(uniqueKeysWithValues: kept.lazy.map { ($0.key, $0.value) })
+        }
+    }
+}
