@@ -11,9 +11,14 @@ extension Volume {
         try check(attribute: name)
         let value: [UInt8]?
         do { value = try attribute(name, of: inode) } catch { throw VolumeError(error) }
-        guard let value else { throw VolumeError(ENODATA, "no such attribute") }
-        return value
+        if let value { return value }
+        if name == Self.label { throw VolumeError(EOPNOTSUPP, "there is no such label here") }
+        throw VolumeError(ENODATA, "no such attribute")
     }
+
+    /// `ls -l` asks for it, which is a request for each file, until it is told that a file system has no labels (coreutils 9.1,
+    /// `getfilecon_cache`). Where SELinux is at work, the kernel does not ask us.
+    private static let label = Array("security.selinux".utf8)
 
     /// As listxattr(2) gives them: each with a NUL behind it.
     func attribute(_ name: [UInt8], of inode: InodeID) throws -> [UInt8]? {
