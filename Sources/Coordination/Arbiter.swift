@@ -42,7 +42,7 @@ package actor Arbiter {
     private var questions = 0
 
     package init(
-        patience: Duration = .seconds(5), edition: @escaping @Sendable () -> Int,
+        patience: Duration, edition: @escaping @Sendable () -> Int,
         locate: @escaping @Sendable (ClaimIntent) -> ClaimTarget,
         gaveUp: @escaping @Sendable (Presenter, PresenterQuestion.Kind) -> Void = { _, _ in }
     ) {

@@ -66,7 +66,9 @@ struct Daemon: Sendable {
             volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
             hasPassthrough: { session.passthroughAvailable },
-            coordination: CoordinationDesk(volume: volume, mountPoint: mountPoint, stateDirectory: state.path),
+            coordination: CoordinationDesk(
+                volume: volume, mountPoint: mountPoint, stateDirectory: state.path,
+                patience: configuration.presenterPatience),
             bookmarks: bookmarks, signOut: signOut,
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer

@@ -67,7 +67,7 @@ final class ServedDomain: Sendable {
             stateDirectory: sandbox.state,
             hasPassthrough: { session.passthroughAvailable },
             coordination: CoordinationDesk(
-                volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state),
+                volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state, patience: 60),
             bookmarks: try BookmarkDesk(
                 volume: volume, domain: domain, name: "test", mountPoint: sandbox.mountPoint,
                 stateDirectory: sandbox.state,

@@ -75,6 +75,8 @@ package final class MountedStore: Sendable {
         all["HYDRANT_SETTLE"] = all["HYDRANT_SETTLE"] ?? "\(options.settle)"
         all["HYDRANT_SETTLE_AFTER_SYNC"] = all["HYDRANT_SETTLE_AFTER_SYNC"] ?? "\(options.settleAfterSync)"
         all["HYDRANT_READ_TIMEOUT"] = all["HYDRANT_READ_TIMEOUT"] ?? "\(options.readTimeout)"
+        // A busy machine keeps presenters waiting as well.
+        all["HYDRANT_PRESENTER_PATIENCE"] = all["HYDRANT_PRESENTER_PATIENCE"] ?? "120"
         // A server tells nobody of what changes: it is asked.
         if options.store == .webdav { all["HYDRANT_POLL"] = all["HYDRANT_POLL"] ?? "0.3" }
         if !options.passthrough { all["HYDRANT_PASSTHROUGH"] = "0" }

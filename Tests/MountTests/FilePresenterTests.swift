@@ -45,9 +45,10 @@ struct FilePresenterTests {
     }
 
     private func presenting(
-        _ path: String, _ body: @escaping @Sendable (MountedStore, Recorder) async throws -> Void
+        _ path: String, _ options: MountOptions = MountOptions(),
+        _ body: @escaping @Sendable (MountedStore, Recorder) async throws -> Void
     ) async throws {
-        try await FileCoordinatorTests.withDomain { mount in
+        try await FileCoordinatorTests.withDomain(options) { mount in
             let recorder = Recorder(FileCoordinatorTests.url(mount, path))
             try await FileCoordinator.addFilePresenter(recorder)
             defer { FileCoordinator.removeFilePresenter(recorder) }
@@ -157,7 +158,9 @@ struct FilePresenterTests {
 
     @Test("one that hangs, and one that is gone, stop nobody")
     func stuck() async throws {
-        try await presenting("a.txt") { mount, recorder in
+        var options = MountOptions()
+        options.environment["HYDRANT_PRESENTER_PATIENCE"] = "5"
+        try await presenting("a.txt", options) { mount, recorder in
             let other = Recorder(recorder.presentedItemURL)
             try await FileCoordinator.addFilePresenter(other)
             defer { FileCoordinator.removeFilePresenter(other) }

@@ -22,7 +22,8 @@ final class CoordinationDesk: Sendable {
     private var engine: SyncEngine { volume.engine }
     private var catalog: Catalog { engine.context.catalog }
 
-    init(volume: Volume, mountPoint: String, stateDirectory: String) {
+    /// - Parameter patience: in seconds, for a presenter to answer.
+    init(volume: Volume, mountPoint: String, stateDirectory: String, patience: Double) {
         self.volume = volume
         self.mountPoint = mountPoint
         snapshots = stateDirectory + "/snapshots"
@@ -30,7 +31,7 @@ final class CoordinationDesk: Sendable {
         try? FileManager.default.removeItem(atPath: snapshots)
         let (catalog, logger) = (volume.engine.context.catalog, volume.engine.context.logger)
         arbiter = Arbiter(
-            edition: { catalog.edition }, locate: { ClaimTarget(locating: $0, in: catalog) },
+            patience: .seconds(patience), edition: { catalog.edition }, locate: { ClaimTarget(locating: $0, in: catalog) },
             gaveUp: { presenter, kind in
                 logger.warning(
                     "a presenter did not answer in time; nobody waits for it",

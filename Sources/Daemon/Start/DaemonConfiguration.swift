@@ -48,6 +48,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     /// What standard error is connected to, of a daemon in the background; nil: it is something else.
     package var logFile: String?
     /// What tells this boot of the machine from others; nil: as the kernel says.
+    /// In seconds, for a presenter to answer (``Arbiter``).
+    package var presenterPatience = 5.0
     package var boot: String?
     /// Whether downloaded documents may be read and written past the daemon, where the kernel lets us.
     package var passthrough = true
@@ -87,6 +89,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         seconds("HYDRANT_READ_TIMEOUT", &times.readTimeout)
         seconds("HYDRANT_STOP_PROVIDING", &times.stopProviding)
         seconds("HYDRANT_POLL", &times.poll)
+        seconds("HYDRANT_PRESENTER_PATIENCE", &presenterPatience)
         // After another boot what was never synced is not trusted: so a power loss can be played.
         if let boot = environment["HYDRANT_BOOT_ID"], !boot.isEmpty { self.boot = boot }
         if environment["HYDRANT_PASSTHROUGH"] == "0" { passthrough = false }
