@@ -111,6 +111,18 @@ import Testing
         #expect(try await eventually { engine.context.isKnownToBeAway })
     }
 
+    @Test("who signs in before the probe has begun is not forgotten either") func signedInBefore() async throws {
+        let (test, account) = (try TestEngine(), Account())
+        let context = engine(test, account).context
+        let probe = ReturnProbe(context: context)
+        _ = context.connection.failed(FileProviderError(.notAuthenticated, "refused"), asked: .now)
+        account.set(isAccepted: true)
+        await probe.now()
+        await probe.begin()
+        #expect(try await eventually { context.connection.failure == nil })
+        await probe.end()
+    }
+
     @Test("who signs in while the probe asks is not forgotten") func signedInMeanwhile() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)

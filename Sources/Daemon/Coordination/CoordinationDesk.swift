@@ -31,7 +31,8 @@ final class CoordinationDesk: Sendable {
         try? FileManager.default.removeItem(atPath: snapshots)
         let (catalog, logger) = (volume.engine.context.catalog, volume.engine.context.logger)
         arbiter = Arbiter(
-            patience: .seconds(patience), edition: { catalog.edition }, locate: { ClaimTarget(locating: $0, in: catalog) },
+            patience: .seconds(patience), edition: { catalog.edition },
+            locate: { ClaimTarget(locating: $0, in: catalog) },
             gaveUp: { presenter, kind in
                 logger.warning(
                     "a presenter did not answer in time; nobody waits for it",
