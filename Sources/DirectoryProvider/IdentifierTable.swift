@@ -1,7 +1,8 @@
 import FileProvider
 
-/// What is known of each of many items. A dictionary has up to five places for two values, and keeps those of what is
-/// removed: a place in this one is small, and many that are empty are given back.
+/// What is known of each of many items. A dictionary of large values reserves the room of up to 2.7 of them for each one that
+/// it holds, and keeps that room when values are removed. This one reserves room for references, and gives it back when most
+/// values are gone.
 struct IdentifierTable<Value: Sendable>: Sendable {
     private final class Kept: Sendable {
         let value: Value

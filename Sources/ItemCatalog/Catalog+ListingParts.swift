@@ -63,12 +63,15 @@ extension Catalog.Writer {
         return part
     }
 
-    /// Takes rows away that parts of a listing brought, which then turned out to be no listing. What somebody has used
-    /// meanwhile, by a bookmark, stays.
-    package func takeBackPart(_ rows: some Sequence<ItemID>, defaults: PlaceholderDefaults) throws {
+    /// Takes rows away that parts of a listing brought, which then turned out to be no listing. What somebody has
+    /// changed, downloaded (in part), pinned or opened meanwhile, by a bookmark, stays.
+    package func takeBackPart(
+        _ rows: some Sequence<ItemID>, unless isOpen: (InodeID) -> Bool, defaults: PlaceholderDefaults
+    ) throws {
         var unused: [ItemIdentifier] = []
         for id in rows {
             guard let row = try item(id), try isUnused(row), let identifier = row.identifier else { continue }
+            if let inode = row.inode, isOpen(inode) { continue }
             unused.append(identifier)
         }
         try mergeDeletions(of: unused, mayHold: false, defaults: defaults)

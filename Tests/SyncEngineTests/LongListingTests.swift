@@ -195,16 +195,17 @@ import Testing
         let task = Task { try await engine.enumerate(.root) }
         await gate.waitForArrivals()
         try test.write(try test.inode("document 00007").id, "changed")
+        test.volume.setOpen(try test.inode("document 00009").id, true)
         set {
             $0.stop = (4_500, nil)
             $0.problem = FileProviderError(.cannotSynchronize, "it does not end")
         }
         gate.open()
         await #expect(throws: SyncError.self) { try await task.value }
-        #expect(try names() == ["document 00007"])
+        #expect(try names() == ["document 00007", "document 00009"])
         #expect(try !isListed())
         let rows = try test.catalog.read { try $0.knownItems(in: .rootContainer).count }
-        #expect(rows == 1)
+        #expect(rows == 2)
         try await engine.enumerate(.root)
         #expect(try await eventually { try names() == expected })
         #expect(try isListed())

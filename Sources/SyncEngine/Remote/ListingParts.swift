@@ -60,7 +60,9 @@ struct ListingParts {
         let rows = Array(known)
         for start in stride(from: 0, to: rows.count, by: Self.takenBack) {
             try context.takeRemoteChange(isFirstLook: true) { writer in
-                try writer.takeBackPart(rows[start...].prefix(Self.takenBack), defaults: context.defaults)
+                try writer.takeBackPart(
+                    rows[start...].prefix(Self.takenBack), unless: { context.volume?.isOpen($0) ?? false },
+                    defaults: context.defaults)
             }
         }
     }
