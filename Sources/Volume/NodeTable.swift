@@ -64,11 +64,15 @@ final class NodeTable: Sendable {
         state.withLock { $0.entries[id]?.node.inode ?? ($0.seen[InodeID(id)] == nil ? nil : InodeID(id)) }
     }
 
+    /// For how many nodes there is room in memory.
+    var capacity: Int { state.withLock { max($0.seen.capacity, $0.entries.capacity, $0.current.capacity) } }
+
     /// Nil: there was no need of one so far.
     func made(_ id: NodeID) -> Node? { state.withLock { $0.entries[id]?.node } }
 
     private static func make(_ state: inout State, _ inode: InodeID) -> Node? {
         guard let seen = state.seen.removeValue(forKey: inode) else { return nil }
+        state.seen.giveBackRoom()
         let node = Node(
             id: NodeID(inode), inode: inode, generation: Int64(seen.generation), isKnownToKernel: true)
         state.entries[node.id] = Entry(

@@ -20,6 +20,15 @@ import Testing
         #expect(table.reference(inode(7), generation: 1).node === node)
     }
 
+    @Test(arguments: [false, true]) func theRoomOfWhatTheKernelForgetsComesBack(_ isMade: Bool) {
+        let ids = (2..<50_002).map { table.reference(inode($0), generation: 1).id }
+        if isMade { for id in ids { _ = table[id] } }
+        #expect(table.capacity >= 50_000)
+        for id in ids.dropFirst(10) { _ = table.forget(id, count: 1) }
+        #expect(table.capacity < 10_000)
+        #expect(ids.prefix(10).allSatisfy { table.inode(of: $0) != nil })
+    }
+
     @Test(arguments: [false, true]) func itGoesWithTheLastReference(_ isMade: Bool) {
         let id = table.reference(inode(7), generation: 1).id
         _ = table.reference(inode(7), generation: 1)
