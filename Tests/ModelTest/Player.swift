@@ -197,7 +197,7 @@ struct Player {
     private func storePath(_ path: String) -> String {
         let (folder, name) = Model.split(path)
         guard !folder.isEmpty, let identifier = world.life.identifier(of: folder),
-            let found = world.base.snapshot().keys.first(where: { world.base.item(at: $0)?.identifier == identifier })
+            let found = world.base.items().first(where: { $0.value.identifier == identifier })?.key
         else { return path }
         return found + "/" + name
     }

@@ -77,10 +77,7 @@ final class AnchoredProvider: ForwardingProvider, ChangeEnumerating {
 
     /// The number of the store's present state.
     private func look() -> Int {
-        var items: [ItemIdentifier: Item] = [:]
-        for path in base.snapshot().keys {
-            if let item = base.item(at: path) { items[item.identifier] = item }
-        }
+        let items = Dictionary(uniqueKeysWithValues: base.items().values.map { ($0.identifier, $0) })
         return state.withLock { state in
             state.states.append(items)
             return state.states.count - 1

@@ -135,14 +135,11 @@ extension InMemoryProvider {
     }
 
     /// The whole store by path, without the topmost folder. Names that are not UTF-8 are shown with U+FFFD.
-    public func snapshot() -> [String: StoredEntry] {
-        let result = try? withStore { store throws(FileProviderError) in
-            var found: [String: StoredEntry] = [:]
-            try Self.collect(.rootContainer, prefix: "", store, &found)
-            return found
-        }
-        return result ?? [:]
-    }
+    public func snapshot() -> [String: StoredEntry] { collect(Self.entry) }
+
+    /// Every item of the store as it is at one moment, by path, without the topmost folder. (``item(at:)`` for each path
+    /// of a ``snapshot()`` misses what is renamed between the two.)
+    public func items() -> [String: Item] { collect(\.item) }
 }
 
 // MARK: - Paths, under the lock
@@ -203,13 +200,23 @@ extension InMemoryProvider {
         try store.delete(item.identifier, base: nil)
     }
 
-    private static func collect(
-        _ folder: ItemIdentifier, prefix: String, _ store: MemoryStore, _ found: inout [String: StoredEntry]
+    private func collect<Value: Sendable>(_ value: (MemoryNode) -> Value) -> [String: Value] {
+        let result = try? withStore { store throws(FileProviderError) in
+            var found: [String: Value] = [:]
+            try Self.collect(.rootContainer, prefix: "", store, value, &found)
+            return found
+        }
+        return result ?? [:]
+    }
+
+    private static func collect<Value>(
+        _ folder: ItemIdentifier, prefix: String, _ store: MemoryStore, _ value: (MemoryNode) -> Value,
+        _ found: inout [String: Value]
     ) throws(FileProviderError) {
         for item in try store.items(in: folder) {
             let path = prefix + item.filename.string
-            found[path] = entry(try store.node(item.identifier))
-            if item.kind.isFolder { try collect(item.identifier, prefix: path + "/", store, &found) }
+            found[path] = value(try store.node(item.identifier))
+            if item.kind.isFolder { try collect(item.identifier, prefix: path + "/", store, value, &found) }
         }
     }
 }
