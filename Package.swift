@@ -93,6 +93,9 @@ let package = Package(
         .target(name: "ControlAPI", dependencies: ["CLinux", "Surroundings", .logging, .nioCore, .nioPosix]),
         .target(name: "Coordination"),
         .target(name: "UniformTypes", dependencies: ["Surroundings"]),
+        .target(name: "QueryLanguage", dependencies: ["UniformTypes"]),
+        .target(
+            name: "ItemSearch", dependencies: ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"]),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "DocumentPicker",
@@ -163,6 +166,9 @@ let package = Package(
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
         .testTarget(name: "SurroundingsTests", dependencies: ["Surroundings"]),
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
+        .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
+        .testTarget(
+            name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "ItemSearch", "QueryLanguage"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(
@@ -210,8 +216,8 @@ let package = Package(
         .executableTarget(
             name: "hydrant-microbench",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
-                "Volume", "WebDAVProvider",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "ItemSearch", "MountHarness",
+                "QueryLanguage", "SyncEngine", "Volume", "WebDAVProvider",
             ],
             path: "Tests/Microbenchmarks"),
         .testTarget(

@@ -32,6 +32,8 @@ OURS = {
     "ControlAPI": ["CLinux", "Surroundings"],
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
+    "QueryLanguage": ["UniformTypes"],
+    "ItemSearch": ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"],
     "FileCoordination": ["ControlAPI", "Coordination"],
     "DocumentPicker": ["CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes"],
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],

@@ -62,6 +62,7 @@ extension Catalog.Writer {
             bindings.add(name.bytes)
             bindings.add(inode.rawValue)
         }
+        if let number { try noteMove(of: number) }
     }
 
     /// Gives a name up for another one that is free. It keeps its number, also in another folder: whoever lists the folder
@@ -73,6 +74,7 @@ extension Catalog.Writer {
             bindings.add(folder.rawValue)
             bindings.add(name.bytes)
         }
+        try noteMove(to: newName, in: newFolder)
     }
 
     /// Makes an existing name mean another inode, in the same place of the listing.

@@ -36,8 +36,10 @@ package final class Catalog: Sendable {
     private let waiting = WaitingItems()
     private let reopened = ReopenedFolders()
     private let front = ListingFront()
+    let indexedNames = IndexedNames()
     private let queries = PreparedQueries.Table()
     private let checkpointer: Checkpointer
+    private let rowWatch = RowWatch()
 
     /// Opens or makes the catalog of `domain` at `path`.
     ///
@@ -185,6 +187,29 @@ package final class Catalog: Sendable {
         }
     }
 
+    /// The same on a connection that only looks: however long it takes, nobody waits for it to commit.
+    package func readAside<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
+        try users.enter(path)
+        defer { users.leave() }
+        do { return try readers.read { try look($0, body) } } catch { throw Catalog.translate(error, path: path) }
+    }
+
+    /// Has `observer` called with the rows that each transaction has changed, before anybody else can commit: it only takes
+    /// a note. Ends with ``unwatchRows(_:)``.
+    package func watchRows(_ observer: @escaping @Sendable (ChangedRows) -> Void) throws(CatalogError) -> Int {
+        try users.enter(path)
+        defer { users.leave() }
+        do { return try inTurn { writer.unsafeRead { rowWatch.add(observer, $0.sqliteConnection) } } } catch {
+            throw Catalog.translate(error, path: path)
+        }
+    }
+
+    package func unwatchRows(_ key: Int) {
+        guard (try? users.enter(path)) != nil else { return }
+        defer { users.leave() }
+        try? inTurn { writer.unsafeRead { rowWatch.remove(key, $0.sqliteConnection) } }
+    }
+
     private func look<T>(_ db: Database, _ body: (Reader) throws -> T) throws -> T {
         let reader = Reader(db: db, queries.of(db))
         return try reader.inTransaction(Reader.begin) { try body(reader) }
@@ -217,9 +242,13 @@ package final class Catalog: Sendable {
                     let transaction = Writer(
                         db: db, queries.of(db), exclusions: exclusions, hold: hold, waiting: waiting,
                         reopened: reopened,
-                        front: front
+                        front: front, indexedNames: indexedNames
                     )
-                    return try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }
+                    var isCommitted = false
+                    defer { rowWatch.ended(isCommitted: isCommitted) }
+                    let result = try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }
+                    isCommitted = true
+                    return result
                 }
             }
         } catch {
@@ -371,6 +400,7 @@ package final class Catalog: Sendable {
         let waiting: WaitingItems
         let reopened: ReopenedFolders
         let front: ListingFront
+        let indexedNames: IndexedNames
         /// The numbers of names that are on their way from one place to another.
         var movingNumbers: [InodeID: Int64] = [:]
         /// Whether the caller brings missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
@@ -384,13 +414,14 @@ package final class Catalog: Sendable {
 
         init(
             db: Database, _ queries: PreparedQueries, exclusions: Exclusions, hold: DeletionHold,
-            waiting: WaitingItems, reopened: ReopenedFolders, front: ListingFront
+            waiting: WaitingItems, reopened: ReopenedFolders, front: ListingFront, indexedNames: IndexedNames
         ) {
             self.exclusions = exclusions
             self.hold = hold
             self.waiting = waiting
             self.reopened = reopened
             self.front = front
+            self.indexedNames = indexedNames
             super.init(db: db, queries)
         }
     }

@@ -31,8 +31,16 @@ enum Migrations {
         migrator.registerMigration("5 ways to what is next") { db in
             try db.execute(sql: waysToWhatIsNext)
         }
+        migrator.registerMigration("6 names that moved") { db in
+            try db.execute(sql: namesThatMoved)
+        }
         return migrator
     }
+
+    private static let namesThatMoved = """
+        -- Numbers of names that the index of names has under what they were before (NameIndex).
+        CREATE TABLE moved_name (id INTEGER PRIMARY KEY);
+        """
 
     private static let threeTrees = """
         CREATE TABLE domain (

@@ -64,16 +64,24 @@ struct MIMEDatabase: Sendable {
         }
     }
 
-    /// Nil: nothing is known of such a name.
-    func mimeType(ofFilename name: String) -> String? {
-        if let literal = literals[name] ?? literals[name.lowercased()] { return literal.mimeType }
-        // The longest suffix first: `.tar.gz` before `.gz`.
+    /// Whether it is known as a whole, not by how it ends.
+    func isLiteral(_ name: String) -> Bool { literals[name] != nil || literals[name.lowercased()] != nil }
+
+    /// By the longest suffix that is known: `.tar.gz` before `.gz`.
+    func mimeType(ofSuffix name: String) -> String? {
         var rest = name[...]
         while let dot = rest.firstIndex(of: ".") {
             let suffix = String(rest[dot...])
             if let found = sensitiveSuffixes[suffix] ?? suffixes[suffix.lowercased()] { return found.mimeType }
             rest = rest[rest.index(after: dot)...]
         }
+        return nil
+    }
+
+    /// Nil: nothing is known of such a name.
+    func mimeType(ofFilename name: String) -> String? {
+        if let literal = literals[name] ?? literals[name.lowercased()] { return literal.mimeType }
+        if let found = mimeType(ofSuffix: name) { return found }
         let matching = patterns.filter { glob in
             glob.isCaseSensitive
                 ? fnmatch(glob.pattern, name, 0) == 0

@@ -53,6 +53,13 @@ public struct UniformTypeTable: Sendable {
         return type(ofMIMEType: "application/octet-stream")
     }
 
+    func isLiteral(_ name: String) -> Bool { database.isLiteral(name) }
+
+    /// Of a name that ends like this; nil: more than its end has to be looked at.
+    func type(ofSuffix suffix: String) -> UniformType? {
+        database.mimeType(ofSuffix: suffix).map { type(ofMIMEType: $0) }
+    }
+
     /// - Parameter mimeType: parameters behind a semicolon do not count.
     public func type(ofMIMEType mimeType: String) -> UniformType {
         let bare = mimeType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()

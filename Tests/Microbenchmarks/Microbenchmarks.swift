@@ -10,6 +10,9 @@ enum Microbenchmarks {
         let only = arguments.firstIndex(of: "--only").flatMap {
             arguments.indices.contains($0 + 1) ? arguments[$0 + 1] : nil
         }
+        let items = arguments.firstIndex(of: "--items").flatMap {
+            arguments.indices.contains($0 + 1) ? Int(arguments[$0 + 1]) : nil
+        }
         let folder = NSTemporaryDirectory() + "hydrant-microbench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -18,7 +21,7 @@ enum Microbenchmarks {
         var results: [Timing.Result] = []
         let all =
             try nameBenchmarks(stage) + documentBenchmarks(stage) + catalogBenchmarks(stage) + contentBenchmarks(stage)
-            + parsingBenchmarks()
+            + parsingBenchmarks() + searchBenchmarks(folder + "/search", items: items ?? (isQuick ? 2_000 : 100_000))
         for benchmark in all where only == nil || benchmark.name.contains(only!) {
             results.append(try Timing(isQuick: isQuick).run(benchmark))
         }

@@ -1,0 +1,257 @@
+import FileProvider
+import Foundation
+import GRDB
+import Locking
+
+/// Finds names by a part of them: trigrams of all names (FTS5), in a file of its own beside the catalog.
+///
+/// It is behind the catalog, never beside the truth: whoever makes or changes a name does not wait for it. What it has is a
+/// range of names' numbers; new names have numbers outside of the range, at either end, and are looked through one by one until
+/// ``grow()`` has brought them in. A name that is changed keeps its number, and is noted in the catalog's transaction
+/// (`moved_name`) until the index has it as it is. A name that is gone stays in the index until it is made anew: whoever finds
+/// its number finds nothing in the catalog.
+///
+/// All of it can be made again from the catalog: an index that is damaged, or another catalog's, is removed.
+///
+/// Source: sqlite.org/fts5.html, 4.3.4 (trigram) and 4.5 (detail=none: only which name has which trigrams).
+package final class NameIndex: Sendable {
+    private let catalog: Catalog
+    private let path: String
+    private let opened: AdaptiveMutex<DatabasePool>
+    private let fold: @Sendable ([UInt8]) -> String
+    /// One at a time makes it longer.
+    private let turn = NSLock()
+    private let state = AdaptiveMutex(State())
+
+    private struct State {
+        var range: ClosedRange<Int64>?
+        /// How many numbers were found of which the catalog has no name any more.
+        var gone = 0
+        /// It could not be read: it is removed and made anew.
+        var isBroken = false
+    }
+
+    /// The shortest part that the index can find, in Unicode scalars.
+    package static let shortest = 3
+    /// More trigrams of one text than this leave out hardly anything that so many do not.
+    private static let mostTrigrams = 12
+    /// How many names one step brings in: some tenths of a second, and a few megabytes.
+    private static let step = 10_000
+    private static let format = "1"
+
+    /// - Parameters:
+    ///   - path: of its file, which is made when it is not there.
+    ///   - fold: a name as it is compared, for the index and for what is looked for.
+    package init(path: String, catalog: Catalog, fold: @escaping @Sendable ([UInt8]) -> String) throws(CatalogError) {
+        self.catalog = catalog
+        self.fold = fold
+        self.path = path
+        do {
+            let database: DatabasePool
+            do { database = try Self.open(path) } catch {
+                Self.remove(path)
+                database = try Self.open(path)
+            }
+            opened = AdaptiveMutex(database)
+            let mark = try database.read { db in
+                try Row.fetchOne(db, sql: "SELECT token, low, high FROM mark").map { row in
+                    (token: row[0] as String, low: row[1] as Int64?, high: row[2] as Int64?)
+                }
+            }
+            let token = try catalog.read { try $0.note(Self.token) }
+            if let mark, mark.token == token, let low = mark.low, let high = mark.high, low <= high {
+                state.withLock { $0.range = low...high }
+            } else {
+                try startAnew()
+            }
+        } catch { throw Catalog.translate(error, path: path) }
+    }
+
+    private static let token = "name index"
+
+    private static func open(_ path: String) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "names"
+        configuration.maximumReaderCount = 3
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = NORMAL")
+            try db.execute(sql: "PRAGMA cache_size = -4096")
+            try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
+        }
+        let database = try DatabasePool(path: path, configuration: configuration)
+        do {
+            try database.write { db in
+                try db.execute(
+                    sql: """
+                        CREATE TABLE IF NOT EXISTS mark (token TEXT NOT NULL, low INTEGER, high INTEGER);
+                        CREATE VIRTUAL TABLE IF NOT EXISTS names USING fts5(
+                            name, tokenize = 'trigram case_sensitive 1', detail = none, columnsize = 0);
+                        """)
+            }
+        } catch {
+            try? database.close()
+            throw error
+        }
+        return database
+    }
+
+    private static func remove(_ path: String) { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+
+    private var database: DatabasePool { opened.withLock { $0 } }
+
+    package func close() { try? database.close() }
+
+    /// Which numbers it has; nil: none.
+    package var range: ClosedRange<Int64>? { state.withLock { $0.range } }
+
+    private func startAnew() throws {
+        let token = Self.format + " " + UUID().uuidString
+        try catalog.write { writer in
+            try writer.takeNote(Self.token, token)
+            try writer.noteMoves(of: nil)
+            try writer.forgetAllMoves()
+        }
+        try database.write { db in
+            try db.execute(sql: "DROP TABLE names; DELETE FROM mark")
+            try db.execute(
+                sql: """
+                    CREATE VIRTUAL TABLE names USING fts5(
+                        name, tokenize = 'trigram case_sensitive 1', detail = none, columnsize = 0)
+                    """)
+            try db.execute(sql: "INSERT INTO mark VALUES (?, NULL, NULL)", arguments: [token])
+        }
+        state.withLock { $0 = State() }
+    }
+
+    // MARK: Looking
+
+    /// Numbers of names in which all trigrams of this text are, above one number, in their order. The name itself is for the
+    /// caller to look at: the trigrams may be in another order, or the name is another one by now, or gone.
+    ///
+    /// - Parameter folded: at least ``shortest`` Unicode scalars.
+    package func numbers(like folded: String, after number: Int64, limit: Int) throws(CatalogError) -> [Int64] {
+        let match = Self.trigrams(of: folded).map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }
+            .joined(separator: " ")
+        do {
+            return try database.read { db in
+                let statement = try db.cachedStatement(
+                    sql: "SELECT rowid FROM names WHERE names MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?")
+                return try Int64.fetchAll(statement, arguments: [match, number, limit])
+            }
+        } catch {
+            // Whoever looks goes on without it.
+            state.withLock { $0 = State(isBroken: true) }
+            throw Catalog.translate(error, path: path)
+        }
+    }
+
+    /// Different ones, spread over the text.
+    private static func trigrams(of text: String) -> [String] {
+        let scalars = Array(text.unicodeScalars)
+        guard scalars.count >= shortest else { return [] }
+        var all: [String] = []
+        for start in 0...(scalars.count - shortest) {
+            let trigram = String(String.UnicodeScalarView(scalars[start..<start + shortest]))
+            if !all.contains(trigram) { all.append(trigram) }
+        }
+        let every = max(1, (all.count + mostTrigrams - 1) / mostTrigrams)
+        return stride(from: 0, to: all.count, by: every).map { all[$0] }
+    }
+
+    /// So many numbers were found of which there is no name.
+    package func missed(_ count: Int) { state.withLock { $0.gone += count } }
+
+    // MARK: Growing
+
+    /// Brings some more names in, or those that were changed.
+    ///
+    /// - Returns: whether there is more to be done.
+    package func grow() throws(CatalogError) -> Bool {
+        do {
+            return try turn.withLock {
+                if state.withLock({ $0.isBroken }) {
+                    try? database.close()
+                    Self.remove(path)
+                    let anew = try Self.open(path)
+                    opened.withLock { $0 = anew }
+                    try startAnew()
+                } else if try isMostlyGone() {
+                    try startAnew()
+                }
+                try catchUp()
+                guard let next = try nextPart() else { return false }
+                try bring(next)
+                return try nextPart() != nil
+            }
+        } catch { throw Catalog.translate(error, path: path) }
+    }
+
+    /// What to bring next, and what the index has with it.
+    private func nextPart() throws -> (part: ClosedRange<Int64>, then: ClosedRange<Int64>)? {
+        guard let all = try catalog.readAside({ try $0.nameNumbers() }) else { return nil }
+        guard let range else {
+            let part = all.lowerBound...min(all.upperBound, all.lowerBound + Int64(Self.step))
+            return (part, part)
+        }
+        if all.upperBound > range.upperBound {
+            let part = range.upperBound + 1...min(all.upperBound, range.upperBound + Int64(Self.step))
+            return (part, range.lowerBound...part.upperBound)
+        }
+        if all.lowerBound < range.lowerBound {
+            let part = max(all.lowerBound, range.lowerBound - Int64(Self.step))...range.lowerBound - 1
+            return (part, part.lowerBound...range.upperBound)
+        }
+        return nil
+    }
+
+    private func bring(_ next: (part: ClosedRange<Int64>, then: ClosedRange<Int64>)) throws {
+        // Before the names are read: one that is changed after that is noted.
+        try catalog.write { try $0.noteMoves(of: next.then) }
+        let names = try catalog.readAside { reader in
+            try reader.searchNames(after: next.part.lowerBound - 1, through: next.part.upperBound, limit: Self.step + 1)
+        }
+        let folded = names.map { (number: $0.0, name: fold($0.1)) }
+        try database.write { db in
+            let insertion = try db.cachedStatement(sql: "INSERT INTO names (rowid, name) VALUES (?, ?)")
+            for name in folded { try insertion.execute(arguments: [name.number, name.name]) }
+            try db.execute(
+                sql: "UPDATE mark SET low = ?, high = ?", arguments: [next.then.lowerBound, next.then.upperBound])
+        }
+        state.withLock { $0.range = next.then }
+    }
+
+    /// Names that were changed.
+    private func catchUp() throws {
+        let moved = try catalog.readAside { reader in
+            try reader.movedNames().prefix(Self.step).map { (number: $0, name: try reader.searchRow($0)?.name.bytes) }
+        }
+        if moved.isEmpty { return }
+        try database.write { db in
+            for name in moved {
+                try db.execute(sql: "DELETE FROM names WHERE rowid = ?", arguments: [name.number])
+                guard let bytes = name.name, range?.contains(name.number) == true else { continue }
+                try db.execute(
+                    sql: "INSERT INTO names (rowid, name) VALUES (?, ?)", arguments: [name.number, fold(bytes)])
+            }
+        }
+        try catalog.write { writer in
+            for name in moved {
+                // Not those that were changed once more meanwhile.
+                guard try writer.searchRow(name.number)?.name.bytes == name.name else { continue }
+                try writer.forgetMove(of: name.number)
+            }
+        }
+    }
+
+    /// Whether most of what it has is gone from the catalog; looked at only when some of it was.
+    private func isMostlyGone() throws -> Bool {
+        guard state.withLock({ $0.gone }) > 1_000 else { return false }
+        state.withLock { $0.gone = 0 }
+        let here = try database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM names_content") ?? 0 }
+        return try here > 2 * catalog.readAside { try $0.nameCount() }
+    }
+}
+
+extension Catalog.Reader {
+    func nameCount() throws -> Int { try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM name") ?? 0 }
+}

@@ -1,0 +1,77 @@
+package import FileProvider
+
+/// One name of the domain with what a search asks of it. (A hard link is found under each of its names.)
+package struct SearchRow: Sendable, Equatable {
+    /// The row id of table `name`: the same for as long as the name is there, whatever it is changed to; never reused.
+    package var number: Int64
+    package var folder: InodeID
+    package var name: Filename
+    package var inode: InodeID
+    package var kind: InodeKind
+    /// In bytes.
+    package var size: Int64
+    package var modified: FileTime
+    package var created: FileTime
+    package var accessed: FileTime
+    package var uid: UInt32
+    /// How many of its bytes are here.
+    package var bytesHere: Int64
+    /// Nothing is missing here.
+    package var isWhole: Bool
+    /// Of a folder: somebody has looked into it.
+    package var isEnumerated: Bool
+    /// Nil: a pipe, a socket, a device, or another name of a document.
+    package var item: ItemID?
+    package var identifier: ItemIdentifier?
+    package var isExcluded: Bool
+    /// Has changes that the store has not confirmed.
+    package var isPending: Bool
+    /// The last attempt to send them failed: why, for people.
+    package var failure: String?
+    /// By itself, not with a folder that it is in.
+    package var isPinned: Bool
+
+    static let columns = """
+        n.id, n.folder, n.name, i.id, i.kind, i.size, i.mtime, i.btime, i.atime, i.uid, i.here, i.extents IS NULL,
+        i.enumerated, t.id, t.identifier, t.excluded, t.pending, t.error, t.pinned, i.writing
+        """
+
+    init(_ row: Columns) {
+        number = row.int(0)
+        folder = InodeID(rawValue: row.int(1))
+        name = Filename(bytes: row.bytes(2) ?? [])
+        inode = InodeID(rawValue: row.int(3))
+        kind = InodeKind(rawValue: row.int(4)) ?? .document
+        size = row.int(5)
+        modified = row.time(6)
+        created = row.time(7)
+        accessed = row.time(8)
+        uid = UInt32(truncatingIfNeeded: row.int(9))
+        bytesHere = row.int(10)
+        isWhole = row.bool(11)
+        isEnumerated = row.bool(12)
+        item = row.intOrNil(13).map { ItemID(rawValue: $0) }
+        identifier = row.text(14).map { ItemIdentifier($0) }
+        isExcluded = row.bool(15)
+        // (2: a program is at work, and has written.)
+        isPending = row.bool(16) || (!isExcluded && row.int(19) == 2)
+        failure = row.text(17)
+        isPinned = row.bool(18)
+    }
+}
+
+/// What a look at every inode leaves out at once, before anything else is asked of it.
+package struct SearchBounds: Sendable, Equatable {
+    /// Of documents, in bytes; nil: whatever it is.
+    package var size: ClosedRange<Int64>?
+    /// In nanoseconds since 1970. Dates that these do not reach to are never left out.
+    package var modified: ClosedRange<Int64> = .min ... .max
+    package var created: ClosedRange<Int64> = .min ... .max
+    package var accessed: ClosedRange<Int64> = .min ... .max
+    package var uid: UInt32?
+
+    package init() {}
+
+    /// Whether they leave anything out.
+    package var isBound: Bool { self != SearchBounds() }
+}

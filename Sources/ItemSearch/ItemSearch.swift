@@ -1,0 +1,307 @@
+import FileProvider
+package import ItemCatalog
+package import QueryLanguage
+
+/// One result.
+package struct FoundItem: Sendable, Equatable {
+    package var row: SearchRow
+    package var facts: ItemFacts
+}
+
+/// One search of a domain's catalog: all that is there, and then what changes. It blocks on SQLite; it is used by one thread
+/// at a time.
+package struct ItemSearch: ~Copyable {
+    private let catalog: Catalog
+    private let names: NameIndex?
+    private let predicate: QueryPredicate
+    private let scopes: Set<InodeID>?
+    private let wantsTags: Bool
+    private let plan: SearchPlan
+    private var matcher: SearchMatcher
+    /// What was found last, by number: a digest of what was said of it.
+    private var known: [Int64: Int] = [:]
+    private let isLive: Bool
+    /// How many names were looked at.
+    package private(set) var looked = 0
+
+    /// How many results are handed on at a time, at most.
+    package static let batch = 500
+    /// How many inodes, or names, are looked at with one snapshot.
+    private static let window: Int64 = 32_768
+
+    /// - Parameters:
+    ///   - names: nil: every name is looked at.
+    ///   - scopes: folders in which to search; nil: everywhere.
+    ///   - isLive: whether ``update(_:_:)`` will be asked.
+    package init(
+        _ predicate: QueryPredicate, catalog: Catalog, names: NameIndex?, scopes: Set<InodeID>? = nil,
+        wantsTags: Bool = false, isLive: Bool = false, _ surroundings: SearchSurroundings = SearchSurroundings()
+    ) {
+        self.catalog = catalog
+        self.names = names
+        self.predicate = predicate
+        self.scopes = scopes
+        self.wantsTags = wantsTags
+        self.isLive = isLive
+        plan = SearchPlan(predicate, isScoped: scopes != nil, owner: SearchMatcher.userNumber)
+        matcher = SearchMatcher(
+            predicate, onNames: plan.onNames, scopes: scopes, wantsTags: wantsTags, surroundings)
+    }
+
+    // MARK: Gathering
+
+    /// Finds all that is there. What is made, changed or moved meanwhile is found or not; ``update(_:_:)`` with the rows that
+    /// changed since the beginning puts it right.
+    ///
+    /// - Parameter found: gets the results as they come; when it returns false that was enough.
+    /// - Throws: ``CatalogError``, and what `found` throws.
+    package mutating func gather(_ found: ([FoundItem]) throws -> Bool) throws {
+        known = [:]
+        try gatherAnew(found)
+    }
+
+    private mutating func gatherAnew(_ found: ([FoundItem]) throws -> Bool) throws {
+        matcher.folders.forget()
+        matcher.inConflict = try catalog.readAside { try $0.inodesInConflict() }
+        looked = 0
+        switch plan.way {
+        case .none: break
+        case .few(let condition): try gather(few: condition, found)
+        case .index(let part): try gather(like: part, found)
+        case .names: try gatherNames(through: .max, after: .min, found)
+        case .inodes(let bounds): try gather(bounds, found)
+        case .walk: try walk(found)
+        }
+    }
+
+    /// What of these rows matches.
+    private mutating func matches(_ rows: [SearchRow], _ reader: Catalog.Reader) throws -> [FoundItem] {
+        looked += rows.count
+        var items: [FoundItem] = []
+        for row in rows {
+            if let facts = try matcher.facts(of: row, reader) { items.append(FoundItem(row: row, facts: facts)) }
+        }
+        return items
+    }
+
+    /// - Returns: whether to go on.
+    private mutating func hand(
+        _ items: [FoundItem], _ found: ([FoundItem]) throws -> Bool
+    ) throws -> Bool {
+        if isLive { for item in items { known[item.row.number] = Self.digest(item) } }
+        var rest = items[...]
+        while !rest.isEmpty {
+            guard try found(Array(rest.prefix(Self.batch))) else { return false }
+            rest = rest.dropFirst(Self.batch)
+        }
+        return true
+    }
+
+    private mutating func gather(
+        few condition: QueryPredicate.ItemCondition, _ found: ([FoundItem]) throws -> Bool
+    ) throws {
+        let inodes = try catalog.readAside { reader in
+            switch condition {
+            case .uploading: try reader.pendingInodes()
+            case .conflict: try reader.inodesInConflict()
+            default: try reader.excludedInodes()
+            }
+        }.sorted { $0.rawValue < $1.rawValue }
+        for start in stride(from: 0, to: inodes.count, by: Self.batch) {
+            let part = inodes[start..<min(start + Self.batch, inodes.count)]
+            let items = try catalog.readAside { reader in
+                try matches(part.flatMap { try reader.searchRows(of: $0) }, reader)
+            }
+            guard try hand(items, found) else { return }
+        }
+    }
+
+    private mutating func gather(like part: String, _ found: ([FoundItem]) throws -> Bool) throws {
+        // (Before the range: what is brought in meanwhile is found in the index, or behind what its range was.)
+        guard let names, let range = names.range else {
+            _ = try gatherNames(through: .max, after: .min, found)
+            return
+        }
+        // Those that the index has under another name; looked at first, so that none is missed that it brings in meanwhile.
+        let moved = try catalog.readAside { try $0.movedNames() }
+        let seen = Set(moved)
+        guard try look(at: moved, nil, found) else { return }
+        var last = range.lowerBound - 1
+        while last < range.upperBound {
+            // Where it cannot be read, every name that is left is looked at.
+            guard let like = try? names.numbers(like: part, after: last, limit: Self.batch) else { break }
+            let numbers = like.prefix { $0 <= range.upperBound }
+            last = numbers.last ?? range.upperBound
+            guard try look(at: numbers.filter { !seen.contains($0) }, names, found) else { return }
+        }
+        guard try gatherNames(through: range.lowerBound - 1, after: .min, found) else { return }
+        try gatherNames(through: .max, after: last, found)
+    }
+
+    private mutating func look(
+        at numbers: [Int64], _ index: NameIndex?, _ found: ([FoundItem]) throws -> Bool
+    ) throws -> Bool {
+        var gone = 0
+        let items = try catalog.readAside { reader in
+            let rows = try numbers.compactMap { try reader.searchRow($0) }
+            gone = numbers.count - rows.count
+            return try matches(rows, reader)
+        }
+        if gone > 0 { index?.missed(gone) }
+        return try hand(items, found)
+    }
+
+    /// - Returns: whether to go on.
+    @discardableResult
+    private mutating func gatherNames(
+        through last: Int64, after first: Int64, _ found: ([FoundItem]) throws -> Bool
+    ) throws -> Bool {
+        var after = first
+        while true {
+            let (items, end) = try catalog.readAside { reader in
+                let names = try reader.searchNames(after: after, through: last, limit: Int(Self.window))
+                let rows = try names.filter { matcher.mayMatch(name: $0.1) }.compactMap { try reader.searchRow($0.0) }
+                looked += names.count - rows.count
+                return (try matches(rows, reader), names.last?.0)
+            }
+            guard try hand(items, found) else { return false }
+            guard let end else { return true }
+            after = end
+        }
+    }
+
+    private mutating func gather(_ bounds: SearchBounds, _ found: ([FoundItem]) throws -> Bool) throws {
+        var after: Int64 = 0
+        while let next = try catalog.readAside({ try $0.inode(after: after) }) {
+            let last = next + Self.window
+            let items = try catalog.readAside { reader in
+                try matches(try reader.searchRows(after: next - 1, through: last, bounds), reader)
+            }
+            guard try hand(items, found) else { return }
+            after = last
+        }
+    }
+
+    private mutating func walk(_ found: ([FoundItem]) throws -> Bool) throws {
+        var folders = (scopes ?? [.root]).sorted { $0.rawValue > $1.rawValue }
+        var seen = Set(folders)
+        while let folder = folders.popLast() {
+            var last: Int64?
+            repeat {
+                let (items, inner, end) = try catalog.readAside { reader in
+                    let rows = try reader.searchRows(in: folder, after: last, limit: Self.batch)
+                    return (
+                        try matches(rows, reader), rows.filter { $0.kind == .folder }.map(\.inode),
+                        rows.count == Self.batch ? rows.last?.number : nil
+                    )
+                }
+                guard try hand(items, found) else { return }
+                for folder in inner where seen.insert(folder).inserted { folders.append(folder) }
+                last = end
+            } while last != nil
+        }
+    }
+
+    // MARK: What changed
+
+    /// What became of the results.
+    package struct Changes: Sendable, Equatable {
+        package var added: [FoundItem] = []
+        package var changed: [FoundItem] = []
+        /// Numbers.
+        package var removed: [Int64] = []
+        package var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
+    }
+
+    /// What became of the results since they were gathered, or updated last.
+    ///
+    /// - Parameter rows: that have changed since then.
+    package mutating func update(_ rows: ChangedRows) throws -> Changes {
+        let isEverything = try catalog.readAside { reader in
+            if rows.isTooMany || rows.hasConflicts { return true }
+            // Whatever lies below a folder that moved is somewhere else.
+            for inode in rows.inodes where try matcher.folders.hasChanged(inode, reader) { return true }
+            for item in rows.items {
+                if let inode = try reader.item(item)?.inode, try matcher.folders.hasChanged(inode, reader) {
+                    return true
+                }
+            }
+            for number in rows.names {
+                guard let row = try reader.searchRow(number), row.kind == .folder else { continue }
+                if try matcher.folders.hasChanged(row.inode, reader) { return true }
+            }
+            return false
+        }
+        return isEverything ? try compareAll() : try compare(rows)
+    }
+
+    private mutating func compareAll() throws -> Changes {
+        let old = known
+        known = [:]
+        var (changes, now) = (Changes(), [Int64: Int]())
+        try gatherAnew { items in
+            for item in items { now[item.row.number] = Self.note(item, old, &changes) }
+            return true
+        }
+        known = now
+        changes.removed = old.keys.filter { now[$0] == nil }
+        return changes
+    }
+
+    /// - Returns: the digest.
+    private static func note(_ item: FoundItem, _ old: [Int64: Int], _ changes: inout Changes) -> Int {
+        let digest = digest(item)
+        switch old[item.row.number] {
+        case nil: changes.added.append(item)
+        case digest: break
+        default: changes.changed.append(item)
+        }
+        return digest
+    }
+
+    private mutating func compare(_ rows: ChangedRows) throws -> Changes {
+        var changes = Changes()
+        try catalog.readAside { reader in
+            var numbers = rows.names
+            for inode in rows.inodes { numbers.formUnion(try reader.searchRows(of: inode).map(\.number)) }
+            for item in rows.items {
+                guard let inode = try reader.item(item)?.inode else { continue }
+                numbers.formUnion(try reader.searchRows(of: inode).map(\.number))
+            }
+            for number in numbers.sorted() {
+                let row = try reader.searchRow(number)
+                if let row, let facts = try matcher.facts(of: row, reader) {
+                    known[number] = Self.note(FoundItem(row: row, facts: facts), known, &changes)
+                } else if known.removeValue(forKey: number) != nil {
+                    changes.removed.append(number)
+                }
+            }
+        }
+        return changes
+    }
+
+    private static func digest(_ item: FoundItem) -> Int {
+        var hasher = Hasher()
+        let (row, facts) = (item.row, item.facts)
+        hasher.combine(row.inode)
+        hasher.combine(row.kind)
+        hasher.combine(row.size)
+        for date in [row.modified, row.created] {
+            hasher.combine(date.seconds)
+            hasher.combine(date.subsecond)
+        }
+        hasher.combine(row.uid)
+        hasher.combine(row.bytesHere)
+        hasher.combine(row.isWhole)
+        hasher.combine(row.isEnumerated)
+        hasher.combine(row.isPending)
+        hasher.combine(row.isExcluded)
+        hasher.combine(row.identifier)
+        hasher.combine(facts.path)
+        hasher.combine(facts.isPinned)
+        hasher.combine(facts.isInConflict)
+        hasher.combine(facts.failure)
+        hasher.combine(facts.tags)
+        return hasher.finalize()
+    }
+}

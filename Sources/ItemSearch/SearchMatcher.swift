@@ -1,0 +1,247 @@
+import FileProvider
+import Foundation
+package import ItemCatalog
+package import QueryLanguage
+package import UniformTypes
+
+/// What a search knows of an item besides its row.
+package struct ItemFacts: Sendable, Equatable {
+    /// Relative to the mount point.
+    package var path: [UInt8]
+    /// A uniform type identifier.
+    package var type: String
+    package var isPinned: Bool
+    package var isInConflict: Bool
+    /// What went wrong last, for people.
+    package var failure: String?
+    /// Of ``SearchRow/uid``; nil: that number has no name.
+    package var owner: String?
+    /// Only when they were asked for.
+    package var tags: [String]
+}
+
+/// What of a daemon a search asks besides the catalog.
+package struct SearchSurroundings: Sendable {
+    package var types: UniformTypeTable
+    /// Why a document could not be brought last.
+    package var downloadFailure: @Sendable (InodeID) -> String?
+    /// What a document's text contains; nil: nobody wanted it indexed.
+    package var hasText: @Sendable (InodeID, String) -> Bool
+
+    package init(
+        types: UniformTypeTable = .system, downloadFailure: @escaping @Sendable (InodeID) -> String? = { _ in nil },
+        hasText: @escaping @Sendable (InodeID, String) -> Bool = { _, _ in false }
+    ) {
+        self.types = types
+        self.downloadFailure = downloadFailure
+        self.hasText = hasText
+    }
+}
+
+/// Says of one row after another whether it is a result. It remembers folders, types and users: one for a search, used by
+/// one thread at a time.
+package struct SearchMatcher {
+    /// A predicate with everything prepared that can be.
+    private indirect enum Test {
+        case always(Bool)
+        case all([Test])
+        case any([Test])
+        case not(Test)
+        case name(TextMatcher)
+        case path(TextMatcher)
+        case type(Int)
+        case size(QueryPredicate.Comparison, Int64)
+        case date(QueryPredicate.DateAttribute, QueryPredicate.Comparison, Double)
+        case owner(UInt32)
+        case state(QueryPredicate.ItemCondition)
+        case tag(String)
+        case text(String)
+    }
+    private let test: Test
+    private let namesTest: Test
+    private let surroundings: SearchSurroundings
+    private let wantsTags: Bool
+    package var folders: FolderTable
+    private var types: FilenameTypes
+    private var wantedTypes: [WantedType] = []
+    private var owners: [UInt32: String?] = [:]
+    /// See ``Catalog/Reader/inodesInConflict()``.
+    package var inConflict: Set<InodeID> = []
+
+    private struct WantedType {
+        var type: UniformType
+        /// Of other types: whether they conform to it.
+        var known: [UniformType: Bool] = [:]
+    }
+
+    package init(
+        _ predicate: QueryPredicate, onNames: [QueryPredicate], scopes: Set<InodeID>?, wantsTags: Bool,
+        _ surroundings: SearchSurroundings
+    ) {
+        self.surroundings = surroundings
+        self.wantsTags = wantsTags
+        folders = FolderTable(scopes: scopes)
+        types = FilenameTypes(surroundings.types)
+        var wanted: [WantedType] = []
+        test = Self.prepare(predicate, &wanted)
+        namesTest = Self.prepare(.all(onNames), &wanted)
+        wantedTypes = wanted
+    }
+
+    private static func prepare(_ predicate: QueryPredicate, _ wanted: inout [WantedType]) -> Test {
+        switch predicate {
+        case .everything: return .always(true)
+        case .all(let parts): return .all(parts.map { prepare($0, &wanted) })
+        case .any(let parts): return .any(parts.map { prepare($0, &wanted) })
+        case .not(let part): return .not(prepare(part, &wanted))
+        case .name(let match): return .name(TextMatcher(match))
+        case .path(let match): return .path(TextMatcher(match))
+        case .type(let identifier):
+            wanted.append(WantedType(type: UniformType(identifier)))
+            return .type(wanted.count - 1)
+        case .size(let comparison, let bytes): return .size(comparison, bytes)
+        case .date(let attribute, let comparison, let seconds): return .date(attribute, comparison, seconds)
+        case .owner(let name): return userNumber(name).map { .owner($0) } ?? .always(false)
+        case .state(let state): return .state(state)
+        case .tag(let tag): return .tag(FoldedText.fold(tag))
+        case .text(let text): return .text(text)
+        }
+    }
+
+    // MARK: Asking
+
+    /// Whether a name alone lets it be a result. (The type is that of a document of this name, or else a folder's.)
+    package mutating func mayMatch(name: [UInt8]) -> Bool {
+        let row = NameOnly(name: name)
+        return isNameMatch(namesTest, row)
+    }
+
+    private struct NameOnly {
+        let name: [UInt8]
+    }
+
+    private mutating func isNameMatch(_ test: Test, _ row: NameOnly) -> Bool {
+        switch test {
+        case .all(let parts): return parts.allSatisfy { isNameMatch($0, row) }
+        case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: row.name))
+        case .type(let index):
+            let type = types.type(of: String(decoding: row.name, as: UTF8.self))
+            return conforms(type, index) || conforms(Self.folder, index) || conforms(Self.link, index)
+        default: return true
+        }
+    }
+
+    private static let folder = UniformType("public.folder")
+    private static let link = UniformType("public.symlink")
+
+    private mutating func conforms(_ type: UniformType, _ index: Int) -> Bool {
+        if let known = wantedTypes[index].known[type] { return known }
+        let result = surroundings.types.conforms(type, to: wantedTypes[index].type)
+        wantedTypes[index].known[type] = result
+        return result
+    }
+
+    /// What is to be said of a row when it is a result; nil: it is none.
+    package mutating func facts(of row: SearchRow, _ reader: Catalog.Reader) throws -> ItemFacts? {
+        guard try folders.isWithin(row.folder, reader), try isMatch(test, row, reader) else { return nil }
+        guard let path = try folders.path(of: row.name.bytes, in: row.folder, reader) else { return nil }
+        return ItemFacts(
+            path: path, type: type(of: row).identifier, isPinned: try isPinned(row, reader),
+            isInConflict: inConflict.contains(row.inode), failure: failure(of: row), owner: owner(row.uid),
+            tags: wantsTags ? try Self.tags(of: row.inode, reader) : [])
+    }
+
+    private mutating func isMatch(_ test: Test, _ row: SearchRow, _ reader: Catalog.Reader) throws -> Bool {
+        switch test {
+        case .always(let result): return result
+        case .all(let parts):
+            for part in parts where try !isMatch(part, row, reader) { return false }
+            return true
+        case .any(let parts):
+            for part in parts where try isMatch(part, row, reader) { return true }
+            return false
+        case .not(let part): return try !isMatch(part, row, reader)
+        case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: row.name.bytes))
+        case .path(let matcher):
+            guard let path = try folders.path(of: row.name.bytes, in: row.folder, reader) else { return false }
+            return matcher.matches(folded: FoldedText.fold(bytes: path))
+        case .type(let index): return conforms(type(of: row), index)
+        case .size(let comparison, let bytes): return row.kind == .document && comparison.holds(row.size, bytes)
+        case .date(let attribute, let comparison, let seconds):
+            let date =
+                switch attribute {
+                case .modified: row.modified
+                case .created: row.created
+                case .accessed: row.accessed
+                }
+            return comparison.holds(Double(date.seconds) + Double(date.subsecond) / 1e9, seconds)
+        case .owner(let number): return row.uid == number
+        case .state(let state): return try isMatch(state, row, reader)
+        case .tag(let tag): return try Self.tags(of: row.inode, reader).contains { FoldedText.fold($0) == tag }
+        case .text(let text): return row.kind == .document && surroundings.hasText(row.inode, text)
+        }
+    }
+
+    private mutating func isMatch(
+        _ state: QueryPredicate.ItemCondition, _ row: SearchRow, _ reader: Catalog.Reader
+    ) throws -> Bool {
+        switch state {
+        case .placeholder: row.kind == .folder ? !row.isEnumerated : row.kind == .document && row.isPlaceholder
+        case .partial: row.kind == .document && !row.isWhole && row.bytesHere > 0
+        case .downloaded: row.kind == .folder ? row.isEnumerated : row.isWhole
+        case .uploading: row.isPending
+        case .error: failure(of: row) != nil
+        case .conflict: inConflict.contains(row.inode)
+        case .pinned: try isPinned(row, reader)
+        case .excluded: row.isExcluded
+        }
+    }
+
+    // MARK: What is not in the row
+
+    private mutating func type(of row: SearchRow) -> UniformType {
+        switch row.kind {
+        case .folder: Self.folder
+        case .link: Self.link
+        case .document: types.type(of: row.name.string)
+        default: .item
+        }
+    }
+
+    private func failure(of row: SearchRow) -> String? {
+        row.failure ?? (row.isWhole ? nil : surroundings.downloadFailure(row.inode))
+    }
+
+    private mutating func isPinned(_ row: SearchRow, _ reader: Catalog.Reader) throws -> Bool {
+        if row.isPinned { return true }
+        return try folders.isPinned(row.folder, reader)
+    }
+
+    private mutating func owner(_ uid: UInt32) -> String? {
+        if let known = owners[uid] { return known }
+        let name = getpwuid(uid).map { String(cString: $0.pointee.pw_name) }
+        owners[uid] = .some(name)
+        return name
+    }
+
+    /// Those that freedesktop's programs give: separated by commas.
+    ///
+    /// Source: freedesktop.org, *CommonExtendedAttributes*.
+    private static func tags(of inode: InodeID, _ reader: Catalog.Reader) throws -> [String] {
+        guard let value = try reader.extendedAttribute(Array("user.xdg.tags".utf8), of: inode) else { return [] }
+        return String(decoding: value, as: UTF8.self).split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }.filter { !$0.isEmpty }
+    }
+
+    /// Of a user's name, or of a number as text; nil: there is no such user.
+    package static func userNumber(_ name: String) -> UInt32? {
+        if let user = getpwnam(name) { return user.pointee.pw_uid }
+        return UInt32(name)
+    }
+}
+
+extension SearchRow {
+    /// Of a document: nothing of it is here.
+    package var isPlaceholder: Bool { !isWhole && bytesHere == 0 }
+}

@@ -1,0 +1,136 @@
+package import ItemCatalog
+package import QueryLanguage
+
+/// Which way leads to the results of a query: what has to be looked at, as little as may be. Each of what is found on it is
+/// still asked whether it is one.
+package struct SearchPlan: Sendable, Equatable {
+    package enum Way: Sendable, Equatable {
+        /// Names with this part, in the index. Folded; long enough for it.
+        case index(String)
+        /// Items of one condition, of which there are few.
+        case few(QueryPredicate.ItemCondition)
+        /// Every name: by the name most of them are left out.
+        case names
+        /// Every inode within the bounds.
+        case inodes(SearchBounds)
+        /// All that is in the folders of the search.
+        case walk
+        /// Nothing can match.
+        case none
+    }
+    package var way: Way
+    /// What has to hold of a name alone.
+    package var onNames: [QueryPredicate]
+
+    /// - Parameters:
+    ///   - isScoped: whether only a part of the domain is searched.
+    ///   - owner: the number of a user's name; nil: there is no such user.
+    package init(_ predicate: QueryPredicate, isScoped: Bool, owner: (String) -> UInt32?) {
+        let conditions = Self.conjuncts(predicate)
+        onNames = conditions.filter { condition in
+            switch condition {
+            case .name, .type: true
+            default: false
+            }
+        }
+        let few = conditions.lazy.compactMap { condition -> QueryPredicate.ItemCondition? in
+            guard case .state(let state) = condition else { return nil }
+            return [.uploading, .conflict, .excluded].contains(state) ? state : nil
+        }.first
+        let part = conditions.compactMap(Self.part).max { $0.utf8.count < $1.utf8.count }
+        if conditions.contains(.any([])) {
+            way = .none
+        } else if let few {
+            way = .few(few)
+        } else if let part {
+            way = .index(part)
+        } else if isScoped {
+            way = .walk
+        } else if let bounds = SearchBounds(conditions, owner: owner) {
+            way = bounds.isBound || onNames.isEmpty ? .inodes(bounds) : .names
+        } else {
+            way = .none
+        }
+    }
+
+    /// All of these have to hold.
+    private static func conjuncts(_ predicate: QueryPredicate) -> [QueryPredicate] {
+        if case .all(let parts) = predicate { return parts.flatMap(conjuncts) }
+        return predicate == .everything ? [] : [predicate]
+    }
+
+    /// What is in every name that a condition holds of, folded; nil: nothing that is long enough.
+    private static func part(_ condition: QueryPredicate) -> String? {
+        guard case .name(let match) = condition else { return nil }
+        let part: String
+        switch match {
+        case .contains(let text), .equals(let text), .begins(let text), .ends(let text): part = FoldedText.fold(text)
+        case .matches(let pattern):
+            // Behind a bracket, or a backslash, nothing is certain.
+            let plain = FoldedText.fold(pattern).prefix { $0 != "[" && $0 != "\\" }
+            part = plain.split { $0 == "*" || $0 == "?" }.map(String.init).max { $0.count < $1.count } ?? ""
+        }
+        return part.unicodeScalars.count >= NameIndex.shortest ? part : nil
+    }
+}
+
+extension SearchBounds {
+    /// What conditions that all have to hold leave; nil: nothing.
+    fileprivate init?(_ conditions: [QueryPredicate], owner: (String) -> UInt32?) {
+        self.init()
+        for condition in conditions {
+            switch condition {
+            case .size(let comparison, let bytes):
+                guard let range = Self.narrow(size ?? 0 ... .max, comparison, bytes) else { return nil }
+                size = range
+            case .date(let attribute, let comparison, let seconds):
+                let path: WritableKeyPath<Self, ClosedRange<Int64>> =
+                    switch attribute {
+                    case .modified: \.modified
+                    case .created: \.created
+                    case .accessed: \.accessed
+                    }
+                // A little wider, as a number with a fraction is not exact; what is found is compared again.
+                let nanoseconds = seconds * 1e9
+                let moment = Int64(exactly: nanoseconds.rounded()) ?? (nanoseconds < 0 ? .min : .max)
+                let low = moment.subtractingReportingOverflow(2_000)
+                let high = moment.addingReportingOverflow(2_000)
+                let range = self[keyPath: path]
+                let narrowed: ClosedRange<Int64>?
+                switch comparison {
+                case .less, .lessOrEqual:
+                    narrowed = Self.narrow(range, .lessOrEqual, high.overflow ? .max : high.partialValue)
+                case .greater, .greaterOrEqual:
+                    narrowed = Self.narrow(range, .greaterOrEqual, low.overflow ? .min : low.partialValue)
+                case .equal:
+                    narrowed = Self.narrow(range, .greaterOrEqual, low.overflow ? .min : low.partialValue)
+                        .flatMap { Self.narrow($0, .lessOrEqual, high.overflow ? .max : high.partialValue) }
+                }
+                guard let narrowed else { return nil }
+                self[keyPath: path] = narrowed
+            case .owner(let name):
+                guard let number = owner(name), uid == nil || uid == number else { return nil }
+                uid = number
+            default: break
+            }
+        }
+    }
+
+    private static func narrow(
+        _ range: ClosedRange<Int64>, _ comparison: QueryPredicate.Comparison, _ bound: Int64
+    ) -> ClosedRange<Int64>? {
+        var (low, high) = (range.lowerBound, range.upperBound)
+        switch comparison {
+        case .less:
+            guard bound > .min else { return nil }
+            high = min(high, bound - 1)
+        case .lessOrEqual: high = min(high, bound)
+        case .equal: (low, high) = (max(low, bound), min(high, bound))
+        case .greaterOrEqual: low = max(low, bound)
+        case .greater:
+            guard bound < .max else { return nil }
+            low = max(low, bound + 1)
+        }
+        return low <= high ? low...high : nil
+    }
+}

@@ -1,0 +1,192 @@
+import FileProvider
+import Foundation
+import ItemCatalog
+import ItemSearch
+import QueryLanguage
+import Synchronization
+import Testing
+
+/// What becomes of results while the catalog changes.
+@Suite struct LiveSearchTests {
+    private let test = try! SearchedCatalog()
+
+    private final class Rows: Sendable {
+        let rows = Mutex(ChangedRows())
+    }
+
+    /// A search that goes on, and the list that somebody keeps of its results.
+    private final class Live {
+        private let catalog: Catalog
+        private var search: ItemSearch
+        private let rows = Rows()
+        private let key: Int
+        private(set) var paths: [Int64: String] = [:]
+
+        init(_ text: String, _ test: SearchedCatalog, in scopes: [String]? = nil) throws {
+            catalog = test.catalog
+            let scopes = try scopes.map { Set(try $0.map { try test.inode($0) }) }
+            search = ItemSearch(
+                try QueryPredicate(text: text), catalog: catalog, names: test.names, scopes: scopes, isLive: true)
+            key = try catalog.watchRows { [rows] new in rows.rows.withLock { $0.add(new) } }
+            var found: [FoundItem] = []
+            try search.gather { items in
+                found += items
+                return true
+            }
+            for item in found { paths[item.row.number] = String(decoding: item.facts.path, as: UTF8.self) }
+        }
+
+        deinit { catalog.unwatchRows(key) }
+
+        @discardableResult
+        func update() throws -> ItemSearch.Changes {
+            let changed = rows.rows.withLock { rows in
+                defer { rows = ChangedRows() }
+                return rows
+            }
+            let changes = try search.update(changed)
+            for number in changes.removed { #expect(paths.removeValue(forKey: number) != nil) }
+            for item in changes.added {
+                #expect(paths[item.row.number] == nil)
+                paths[item.row.number] = String(decoding: item.facts.path, as: UTF8.self)
+            }
+            for item in changes.changed {
+                #expect(paths[item.row.number] != nil)
+                paths[item.row.number] = String(decoding: item.facts.path, as: UTF8.self)
+            }
+            return changes
+        }
+    }
+
+    @Test func whatIsMadeChangedAndDeletedIsTold() throws {
+        try test.list([document("report"), document("other")])
+        let live = try Live("report", test)
+        #expect(try live.update().isEmpty)
+        let made = try test.create("report 2")
+        var changes = try live.update()
+        #expect(changes.added.map(\.row.name) == ["report 2"] && changes.changed.isEmpty && changes.removed.isEmpty)
+        let number = try #require(changes.added.first?.row.number)
+        try test.edit(made, size: 77)
+        changes = try live.update()
+        #expect(changes.changed.map(\.row.size) == [77] && changes.added.isEmpty && changes.removed.isEmpty)
+        try test.rename("report 2", "report of 2")
+        changes = try live.update()
+        #expect(changes.changed.map(\.row.number) == [number])
+        try test.rename("report of 2", "letter")
+        #expect(try live.update().removed == [number])
+        try test.rename("other", "reported")
+        try test.unlink("report")
+        changes = try live.update()
+        #expect(changes.added.map(\.row.name) == ["reported"] && changes.removed.count == 1)
+        try test.create("not one")
+        #expect(try live.update().isEmpty)
+    }
+
+    @Test func whatLiesInAFolderThatMovesIsElsewhere() throws {
+        try test.list([document("a", kind: .folder), document("b", kind: .folder)])
+        try test.create("report", in: test.inode("a"))
+        let everywhere = try Live("report", test)
+        let scoped = try Live("report", test, in: ["b"])
+        let byPath = try Live("path:b/", test)
+        #expect(scoped.paths.isEmpty && byPath.paths.isEmpty)
+        try test.rename("a", "a", to: test.inode("b"))
+        #expect(
+            try everywhere.update().changed.map { String(decoding: $0.facts.path, as: UTF8.self) } == ["b/a/report"])
+        #expect(try scoped.update().added.count == 1)
+        #expect(try byPath.update().added.map(\.row.name).sorted { $0.string < $1.string } == ["a", "report"])
+        try test.rename("b", "c")
+        #expect(try everywhere.update().changed.count == 1)
+        #expect(try byPath.update().removed.count == 2)
+    }
+
+    @Test func statesAreFollowed() throws {
+        try test.list([document("folder", kind: .folder)])
+        let inode = try test.create("draft", in: test.inode("folder"))
+        let (pending, pinned) = (try Live("state:uploading", test), try Live("state:pinned", test))
+        #expect(Array(pending.paths.values) == ["folder/draft"])
+        try test.catalog.write { writer in
+            let row = try writer.item(of: inode)!
+            try writer.confirmCreation(
+                row.id, as: document("folder/draft", in: "id:folder"), contentRevision: row.contentRevision,
+                metadataRevision: row.metadataRevision)
+            try writer.setPinned(try writer.item(of: try writer.resolve(["folder"]).id)!.id, true)
+        }
+        #expect(try pending.update().removed.count == 1)
+        try pinned.update()
+        #expect(pinned.paths.values.sorted() == ["folder", "folder/draft"])
+    }
+
+    @Test func moreThanIsWorthNamingIsComparedAsAWhole() throws {
+        let live = try Live("report", test)
+        try test.list((0..<21_000).map { document("report \($0)") })
+        #expect(try live.update().added.count == 21_000)
+        #expect(live.paths.count == 21_000)
+        try test.list([document("report 1")])
+        try live.update()
+        #expect(live.paths.count == 1 && live.paths.values.contains("report 1"))
+    }
+
+    @Test func aTransactionThatIsTakenBackTellsNothing() throws {
+        let live = try Live("", test)
+        struct Refused: Error {}
+        _ = try? test.catalog.write { writer in
+            _ = try writer.create(
+                NewFile(kind: .document, mode: 0o644, uid: 1_000, gid: 2_000), in: .root, named: "x", settle: 0)
+            throw Refused()
+        }
+        #expect(try live.update().isEmpty)
+    }
+
+    /// Whatever programs do, a list that is kept up to date is the one that a new search finds.
+    @Test(arguments: 1...6) func keptUpToDateItIsWhatANewOneFinds(_ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var folders: [String] = [""]
+        let parts = ["report", "letter", "Résumé", "IMG", "a", "note.txt", "x.pdf"]
+        let queries = ["report", "kind:pdf OR resume", "path:letter", "size:>50", "state:uploading -img", "", "a"]
+        let lives = try queries.map { ($0, try Live($0, test)) }
+        func name() -> String { parts.randomElement(using: &random)! + "\(Int.random(in: 0..<6, using: &random))" }
+        func path(_ folder: String, _ name: String) -> String { folder.isEmpty ? name : folder + "/" + name }
+        for step in 0..<300 {
+            let (from, to) = (folders.randomElement(using: &random)!, folders.randomElement(using: &random)!)
+            let (old, new) = (name(), name())
+            guard let folder = try? test.inode(from), let target = try? test.inode(to) else { continue }
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0...3: _ = try? test.create(Filename(old), in: folder)
+            case 4:
+                if (try? test.create(Filename(old), in: folder, kind: .folder)) != nil, folders.count < 8 {
+                    folders.append(path(from, old))
+                }
+            case 5...6: try? test.rename(Filename(old), Filename(new), from: folder, to: target)
+            case 7: try? test.unlink(Filename(old), in: folder)
+            case 8:
+                if let inode = try? test.inode(path(from, old)),
+                    try test.catalog.read({ try !$0.inode(inode).isFolder })
+                {
+                    try test.edit(inode, size: Int64.random(in: 0..<100, using: &random))
+                }
+            default: if Bool.random(using: &random) { _ = try test.names.grow() }
+            }
+            guard step % 10 == 9 else { continue }
+            for (text, live) in lives {
+                try live.update()
+                #expect(live.paths.values.sorted() == (try test.find(text)), "\(text), step \(step), seed \(seed)")
+                #expect(
+                    try test.find(text) == (try test.find(text, withIndex: false)),
+                    "\(text), step \(step), seed \(seed)")
+            }
+        }
+    }
+}
+
+private struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 }
+    mutating func next() -> UInt64 {
+        // SplitMix64.
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}
