@@ -32,6 +32,7 @@ let package = Package(
         .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
         .library(name: "FileCoordination", targets: ["FileCoordination"]),
         .library(name: "DocumentPicker", targets: ["DocumentPicker", "FileCoordination", "UniformTypes"]),
+        .library(name: "MetadataQuery", targets: ["MetadataQuery", "QueryLanguage", "UniformTypes"]),
         // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
@@ -90,13 +91,18 @@ let package = Package(
         .target(
             name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
 
-        .target(name: "ControlAPI", dependencies: ["CLinux", "Surroundings", .logging, .nioCore, .nioPosix]),
+        .target(
+            name: "ControlAPI",
+            dependencies: ["CLinux", "QueryLanguage", "Surroundings", .logging, .nioCore, .nioPosix]),
         .target(name: "Coordination"),
         .target(name: "UniformTypes", dependencies: ["Surroundings"]),
         .target(name: "QueryLanguage", dependencies: ["UniformTypes"]),
         .target(
-            name: "ItemSearch", dependencies: ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"]),
+            name: "ItemSearch",
+            dependencies: ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"]),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
+        .target(
+            name: "MetadataQuery", dependencies: ["ControlAPI", "FileCoordination", "QueryLanguage", "UniformTypes"]),
         .target(
             name: "DocumentPicker",
             dependencies: [
@@ -111,13 +117,14 @@ let package = Package(
             dependencies: [
                 "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
                 "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
-                "Surroundings", "UniformTypes", .crypto, .logging,
+                "ItemSearch", "QueryLanguage", "Surroundings", "UniformTypes", .crypto, .logging,
             ]),
         .executableTarget(
             name: "hydrant",
             dependencies: [
                 "Accounts", "Daemon", "ControlAPI", "DocumentPicker", "FileCoordination", "HTTPTransport",
-                "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
+                "MetadataQuery", "QueryLanguage", "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser,
+                .crypto, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a stranger's package sees.
@@ -238,7 +245,8 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "ControlAPI", "FileCoordination", "FileProvider", "MountHarness", "WebDAVHarness", "hydrant",
+                "ControlAPI", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness", "QueryLanguage",
+                "UniformTypes", "WebDAVHarness", "hydrant",
                 "hydrant-coordination-load", "hydrant-microbench", "hydrant-picker-recent", "hydrant-provider-chapters",
                 "hydrant-provider-memory",
             ]),

@@ -5,6 +5,7 @@ public enum ControlNews: Codable, Sendable, Equatable {
     case granted(CoordinationGrant)
     case presenter(PresenterMessage)
     case access(ScopedAccess)
+    case query(QueryNews)
 }
 
 /// How far a request is, of which nobody knows how long it takes.

@@ -1,3 +1,4 @@
+import QueryLanguage
 import Surroundings
 
 /// A daemon goes on for all programs of its user: what one of them asks for must not end it.
@@ -20,9 +21,20 @@ extension ControlRequest {
         case .thumbnail(_, let size): Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
         case .makeBookmark(let request):
             request.grant?.until.flatMap { Self.moments.contains($0) ? nil : "a right until \($0)" }
+        case .query(let request): request.problem
+        case .promised(_, _, let size?):
+            Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
         case .bindClaim(_, let pid): pid > 0 ? nil : "process \(pid)"
         default: nil
         }
+    }
+}
+
+extension QueryRequest {
+    fileprivate var problem: String? {
+        if !Self.intervals.contains(interval) { return "an interval of \(interval) s" }
+        if scopes.count > Self.mostScopes { return "\(scopes.count) folders to look in" }
+        return predicate.isBounded ? nil : "a query of so many conditions"
     }
 }
 

@@ -104,6 +104,15 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case cancelFetch(path: PathBytes)
     /// As ``status(paths:)`` of one item that its provider may just have made in the store.
     case locate(path: PathBytes)
+    /// Find items: says ``ControlNews/query(_:)`` for what is found, and goes on with what changes until the connection is closed;
+    /// answered with ``ControlResponse/done`` when all was found and the query is not live.
+    case query(QueryRequest)
+    /// What a query said with this question has arrived; answered with ``ControlResponse/done``.
+    case queryTaken(id: String, question: Int)
+    /// Answered with ``ControlResponse/done`` when all live queries know what was committed before this, or after two seconds.
+    case settleQueries
+    /// How items are, whether or not they are here; answered with ``ControlResponse/promised(_:)`` in the order of `paths`.
+    case promised(paths: [PathBytes], wantsTags: Bool, thumbnail: Int?)
     /// The copy in this folder is removed when its process has ended; answered with ``ControlResponse/done``, at once.
     case keepImport(folder: String)
 }

@@ -32,6 +32,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case grants([GrantStatus])
     /// Relative to the mount point.
     case place(PathBytes)
+    case promised([PromisedItem])
 }
 
 /// What became of one path of a request that names paths.

@@ -70,6 +70,7 @@ struct Daemon: Sendable {
                 volume: volume, mountPoint: mountPoint, stateDirectory: state.path,
                 patience: configuration.presenterPatience),
             bookmarks: bookmarks, signOut: signOut,
+            queries: QueryDesk(volume: volume, stateDirectory: state.path),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer
         do {
@@ -93,6 +94,7 @@ struct Daemon: Sendable {
         await scopes.endAll()
         service.fetches.endAll()
         await server.stop()
+        await service.queries.close()
         let isIdle = await parts.engine.stop()
         let isOver = signOut.isOver()
         // What has been committed is safe without it; it only tidies up the write-ahead log.

@@ -15,6 +15,7 @@ extension DomainService {
         case .coordinate(let request): return await coordination.coordinate(request, listener)
         case .present(let request): return await coordination.present(request, listener)
         case .fetch(let path): return await fetch(path, listener)
+        case .query(let request): return await queries.query(request, listener)
         case .access(let request): return await bookmarks.access(request, from: listener.process, listener)
         default: return await respond(to: request)
         }

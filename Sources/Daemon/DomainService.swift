@@ -17,6 +17,7 @@ struct DomainService: ControlService {
     let coordination: CoordinationDesk
     let bookmarks: BookmarkDesk
     let signOut: SignOutDesk
+    let queries: QueryDesk
     /// As people know the domain.
     let title: String
     let fetches = Fetches()
@@ -53,10 +54,14 @@ struct DomainService: ControlService {
             case .scopedPlace(let token, let name): return .place(try bookmarks.place(of: name, inScope: token))
             case .cancelFetch(let path): return try await cancelFetch(path)
             case .locate(let path): return try await locate(path)
+            case .queryTaken(let id, let question): return queries.taken(id, question)
+            case .settleQueries: return await queries.settle()
+            case .promised(let paths, let wantsTags, let size):
+                return .promised(await promised(paths, wantsTags: wantsTags, thumbnail: size))
             case .keepImport(let folder):
                 try TemporaryCopies.keep(folder)
                 return .done
-            case .events, .reporting, .coordinate, .present, .access, .fetch:
+            case .events, .reporting, .coordinate, .present, .access, .fetch, .query:
                 return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()

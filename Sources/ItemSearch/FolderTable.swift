@@ -45,10 +45,11 @@ package struct FolderTable {
         return Array(parts.reversed().joined(separator: [UInt8(ascii: "/")]))
     }
 
-    /// Whether what is in this folder belongs to the search.
-    package mutating func isWithin(_ folder: InodeID, _ reader: Catalog.Reader) throws -> Bool {
+    /// Whether this belongs to the search.
+    package mutating func isWithin(_ row: SearchRow, _ reader: Catalog.Reader) throws -> Bool {
         guard let scopes else { return true }
-        return try climb(folder, \.scoped, reader) { id, _ in scopes.contains(id) }
+        if row.kind != .folder, scopes.contains(row.inode) { return true }
+        return try climb(row.folder, \.scoped, reader) { id, _ in scopes.contains(id) }
     }
 
     /// Whether this folder, or one above it, is pinned.

@@ -8,8 +8,8 @@ package struct FoundItem: Sendable, Equatable {
     package var facts: ItemFacts
 }
 
-/// One search of a domain's catalog: all that is there, and then what changes. It blocks on SQLite; it is used by one thread
-/// at a time.
+/// One search of a domain's catalog: all that is there, and then what changes. It blocks on SQLite; it is used by one task
+/// at a time, on a thread that may block.
 package struct ItemSearch: ~Copyable {
     private let catalog: Catalog
     private let names: NameIndex?
@@ -28,10 +28,12 @@ package struct ItemSearch: ~Copyable {
     package static let batch = 500
     /// How many inodes, or names, are looked at with one snapshot.
     private static let window: Int64 = 32_768
+    /// How many numbers the index is asked for at a time: each time it looks at all that have the rarest trigrams.
+    private static let candidates = 50_000
 
     /// - Parameters:
     ///   - names: nil: every name is looked at.
-    ///   - scopes: folders in which to search; nil: everywhere.
+    ///   - scopes: folders in which to search, and documents that are looked at themselves; nil: everywhere.
     ///   - isLive: whether ``update(_:_:)`` will be asked.
     package init(
         _ predicate: QueryPredicate, catalog: Catalog, names: NameIndex?, scopes: Set<InodeID>? = nil,
@@ -55,22 +57,32 @@ package struct ItemSearch: ~Copyable {
     ///
     /// - Parameter found: gets the results as they come; when it returns false that was enough.
     /// - Throws: ``CatalogError``, and what `found` throws.
-    package mutating func gather(_ found: ([FoundItem]) throws -> Bool) throws {
+    package mutating func gather(_ found: ([FoundItem]) async throws -> Bool) async throws {
         known = [:]
-        try gatherAnew(found)
+        try await gatherAnew(found)
     }
 
-    private mutating func gatherAnew(_ found: ([FoundItem]) throws -> Bool) throws {
+    private mutating func gatherAnew(_ found: ([FoundItem]) async throws -> Bool) async throws {
         matcher.folders.forget()
         matcher.inConflict = try catalog.readAside { try $0.inodesInConflict() }
         looked = 0
         switch plan.way {
         case .none: break
-        case .few(let condition): try gather(few: condition, found)
-        case .index(let part): try gather(like: part, found)
-        case .names: try gatherNames(through: .max, after: .min, found)
-        case .inodes(let bounds): try gather(bounds, found)
-        case .walk: try walk(found)
+        case .few(let condition): try await gather(few: condition, found)
+        case .index(let part): try await gather(like: part, found)
+        case .names: try await gatherNames(through: .max, after: .min, found)
+        case .inodes(let bounds): try await gather(bounds, found)
+        case .walk: try await walk(found)
+        }
+    }
+
+    /// One item, whatever it is in; nil: it is gone.
+    package mutating func look(at inode: InodeID, path: [UInt8]) throws -> FoundItem? {
+        try catalog.readAside { reader in
+            matcher.inConflict = try reader.conflicts(of: inode).isEmpty ? [] : [inode]
+            let rows = try reader.searchRows(of: inode)
+            let items = try matches(rows, reader)
+            return items.first { $0.facts.path == path } ?? items.first
         }
     }
 
@@ -86,20 +98,20 @@ package struct ItemSearch: ~Copyable {
 
     /// - Returns: whether to go on.
     private mutating func hand(
-        _ items: [FoundItem], _ found: ([FoundItem]) throws -> Bool
-    ) throws -> Bool {
+        _ items: [FoundItem], _ found: ([FoundItem]) async throws -> Bool
+    ) async throws -> Bool {
         if isLive { for item in items { known[item.row.number] = Self.digest(item) } }
         var rest = items[...]
         while !rest.isEmpty {
-            guard try found(Array(rest.prefix(Self.batch))) else { return false }
+            guard try await found(Array(rest.prefix(Self.batch))) else { return false }
             rest = rest.dropFirst(Self.batch)
         }
         return true
     }
 
     private mutating func gather(
-        few condition: QueryPredicate.ItemCondition, _ found: ([FoundItem]) throws -> Bool
-    ) throws {
+        few condition: QueryPredicate.ItemCondition, _ found: ([FoundItem]) async throws -> Bool
+    ) async throws {
         let inodes = try catalog.readAside { reader in
             switch condition {
             case .uploading: try reader.pendingInodes()
@@ -112,35 +124,38 @@ package struct ItemSearch: ~Copyable {
             let items = try catalog.readAside { reader in
                 try matches(part.flatMap { try reader.searchRows(of: $0) }, reader)
             }
-            guard try hand(items, found) else { return }
+            guard try await hand(items, found) else { return }
         }
     }
 
-    private mutating func gather(like part: String, _ found: ([FoundItem]) throws -> Bool) throws {
+    private mutating func gather(like part: String, _ found: ([FoundItem]) async throws -> Bool) async throws {
         // (Before the range: what is brought in meanwhile is found in the index, or behind what its range was.)
         guard let names, let range = names.range else {
-            _ = try gatherNames(through: .max, after: .min, found)
+            _ = try await gatherNames(through: .max, after: .min, found)
             return
         }
         // Those that the index has under another name; looked at first, so that none is missed that it brings in meanwhile.
         let moved = try catalog.readAside { try $0.movedNames() }
         let seen = Set(moved)
-        guard try look(at: moved, nil, found) else { return }
+        guard try await look(at: moved, nil, found) else { return }
         var last = range.lowerBound - 1
         while last < range.upperBound {
             // Where it cannot be read, every name that is left is looked at.
-            guard let like = try? names.numbers(like: part, after: last, limit: Self.batch) else { break }
-            let numbers = like.prefix { $0 <= range.upperBound }
-            last = numbers.last ?? range.upperBound
-            guard try look(at: numbers.filter { !seen.contains($0) }, names, found) else { return }
+            guard let like = try? names.numbers(like: part, after: last, limit: Self.candidates) else { break }
+            let numbers = like.prefix { $0 <= range.upperBound }.filter { !seen.contains($0) }
+            for start in stride(from: 0, to: numbers.count, by: Self.batch) {
+                let piece = Array(numbers[start..<min(start + Self.batch, numbers.count)])
+                guard try await look(at: piece, names, found) else { return }
+            }
+            last = like.count < Self.candidates ? range.upperBound : min(like.last!, range.upperBound)
         }
-        guard try gatherNames(through: range.lowerBound - 1, after: .min, found) else { return }
-        try gatherNames(through: .max, after: last, found)
+        guard try await gatherNames(through: range.lowerBound - 1, after: .min, found) else { return }
+        try await gatherNames(through: .max, after: last, found)
     }
 
     private mutating func look(
-        at numbers: [Int64], _ index: NameIndex?, _ found: ([FoundItem]) throws -> Bool
-    ) throws -> Bool {
+        at numbers: [Int64], _ index: NameIndex?, _ found: ([FoundItem]) async throws -> Bool
+    ) async throws -> Bool {
         var gone = 0
         let items = try catalog.readAside { reader in
             let rows = try numbers.compactMap { try reader.searchRow($0) }
@@ -148,14 +163,14 @@ package struct ItemSearch: ~Copyable {
             return try matches(rows, reader)
         }
         if gone > 0 { index?.missed(gone) }
-        return try hand(items, found)
+        return try await hand(items, found)
     }
 
     /// - Returns: whether to go on.
     @discardableResult
     private mutating func gatherNames(
-        through last: Int64, after first: Int64, _ found: ([FoundItem]) throws -> Bool
-    ) throws -> Bool {
+        through last: Int64, after first: Int64, _ found: ([FoundItem]) async throws -> Bool
+    ) async throws -> Bool {
         var after = first
         while true {
             let (items, end) = try catalog.readAside { reader in
@@ -164,27 +179,31 @@ package struct ItemSearch: ~Copyable {
                 looked += names.count - rows.count
                 return (try matches(rows, reader), names.last?.0)
             }
-            guard try hand(items, found) else { return false }
+            guard try await hand(items, found) else { return false }
             guard let end else { return true }
             after = end
         }
     }
 
-    private mutating func gather(_ bounds: SearchBounds, _ found: ([FoundItem]) throws -> Bool) throws {
+    private mutating func gather(_ bounds: SearchBounds, _ found: ([FoundItem]) async throws -> Bool) async throws {
         var after: Int64 = 0
         while let next = try catalog.readAside({ try $0.inode(after: after) }) {
             let last = next + Self.window
             let items = try catalog.readAside { reader in
                 try matches(try reader.searchRows(after: next - 1, through: last, bounds), reader)
             }
-            guard try hand(items, found) else { return }
+            guard try await hand(items, found) else { return }
             after = last
         }
     }
 
-    private mutating func walk(_ found: ([FoundItem]) throws -> Bool) throws {
+    private mutating func walk(_ found: ([FoundItem]) async throws -> Bool) async throws {
         var folders = (scopes ?? [.root]).sorted { $0.rawValue > $1.rawValue }
         var seen = Set(folders)
+        let items = try catalog.readAside { reader in
+            try matches(try folders.flatMap { try reader.searchRows(of: $0) }.filter { $0.kind != .folder }, reader)
+        }
+        guard try await hand(items, found) else { return }
         while let folder = folders.popLast() {
             var last: Int64?
             repeat {
@@ -195,7 +214,7 @@ package struct ItemSearch: ~Copyable {
                         rows.count == Self.batch ? rows.last?.number : nil
                     )
                 }
-                guard try hand(items, found) else { return }
+                guard try await hand(items, found) else { return }
                 for folder in inner where seen.insert(folder).inserted { folders.append(folder) }
                 last = end
             } while last != nil
@@ -216,7 +235,7 @@ package struct ItemSearch: ~Copyable {
     /// What became of the results since they were gathered, or updated last.
     ///
     /// - Parameter rows: that have changed since then.
-    package mutating func update(_ rows: ChangedRows) throws -> Changes {
+    package mutating func update(_ rows: ChangedRows) async throws -> Changes {
         let isEverything = try catalog.readAside { reader in
             if rows.isTooMany || rows.hasConflicts { return true }
             // Whatever lies below a folder that moved is somewhere else.
@@ -232,14 +251,14 @@ package struct ItemSearch: ~Copyable {
             }
             return false
         }
-        return isEverything ? try compareAll() : try compare(rows)
+        return isEverything ? try await compareAll() : try compare(rows)
     }
 
-    private mutating func compareAll() throws -> Changes {
+    private mutating func compareAll() async throws -> Changes {
         let old = known
         known = [:]
         var (changes, now) = (Changes(), [Int64: Int]())
-        try gatherAnew { items in
+        try await gatherAnew { items in
             for item in items { now[item.row.number] = Self.note(item, old, &changes) }
             return true
         }

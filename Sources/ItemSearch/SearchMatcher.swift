@@ -143,7 +143,7 @@ package struct SearchMatcher {
 
     /// What is to be said of a row when it is a result; nil: it is none.
     package mutating func facts(of row: SearchRow, _ reader: Catalog.Reader) throws -> ItemFacts? {
-        guard try folders.isWithin(row.folder, reader), try isMatch(test, row, reader) else { return nil }
+        guard try folders.isWithin(row, reader), try isMatch(test, row, reader) else { return nil }
         guard let path = try folders.path(of: row.name.bytes, in: row.folder, reader) else { return nil }
         return ItemFacts(
             path: path, type: type(of: row).identifier, isPinned: try isPinned(row, reader),

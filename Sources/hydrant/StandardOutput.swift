@@ -35,6 +35,11 @@ enum StandardOutput {
         try isTerminal ? write(paths) : writeRaw(ByteText.bytes(paths.map { $0 + "\n" }.joined()))
     }
 
+    /// Paths as they are, each ended by a NUL.
+    static func write(nullTerminated paths: [String]) throws(ExitCode) {
+        try writeRaw(paths.flatMap { ByteText.bytes($0) + [0] })
+    }
+
     /// From the top, over what was there; what is left of it goes at last: nothing flickers.
     static func redraw(_ lines: [String]) throws(ExitCode) {
         try writeRaw(("\u{1b}[H" + lines.map { shown($0) + "\u{1b}[K\n" }.joined() + "\u{1b}[J").utf8)

@@ -22,6 +22,7 @@ final class ServedDomain: Sendable {
     private let identifiers: IdentifierBook
     private let session: FUSESession
     private let server: ControlServer
+    private let queries: QueryDesk
     private let hasEnded = DispatchSemaphore(value: 0)
 
     var engine: SyncEngine { volume.engine }
@@ -62,6 +63,8 @@ final class ServedDomain: Sendable {
         let folder = try SocketDirectory.path(
             runtimeDirectory: sandbox.runtime, systemDirectory: "", fallbackParent: "/tmp")
         let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)
+        let queries = QueryDesk(volume: volume, stateDirectory: sandbox.state)
+        self.queries = queries
         let service = DomainService(
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
             stateDirectory: sandbox.state,
@@ -72,7 +75,7 @@ final class ServedDomain: Sendable {
                 volume: volume, domain: domain, name: "test", mountPoint: sandbox.mountPoint,
                 stateDirectory: sandbox.state,
                 scopes: scopes),
-            signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in },
+            signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
             title: "test")
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,
@@ -90,8 +93,9 @@ final class ServedDomain: Sendable {
     func end() {
         session.exit()
         hasEnded.wait()
-        try? blocking { [volume, catalog, server, identifiers] in
+        try? blocking { [volume, catalog, server, identifiers, queries] in
             await server.stop()
+            await queries.close()
             if await volume.engine.stop() {
                 try identifiers.refresh(from: catalog)
                 catalog.close()

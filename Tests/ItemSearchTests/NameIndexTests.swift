@@ -9,20 +9,20 @@ import Testing
 @Suite struct NameIndexTests {
     private let test = try! SearchedCatalog()
 
-    @Test func whatIsMadeAfterItIsFoundAtBothEnds() throws {
+    @Test func whatIsMadeAfterItIsFoundAtBothEnds() async throws {
         try test.list([document("report 1"), document("other")])
         try test.grow()
         let range = test.names.range
         try test.create("report 2")
         try test.list([document("report 1"), document("other"), document("report 3")])
         #expect(test.names.range == range)
-        #expect(try test.find("report") == ["report 1", "report 2", "report 3"])
+        #expect(try await test.find("report") == ["report 1", "report 2", "report 3"])
         try test.grow()
         #expect(test.names.range != range)
-        #expect(try test.find("report") == ["report 1", "report 2", "report 3"])
+        #expect(try await test.find("report") == ["report 1", "report 2", "report 3"])
     }
 
-    @Test func whatIsRenamedIsFoundUnderItsNewNameOnly() throws {
+    @Test func whatIsRenamedIsFoundUnderItsNewNameOnly() async throws {
         try test.list([document("report"), document("folder", kind: .folder), document("other")])
         try test.create("mine")
         try test.grow()
@@ -30,9 +30,9 @@ import Testing
         try test.rename("other", "report too", to: test.inode("folder"))
         try test.rename("mine", "report of mine")
         for _ in 0..<2 {
-            #expect(try test.find("report") == ["folder/report too", "report of mine"])
-            #expect(try test.find("letter") == ["letter"])
-            #expect(try test.find("other") == [])
+            #expect(try await test.find("report") == ["folder/report too", "report of mine"])
+            #expect(try await test.find("letter") == ["letter"])
+            #expect(try await test.find("other") == [])
             try test.grow()
         }
         #expect(try test.catalog.read { try $0.movedNames() } == [])
@@ -43,24 +43,24 @@ import Testing
                 if item.identifier == ItemIdentifier("id:folder") { item.filename = "reports" }
                 return item
             })
-        #expect(try test.find("report").contains("reports"))
+        #expect(try await test.find("report").contains("reports"))
     }
 
-    @Test func whatIsExchangedIsFoundUnderItsOwnName() throws {
+    @Test func whatIsExchangedIsFoundUnderItsOwnName() async throws {
         try test.list([document("one.report"), document("two.letter")])
         try test.grow()
         var items = [document("one.report"), document("two.letter")]
         (items[0].filename, items[1].filename) = (items[1].filename, items[0].filename)
         try test.list(items)
-        #expect(try test.find("report") == ["one.report"])
-        #expect(try test.find("letter") == ["two.letter"])
+        #expect(try await test.find("report") == ["one.report"])
+        #expect(try await test.find("letter") == ["two.letter"])
         let identifier = try test.catalog.read { reader in
             try reader.item(of: try reader.resolve(["one.report"]).id)?.identifier
         }
         #expect(identifier == ItemIdentifier("id:two.letter"))
     }
 
-    @Test func itIsKeptOverARestartAndMadeAnewWhenItIsDamaged() throws {
+    @Test func itIsKeptOverARestartAndMadeAnewWhenItIsDamaged() async throws {
         try test.list((0..<100).map { document("report \($0)") })
         try test.grow()
         let range = try #require(test.names.range)
@@ -74,13 +74,13 @@ import Testing
             to: URL(filePath: test.directory + "/names", directoryHint: .notDirectory))
         try test.openNamesAnew()
         #expect(test.names.range == nil)
-        #expect(try test.find("report 99") == ["report 99"])
+        #expect(try await test.find("report 99") == ["report 99"])
         try test.grow()
         #expect(test.names.range == range)
-        #expect(try test.find("report 99") == ["report 99"])
+        #expect(try await test.find("report 99") == ["report 99"])
     }
 
-    @Test func whatCannotBeReadWhileItIsOpenIsDoneWithout() throws {
+    @Test func whatCannotBeReadWhileItIsOpenIsDoneWithout() async throws {
         try test.list((0..<3_000).map { document("report \($0)") })
         try test.grow()
         try test.openNamesAnew()
@@ -90,13 +90,13 @@ import Testing
         try file.write(contentsOf: Data(repeating: 7, count: 400_000))
         try file.close()
         for _ in 0..<3 {
-            #expect(try test.find("report").count == 3_000)
+            #expect(try await test.find("report").count == 3_000)
             try? test.grow()
         }
         #expect(try test.names.numbers(like: "report 29", after: .min, limit: 1_000).count == 111)
     }
 
-    @Test func anotherCatalogsIsNotBelieved() throws {
+    @Test func anotherCatalogsIsNotBelieved() async throws {
         try test.list([document("report")])
         try test.grow()
         let other = try SearchedCatalog()
@@ -111,30 +111,30 @@ import Testing
         }
         try other.openNamesAnew()
         #expect(other.names.range == nil)
-        #expect(try other.find("letter") == ["letter"])
+        #expect(try await other.find("letter") == ["letter"])
     }
 
-    @Test func whatIsGoneIsNotFoundAndAtLastForgotten() throws {
+    @Test func whatIsGoneIsNotFoundAndAtLastForgotten() async throws {
         try test.list((0..<3_000).map { document("report \($0)") })
         try test.grow()
         try test.list([document("report 7")])
-        #expect(try test.find("report") == ["report 7"])
-        #expect(try test.find("report") == ["report 7"])
+        #expect(try await test.find("report") == ["report 7"])
+        #expect(try await test.find("report") == ["report 7"])
         try test.grow()
         #expect(try test.names.numbers(like: "report", after: .min, limit: 10).count == 1)
-        #expect(try test.find("report") == ["report 7"])
+        #expect(try await test.find("report") == ["report 7"])
     }
 
-    @Test func namesThatAreNoTextAndPartsThatAreNoWordsAreFound() throws {
+    @Test func namesThatAreNoTextAndPartsThatAreNoWordsAreFound() async throws {
         try test.list([
             document("a \"quoted\" name"), document("100% sure"), document("日本語のファイル.txt"), document("x' OR 1 --"),
         ])
         try test.create(Filename(bytes: Array("broken ".utf8) + [0xFF, 0xFE]))
         try test.grow()
-        #expect(try test.find(.name(.contains("\"quoted\""))) == ["a \"quoted\" name"])
-        #expect(try test.find(.name(.contains("0% s"))) == ["100% sure"])
-        #expect(try test.find(.name(.contains("語のファ"))) == ["日本語のファイル.txt"])
-        #expect(try test.find(.name(.contains("' OR 1 --"))) == ["x' OR 1 --"])
-        #expect(try test.find("broken").count == 1)
+        #expect(try await test.find(.name(.contains("\"quoted\""))) == ["a \"quoted\" name"])
+        #expect(try await test.find(.name(.contains("0% s"))) == ["100% sure"])
+        #expect(try await test.find(.name(.contains("語のファ"))) == ["日本語のファイル.txt"])
+        #expect(try await test.find(.name(.contains("' OR 1 --"))) == ["x' OR 1 --"])
+        #expect(try await test.find("broken").count == 1)
     }
 }

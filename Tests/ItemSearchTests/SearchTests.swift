@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func eachConditionFindsItsOwn(_ isIndexed: Bool) throws {
+    func eachConditionFindsItsOwn(_ isIndexed: Bool) async throws {
         try fill()
         if isIndexed { try test.grow() }
         let everything = [
@@ -46,20 +46,21 @@ import Testing
             ("img OR draft", ["IMG_0001.JPG", "draft.md"]), ("size:5..3", []),
         ]
         for (text, paths) in wanted {
-            #expect(try test.find(text) == paths, "\(text)")
-            #expect(try test.find(text, withIndex: false) == paths, "\(text), without the index")
+            #expect(try await test.find(text) == paths, "\(text)")
+            #expect(try await test.find(text, withIndex: false) == paths, "\(text), without the index")
         }
     }
 
-    @Test func onlyInTheFoldersThatWereNamed() throws {
+    @Test func onlyInTheFoldersThatWereNamed() async throws {
         try fill()
-        #expect(try test.find("", in: ["archive"]) == ["archive/deep", "archive/report 2023.pdf"])
-        #expect(try test.find("report", in: ["archive"]) == ["archive/report 2023.pdf"])
-        #expect(try test.find("state:uploading", in: ["archive"]) == [])
-        #expect(try test.find("", in: ["archive", "archive/deep"]) == ["archive/deep", "archive/report 2023.pdf"])
+        #expect(try await test.find("", in: ["archive"]) == ["archive/deep", "archive/report 2023.pdf"])
+        #expect(try await test.find("report", in: ["archive"]) == ["archive/report 2023.pdf"])
+        #expect(try await test.find("state:uploading", in: ["archive"]) == [])
+        #expect(
+            try await test.find("", in: ["archive", "archive/deep"]) == ["archive/deep", "archive/report 2023.pdf"])
     }
 
-    @Test func pinnedTaggedAndExcluded() throws {
+    @Test func pinnedTaggedAndExcluded() async throws {
         try fill()
         let folder = try test.inode("archive")
         try test.catalog.write { writer in
@@ -69,18 +70,18 @@ import Testing
                 presence: .any, settle: 0)
         }
         try test.create(".~lock.a#")
-        #expect(try test.find("state:pinned") == ["archive", "archive/deep", "archive/report 2023.pdf"])
-        #expect(try test.find("tag:urgent") == ["notes.txt"])
-        #expect(try test.find("tag:ta") == [])
-        #expect(try test.find("state:excluded") == [".~lock.a#"])
-        #expect(try test.find("state:uploading") == ["draft.md", "notes.txt"])
+        #expect(try await test.find("state:pinned") == ["archive", "archive/deep", "archive/report 2023.pdf"])
+        #expect(try await test.find("tag:urgent") == ["notes.txt"])
+        #expect(try await test.find("tag:ta") == [])
+        #expect(try await test.find("state:excluded") == [".~lock.a#"])
+        #expect(try await test.find("state:uploading") == ["draft.md", "notes.txt"])
     }
 
-    @Test func itEndsWhenItIsEnough() throws {
+    @Test func itEndsWhenItIsEnough() async throws {
         try test.list((0..<2_000).map { document("d\($0)") })
         var search = ItemSearch(.everything, catalog: test.catalog, names: nil)
         var batches = 0
-        try search.gather { items in
+        try await search.gather { items in
             #expect(items.count <= ItemSearch.batch)
             batches += 1
             return batches < 2
@@ -88,7 +89,7 @@ import Testing
         #expect(batches == 2)
     }
 
-    @Test func theWayIsTheShortest() throws {
+    @Test func theWayIsTheShortest() async throws {
         func way(_ text: String, scoped: Bool = false) throws -> SearchPlan.Way {
             SearchPlan(try QueryPredicate(text: text), isScoped: scoped) { UInt32($0) }.way
         }

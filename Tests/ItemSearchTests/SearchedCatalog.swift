@@ -76,15 +76,16 @@ final class SearchedCatalog {
     }
 
     /// The paths that a query finds, in order.
-    func find(_ text: String, in scopes: [String]? = nil, withIndex: Bool = true) throws -> [String] {
-        try find(QueryPredicate(text: text), in: scopes, withIndex: withIndex)
+    func find(_ text: String, in scopes: [String]? = nil, withIndex: Bool = true) async throws -> [String] {
+        try await find(QueryPredicate(text: text), in: scopes, withIndex: withIndex)
     }
 
-    func find(_ predicate: QueryPredicate, in scopes: [String]? = nil, withIndex: Bool = true) throws -> [String] {
+    func find(_ predicate: QueryPredicate, in scopes: [String]? = nil, withIndex: Bool = true) async throws -> [String]
+    {
         let scopes = try scopes.map { Set(try $0.map { try inode($0) }) }
         var search = ItemSearch(predicate, catalog: catalog, names: withIndex ? names : nil, scopes: scopes)
         var paths: [String] = []
-        try search.gather { items in
+        try await search.gather { items in
             paths += items.map { String(decoding: $0.facts.path, as: UTF8.self) }
             return true
         }

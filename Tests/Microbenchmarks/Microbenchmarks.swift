@@ -20,10 +20,12 @@ enum Microbenchmarks {
         let stage = try await Stage(folder: folder, documents: isQuick ? 500 : 10_000)
         var results: [Timing.Result] = []
         let all =
-            try nameBenchmarks(stage) + documentBenchmarks(stage) + catalogBenchmarks(stage) + contentBenchmarks(stage)
-            + parsingBenchmarks() + searchBenchmarks(folder + "/search", items: items ?? (isQuick ? 2_000 : 100_000))
+            try await nameBenchmarks(stage) + documentBenchmarks(stage) + catalogBenchmarks(stage)
+            + contentBenchmarks(stage)
+            + parsingBenchmarks()
+            + (await searchBenchmarks(folder + "/search", items: items ?? (isQuick ? 2_000 : 100_000)))
         for benchmark in all where only == nil || benchmark.name.contains(only!) {
-            results.append(try Timing(isQuick: isQuick).run(benchmark))
+            results.append(try await Timing(isQuick: isQuick).run(benchmark))
         }
         await stage.stop()
 

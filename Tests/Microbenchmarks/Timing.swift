@@ -5,7 +5,7 @@ struct Benchmark {
     var name: String
     /// How many are done by one call of a body.
     var count: Int
-    var ours: (_ round: Int) throws -> Void
+    var ours: (_ round: Int) async throws -> Void
     /// The same on the local file system; nil where it has nothing like it.
     var native: ((_ round: Int) throws -> Void)?
 }
@@ -30,14 +30,15 @@ struct Timing {
     var isQuick: Bool
 
     /// In turn, so that whatever else the machine does falls on both.
-    func run(_ benchmark: Benchmark) throws -> Result {
+    func run(_ benchmark: Benchmark) async throws -> Result {
         let rounds = isQuick ? 3 : 25
         var ours: [Double] = []
         var native: [Double] = []
         // (The first round is for caches.)
         for round in 0...rounds {
-            let first = try microseconds { try benchmark.ours(round) }
-            let second = try benchmark.native.map { body in try microseconds { try body(round) } }
+            let first = try await microseconds { try await benchmark.ours(round) }
+            var second: Double?
+            if let native = benchmark.native { second = try await microseconds { try native(round) } }
             if round == 0 { continue }
             ours.append(first / Double(benchmark.count))
             if let second { native.append(second / Double(benchmark.count)) }
@@ -45,8 +46,8 @@ struct Timing {
         return Result(name: benchmark.name, ours: median(ours), native: native.isEmpty ? nil : median(native))
     }
 
-    private func microseconds(_ body: () throws -> Void) rethrows -> Double {
-        let duration = try ContinuousClock().measure(body)
+    private func microseconds(_ body: () async throws -> Void) async rethrows -> Double {
+        let duration = try await ContinuousClock().measure(body)
         return Double(duration.components.seconds) * 1e6 + Double(duration.components.attoseconds) / 1e12
     }
 

@@ -57,9 +57,17 @@ struct HeldClaim: Sendable {
             guard let grant else {
                 throw CoordinationError(.cancelled, "\(names): cancelled")
             }
-            return try await body(grant)
+            guard request.intents.contains(where: \.isWriting) else { return try await body(grant) }
+            let result: Result<T, any Error>
+            do { result = .success(try await body(grant)) } catch { result = .failure(error) }
+            // What was made is in the queries that run by now, whoever runs them. (A daemon that is gone has none.)
+            _ = try? await client.send(.settleQueries, timeout: Self.patience)
+            return try result.get()
         }
     }
+
+    /// In seconds; the daemon's own is shorter.
+    private static let patience = 5.0
 
     private var names: String {
         request.intents.map { mountPoint + "/" + $0.path.string }.joined(separator: ", ")

@@ -33,11 +33,14 @@ package final class NameIndex: Sendable {
 
     /// The shortest part that the index can find, in Unicode scalars.
     package static let shortest = 3
-    /// More trigrams of one text than this leave out hardly anything that so many do not.
-    private static let mostTrigrams = 12
+    /// More trigrams of one text than this leave out hardly anything that so many, the rarest ones, do not: each of them costs
+    /// a look at all names that have it.
+    private static let mostTrigrams = 3
+    /// A trigram that so few names have is enough: looking at those is cheaper than looking for another trigram.
+    private static let fewNames = 2_000
     /// How many names one step brings in: some tenths of a second, and a few megabytes.
     private static let step = 10_000
-    private static let format = "1"
+    private static let format = "2"
 
     /// - Parameters:
     ///   - path: of its file, which is made when it is not there.
@@ -84,6 +87,8 @@ package final class NameIndex: Sendable {
                 try db.execute(
                     sql: """
                         CREATE TABLE IF NOT EXISTS mark (token TEXT NOT NULL, low INTEGER, high INTEGER);
+                        CREATE TABLE IF NOT EXISTS frequency (
+                            trigram TEXT PRIMARY KEY, names INTEGER NOT NULL) WITHOUT ROWID;
                         CREATE VIRTUAL TABLE IF NOT EXISTS names USING fts5(
                             name, tokenize = 'trigram case_sensitive 1', detail = none, columnsize = 0);
                         """)
@@ -112,7 +117,7 @@ package final class NameIndex: Sendable {
             try writer.forgetAllMoves()
         }
         try database.write { db in
-            try db.execute(sql: "DROP TABLE names; DELETE FROM mark")
+            try db.execute(sql: "DROP TABLE names; DELETE FROM mark; DELETE FROM frequency")
             try db.execute(
                 sql: """
                     CREATE VIRTUAL TABLE names USING fts5(
@@ -130,10 +135,10 @@ package final class NameIndex: Sendable {
     ///
     /// - Parameter folded: at least ``shortest`` Unicode scalars.
     package func numbers(like folded: String, after number: Int64, limit: Int) throws(CatalogError) -> [Int64] {
-        let match = Self.trigrams(of: folded).map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }
-            .joined(separator: " ")
         do {
             return try database.read { db in
+                let match = try Self.rarest(Self.trigrams(of: folded), db)
+                    .map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }.joined(separator: " ")
                 let statement = try db.cachedStatement(
                     sql: "SELECT rowid FROM names WHERE names MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?")
                 return try Int64.fetchAll(statement, arguments: [match, number, limit])
@@ -145,17 +150,20 @@ package final class NameIndex: Sendable {
         }
     }
 
-    /// Different ones, spread over the text.
-    private static func trigrams(of text: String) -> [String] {
+    private static func trigrams(of text: String) -> Set<String> {
         let scalars = Array(text.unicodeScalars)
         guard scalars.count >= shortest else { return [] }
-        var all: [String] = []
-        for start in 0...(scalars.count - shortest) {
-            let trigram = String(String.UnicodeScalarView(scalars[start..<start + shortest]))
-            if !all.contains(trigram) { all.append(trigram) }
-        }
-        let every = max(1, (all.count + mostTrigrams - 1) / mostTrigrams)
-        return stride(from: 0, to: all.count, by: every).map { all[$0] }
+        return Set(
+            (0...(scalars.count - shortest)).map { String(String.UnicodeScalarView(scalars[$0..<$0 + shortest])) })
+    }
+
+    private static func rarest(_ trigrams: Set<String>, _ db: Database) throws -> [String] {
+        let statement = try db.cachedStatement(sql: "SELECT names FROM frequency WHERE trigram = ?")
+        let counted = try trigrams.map { (text: $0, names: try Int.fetchOne(statement, arguments: [$0]) ?? 0) }
+            .sorted { ($0.names, $0.text) < ($1.names, $1.text) }
+        let some = counted.prefix(mostTrigrams)
+        let isEnough = some.first.map { $0.names <= fewNames } ?? true
+        return some.prefix(isEnough ? 1 : mostTrigrams).map(\.text)
     }
 
     /// So many numbers were found of which there is no name.
@@ -213,7 +221,17 @@ package final class NameIndex: Sendable {
         let folded = names.map { (number: $0.0, name: fold($0.1)) }
         try database.write { db in
             let insertion = try db.cachedStatement(sql: "INSERT INTO names (rowid, name) VALUES (?, ?)")
-            for name in folded { try insertion.execute(arguments: [name.number, name.name]) }
+            var counts: [String: Int] = [:]
+            for name in folded {
+                try insertion.execute(arguments: [name.number, name.name])
+                for trigram in Self.trigrams(of: name.name) { counts[trigram, default: 0] += 1 }
+            }
+            let count = try db.cachedStatement(
+                sql: """
+                    INSERT INTO frequency VALUES (?, ?)
+                    ON CONFLICT (trigram) DO UPDATE SET names = names + excluded.names
+                    """)
+            for (trigram, names) in counts { try count.execute(arguments: [trigram, names]) }
             try db.execute(
                 sql: "UPDATE mark SET low = ?, high = ?", arguments: [next.then.lowerBound, next.then.upperBound])
         }

@@ -1,0 +1,30 @@
+import ControlAPI
+import ItemCatalog
+
+/// How items are that need not be here.
+extension DomainService {
+    func promised(_ paths: [PathBytes], wantsTags: Bool, thumbnail size: Int?) async -> [PromisedItem] {
+        var all: [PromisedItem] = []
+        // (An answer is bounded; whoever asks for many pictures asks again for the rest.)
+        var room = ControlLimits.responseBytes / 2
+        for path in paths {
+            do {
+                var promised = PromisedItem(
+                    item: try queries.item(try await resolve(path), at: path, wantsTags: wantsTags))
+                if promised.item == nil {
+                    promised.error = path.bytes.isEmpty ? "\(mountPoint): is a whole domain" : "\(path.string): is gone"
+                }
+                if let size, promised.item?.kind == .document, room > 0 {
+                    promised.thumbnail = try? await self.thumbnail(of: path, size: size)
+                    room -= (promised.thumbnail?.picture.count ?? 0) * 4 / 3
+                }
+                all.append(promised)
+            } catch let failure as ControlFailure {
+                all.append(PromisedItem(error: failure.message))
+            } catch {
+                all.append(PromisedItem(error: "\(error)"))
+            }
+        }
+        return all
+    }
+}

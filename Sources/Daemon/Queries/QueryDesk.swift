@@ -1,0 +1,270 @@
+import ControlAPI
+import FileProvider
+import Foundation
+import ItemCatalog
+import ItemSearch
+import Logging
+import QueryLanguage
+import SyncEngine
+import Synchronization
+import Volume
+
+/// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store.
+final class QueryDesk: Sendable {
+    private struct State {
+        var queries: [String: LiveQuery] = [:]
+        var names: NameIndex?
+        var isGrowing = false
+        var isClosed = false
+    }
+    private let volume: Volume
+    private let indexPath: String
+    private let state = Mutex(State())
+    /// In seconds: longer nobody waits for a query of somebody else's.
+    private static let patience = 2.0
+
+    private var context: SyncContext { volume.engine.context }
+
+    init(volume: Volume, stateDirectory: String) {
+        self.volume = volume
+        indexPath = stateDirectory + "/names.sqlite"
+    }
+
+    /// Nobody may be asking any more.
+    func close() async {
+        while state.withLock({ state in
+            state.isClosed = true
+            return state.isGrowing
+        }) { try? await Task.sleep(for: .milliseconds(10)) }
+        state.withLock { $0.names }?.close()
+    }
+
+    // MARK: Queries
+
+    func query(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
+        await withTaskExecutorPreference(context.workers) { await answer(request, listener) }
+    }
+
+    private func answer(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
+        guard UUID(uuidString: request.id) != nil else { return refusal("a query's identifier is a UUID") }
+        let live = LiveQuery()
+        let isNew = state.withLock { state in
+            if state.queries[request.id] != nil || state.isClosed { return false }
+            if request.isLive { state.queries[request.id] = live }
+            return true
+        }
+        guard isNew else { return refusal("there is such a query already") }
+        defer {
+            state.withLock { $0.queries[request.id] = nil }
+            live.end()
+        }
+        do {
+            let key = request.isLive ? try context.catalog.watchRows { live.changed($0) } : nil
+            defer { if let key { context.catalog.unwatchRows(key) } }
+            try await run(request, live, listener)
+            return .done
+        } catch let failure as ControlFailure {
+            return .failure(failure)
+        } catch let error as CatalogError {
+            return refusal(error.message)
+        } catch {
+            // Nobody listens any more.
+            return .done
+        }
+    }
+
+    private func refusal(_ message: String) -> ControlResponse {
+        .failure(ControlFailure(code: "query", message: message))
+    }
+
+    private func run(_ request: QueryRequest, _ live: LiveQuery, _ listener: ControlListener) async throws {
+        let scopes = try await scopes(request.scopes)
+        var search = ItemSearch(
+            request.predicate, catalog: context.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
+            isLive: request.isLive, surroundings)
+        try await search.gather { items in
+            try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
+            return true
+        }
+        let unlisted = try context.catalog.readAside { try $0.unlistedFolderCount() }
+        try await listener.tell(.query(QueryNews(.gathered, unlistedFolders: unlisted)))
+        growNames()
+        var question = 0
+        while request.isLive, let (rows, waiters) = await live.next(after: request.interval) {
+            defer { for waiter in waiters { waiter.resume() } }
+            if rows.isEmpty { continue }
+            let changes = try await search.update(rows)
+            for var news in QueryNews.all(of: changes) {
+                if !waiters.isEmpty {
+                    question += 1
+                    news.question = question
+                }
+                try await listener.tell(.query(news))
+            }
+            if question > 0, !waiters.isEmpty, !changes.isEmpty {
+                await live.answered(question, within: Self.patience)
+            }
+        }
+    }
+
+    /// - Returns: nil: everything.
+    private func scopes(_ paths: [PathBytes]) async throws -> Set<InodeID>? {
+        var inodes: Set<InodeID> = []
+        for path in paths {
+            let names = path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
+            do { inodes.insert(try await volume.resolve(names).id) } catch {
+                throw ControlFailure(code: "path", message: "\(path.string): \(error.message)")
+            }
+        }
+        if paths.isEmpty { inodes = [.root] }
+        await list(inodes)
+        return inodes.contains(.root) ? nil : inodes
+    }
+
+    /// What is right in the folders of a search is known, if the store says it soon; what comes later is a change.
+    private func list(_ folders: Set<InodeID>) async {
+        let engine = volume.engine
+        let unknown = folders.filter { id in
+            (try? context.catalog.read { try $0.inode(id) }).map { $0.isFolder && !$0.isEnumerated } ?? false
+        }
+        if unknown.isEmpty { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: .seconds(Self.patience)) }
+            group.addTask {
+                for folder in unknown { try? await engine.enumerate(folder) }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private var surroundings: SearchSurroundings {
+        let failures = context.downloadFailures
+        return SearchSurroundings(downloadFailure: { failures.last(of: $0) })
+    }
+
+    func taken(_ id: String, _ question: Int) -> ControlResponse {
+        state.withLock { $0.queries[id] }?.taken(question)
+        return .done
+    }
+
+    /// Returns when all live queries know what was committed before.
+    func settle() async -> ControlResponse {
+        let queries = state.withLock { Array($0.queries.values) }
+        if queries.isEmpty { return .done }
+        let (settled, settles) = AsyncStream<Void>.makeStream()
+        // (Tasks of their own: one that is late is not waited for.)
+        for query in queries {
+            Task {
+                await query.settle()
+                settles.yield()
+            }
+        }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: .seconds(Self.patience)) }
+            group.addTask {
+                var left = queries.count
+                for await _ in settled {
+                    left -= 1
+                    if left == 0 { break }
+                }
+            }
+            await group.next()
+            group.cancelAll()
+        }
+        return .done
+    }
+
+    // MARK: Items
+
+    /// How one item is, in the words of a query.
+    func item(_ inode: InodeRecord, at path: PathBytes, wantsTags: Bool) throws -> QueryItem? {
+        var search = ItemSearch(
+            .everything, catalog: context.catalog, names: nil, wantsTags: wantsTags, surroundings)
+        return try search.look(at: inode.id, path: path.bytes).map(QueryItem.init)
+    }
+
+    // MARK: The index of names
+
+    /// Nil: there is none, and every name is looked at.
+    private func names() -> NameIndex? {
+        if let names = state.withLock({ $0.names }) { return names }
+        do {
+            let new = try NameIndex(path: indexPath, catalog: context.catalog) { FoldedText.fold(bytes: $0) }
+            let kept = state.withLock { state in
+                if state.names == nil && !state.isClosed { state.names = new }
+                return state.names
+            }
+            if kept !== new { new.close() }
+            return kept
+        } catch {
+            context.logger.warning("the index of names cannot be used", metadata: ["error": "\(error.message)"])
+            return nil
+        }
+    }
+
+    /// In the background, a part at a time.
+    private func growNames() {
+        let names = state.withLock { state -> NameIndex? in
+            guard !state.isGrowing, !state.isClosed, let names = state.names else { return nil }
+            state.isGrowing = true
+            return names
+        }
+        guard let names else { return }
+        let (catalog, logger) = (context.catalog, context.logger)
+        Task(executorPreference: context.workers) { [self] in
+            do {
+                while try names.grow(), !state.withLock({ $0.isClosed }) { await Task.yield() }
+            } catch {
+                logger.warning("the index of names cannot be brought up to date", metadata: ["error": "\(error)"])
+            }
+            _ = catalog
+            state.withLock { $0.isGrowing = false }
+        }
+    }
+}
+
+extension QueryNews {
+    /// In messages of a bounded size.
+    fileprivate static func all(of changes: ItemSearch.Changes) -> [QueryNews] {
+        let size = ItemSearch.batch
+        func parts<Element>(_ all: [Element]) -> [ArraySlice<Element>] {
+            stride(from: 0, to: all.count, by: size).map { all[$0..<min($0 + size, all.count)] }
+        }
+        // (What was removed is told first, so that a list never has two of one path.)
+        return parts(changes.removed).map { QueryNews(.changed, removed: Array($0)) }
+            + parts(changes.changed).map { QueryNews(.changed, changed: $0.map(QueryItem.init)) }
+            + parts(changes.added).map { QueryNews(.changed, added: $0.map(QueryItem.init)) }
+    }
+}
+
+extension QueryItem {
+    init(_ found: FoundItem) {
+        let (row, facts) = (found.row, found.facts)
+        var conditions: Set<QueryPredicate.ItemCondition> = []
+        if row.isPending { conditions.insert(.uploading) }
+        if facts.failure != nil { conditions.insert(.error) }
+        if facts.isInConflict { conditions.insert(.conflict) }
+        if facts.isPinned { conditions.insert(.pinned) }
+        if row.isExcluded { conditions.insert(.excluded) }
+        let kind: ItemStatus.Kind
+        var state: ItemState = .downloaded
+        switch row.kind {
+        case .document:
+            kind = .document
+            if !row.isWhole { state = row.bytesHere == 0 ? .placeholder : .partial }
+        case .folder:
+            kind = .folder
+            if !row.isEnumerated { state = .placeholder }
+        case .link: kind = .link
+        default: kind = .special
+        }
+        func seconds(_ time: FileTime) -> Double { Double(time.seconds) + Double(time.subsecond) / 1e9 }
+        self.init(
+            number: row.number, path: PathBytes(bytes: facts.path), kind: kind, type: facts.type, size: row.size,
+            modified: seconds(row.modified), created: seconds(row.created), accessed: seconds(row.accessed),
+            owner: facts.owner ?? "\(row.uid)", state: state,
+            bytesDownloaded: row.kind == .document ? row.bytesHere : 0,
+            conditions: conditions, identifier: row.identifier?.rawValue, error: facts.failure, tags: facts.tags)
+    }
+}

@@ -1,0 +1,186 @@
+import ArgumentParser
+import ControlAPI
+import Foundation
+import MetadataQuery
+import QueryLanguage
+import UniformTypes
+
+struct FindCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "find", abstract: "Find documents in mounts, whether or not they are on this machine.",
+        discussion: """
+            Nothing is downloaded. Words are parts of names, without regard to case and accents; several conditions all hold \
+            unless OR is between them; - or NOT before one means that it does not; parentheses group.
+
+              name:report name:=a.txt name:*.tex    part of a name, a whole name, a pattern
+              path:2024/                            part of the path in the mount
+              kind:pdf kind:image kind:folder       an extension, a group, a MIME type or a type (public.image)
+              size:>1M size:1k..2M                  bytes; k, M, G, T
+              modified:<7d created:2024-05 accessed:>1y   an age (h, d, w, m, y), or a day, month or year
+              owner:alice tag:urgent                a user; a tag (user.xdg.tags)
+              state:placeholder                     partial, downloaded, uploading, error, conflict, pinned, excluded
+
+            Examples:
+              hydrant find kind:pdf 'size:>1M' 'modified:<7d' report
+              hydrant find state:error --in ~/Documents
+              hydrant find -0 'kind:image' state:placeholder | xargs -0 hydrant download
+              hydrant find --live kind:pdf
+            """)
+
+    @Argument(help: "What to find; without it, everything.")
+    var query: [String] = []
+
+    @Option(
+        name: .customLong("in"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Look in this mount or folder (may be given more than once; else in all mounts).", valueName: "path"),
+        completion: .directory)
+    var scopes: [String] = []
+
+    @Option(
+        name: .customLong("references"),
+        help: ArgumentHelp(
+            "Look at the documents that reference documents in this folder stand for.", valueName: "folder"),
+        completion: .directory)
+    var references: String?
+
+    @Flag(help: "Go on until interrupted: + is there now, ~ has changed, - is gone.")
+    var live = false
+
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End each path with a NUL, as it is, for xargs -0.")
+    var isNullTerminated = false
+
+    @Option(help: ArgumentHelp("How to sort: \(Self.sortNames).", valueName: "attribute"))
+    var sort: String?
+
+    @Flag(help: "The other way round.")
+    var reverse = false
+
+    @Option(help: ArgumentHelp("At most so many.", valueName: "count"))
+    var limit: Int?
+
+    @Option(help: ArgumentHelp("With --live: gather changes for so long.", valueName: "seconds"))
+    var interval = 1.0
+
+    @Flag(
+        help: """
+            Print an object a line: change (added, changed, removed), path, kind, type, size, modified, created, accessed \
+            (seconds since 1970), owner, state, bytesDownloaded, conditions, identifier, error, tags, reference, container; each \
+            always there.
+            """)
+    var json = false
+
+    private static let sortNames = MetadataAttribute.allCases.map(\.rawValue).joined(separator: ", ")
+
+    func validate() throws {
+        if live && (sort != nil || reverse || limit != nil) {
+            throw ValidationError("--live tells of changes as they come; it goes without --sort, --reverse and --limit")
+        }
+        if json && isNullTerminated { throw ValidationError("--json and -0 exclude each other") }
+        if let sort, MetadataAttribute(rawValue: sort) == nil {
+            throw ValidationError("--sort \(sort): choose one of \(Self.sortNames)")
+        }
+        if let limit, limit < 0 { throw ValidationError("--limit is not negative") }
+        guard QueryRequest.intervals.contains(interval) else {
+            throw ValidationError("--interval \(interval): choose 0.02 to 3600 seconds")
+        }
+    }
+
+    func run() async throws {
+        let predicate: QueryPredicate
+        do { predicate = try QueryPredicate(text: query.joined(separator: " ")) } catch {
+            throw fail("\(error.message); hydrant find --help says what there is", CommandExit.usage)
+        }
+        var places = scopes.map { SearchScope.items(at: ByteText.url($0)) }
+        if let references { places.append(.externalDocuments(referencedIn: ByteText.url(references))) }
+        if places.isEmpty {
+            _ = MountTable.ownDomains().isEmpty ? try MountedPath.mountPoint(nil) : ""
+            places = [.allDomains]
+        }
+        let attribute = sort.flatMap { MetadataAttribute(rawValue: $0) }
+        let query = MetadataQuery(
+            predicate, in: places, sortedBy: attribute.map { [MetadataSort($0, ascending: !reverse)] } ?? [],
+            isLive: live)
+        query.wantsTags = json
+        query.batchingInterval = .seconds(interval)
+        let notifications = query.notifications()
+        do { try await query.start() } catch { throw fail("\(error)") }
+        var unavailable: [String] = []
+        var isFirst = true
+        for await notification in notifications {
+            switch notification {
+            case .gatheringProgress: break
+            case .finishedGathering:
+                guard isFirst else { break }
+                isFirst = false
+                try show(attribute == nil && reverse ? query.results.reversed() : query.results)
+                if query.unlistedFolderCount > 0 { tellUnlisted(query.unlistedFolderCount) }
+            case .updated(let added, let changed, let removed):
+                if isFirst { break }
+                try print(removed, "-", "removed")
+                try print(changed, "~", "changed")
+                try print(added, "+", "added")
+            case .domainUnavailable(_, let error):
+                warn(error.message)
+                unavailable.append(error.message)
+            }
+        }
+        if !unavailable.isEmpty { throw ExitCode(CommandExit.unavailable) }
+    }
+
+    private func show(_ results: [MetadataItem]) throws {
+        try print(Array(results.prefix(limit ?? .max)), live ? "+" : nil, "added")
+    }
+
+    private func tellUnlisted(_ count: Int) {
+        let what = count == 1 ? "1 folder" : "\(count) folders"
+        warn("nobody has looked into \(what) yet, so what is in there is not found")
+    }
+
+    private func print(_ items: [MetadataItem], _ sign: String?, _ change: String) throws {
+        for start in stride(from: 0, to: items.count, by: 1_000) {
+            let part = items[start..<min(start + 1_000, items.count)]
+            if json {
+                for item in part { try StandardOutput.write(Output.json(Line(item, change), oneLine: true)) }
+                continue
+            }
+            let paths = part.map { (sign.map { $0 + " " } ?? "") + ByteText.text(of: $0.url) }
+            try isNullTerminated
+                ? StandardOutput.write(nullTerminated: paths) : StandardOutput.write(paths: paths)
+        }
+    }
+
+    private struct Line: Encodable {
+        let item: MetadataItem
+        let change: String
+
+        init(_ item: MetadataItem, _ change: String) { (self.item, self.change) = (item, change) }
+
+        private enum CodingKeys: String, CodingKey {
+            case change, path, kind, type, size, modified, created, accessed, owner, state, bytesDownloaded, conditions
+            case identifier, error, tags, reference, container
+        }
+
+        // By hand, as everywhere where scripts read it: the keys of nil values stay.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(change, forKey: .change)
+            try container.encode(ByteText.shown(ByteText.text(of: item.url)), forKey: .path)
+            try container.encode(item.kind, forKey: .kind)
+            try container.encode(item.contentType.identifier, forKey: .type)
+            try container.encode(item.size, forKey: .size)
+            try container.encode(item.contentModificationDate.timeIntervalSince1970, forKey: .modified)
+            try container.encode(item.creationDate.timeIntervalSince1970, forKey: .created)
+            try container.encode(item.lastUsedDate.timeIntervalSince1970, forKey: .accessed)
+            try container.encode(item.owner, forKey: .owner)
+            try container.encode(item.download, forKey: .state)
+            try container.encode(item.bytesDownloaded, forKey: .bytesDownloaded)
+            try container.encode(item.conditions.map(\.rawValue).sorted(), forKey: .conditions)
+            try container.encode(item.identifier, forKey: .identifier)
+            try container.encode(item.lastError, forKey: .error)
+            try container.encode(item.tags, forKey: .tags)
+            try container.encode(item.external?.referenceURL.path(percentEncoded: false), forKey: .reference)
+            try container.encode(item.external?.containerDisplayName, forKey: .container)
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import ControlAPI
+import FileCoordination
+import Foundation
+import MetadataQuery
+import MountHarness
+import QueryLanguage
+import Testing
+import UniformTypes
+
+/// Queries from a process that is not the daemon's.
+@Suite("Metadata queries at a real mount")
+struct MetadataQueryTests {
+    private static func seed(_ store: String) throws {
+        let seeding = Seeding(store)
+        try seeding.file("Report.txt", "first\n")
+        try seeding.file("Résumé.pdf", String(repeating: "x", count: 5_000))
+        try seeding.file("photos/IMG_1.jpg", String(repeating: "j", count: 300_000))
+        try seeding.file("photos/report of a trip.odt", "trip")
+    }
+
+    private func withDomain(
+        _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore) async throws -> Void
+    ) async throws {
+        try await withMount(options, seed: Self.seed) { mount in
+            // Somebody has looked into all of it.
+            _ = try mount.run("ls -R .")
+            let executor = ThreadExecutor()
+            defer { executor.finish() }
+            try blocking(on: executor) {
+                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) { try await body(mount) }
+            }
+        }
+    }
+
+    private func query(_ text: String, _ mount: MountedStore, _ folder: String = "", isLive: Bool = true) throws
+        -> MetadataQuery
+    {
+        let url = URL(filePath: mount.mountPoint + "/" + folder, directoryHint: .isDirectory)
+        return MetadataQuery(try QueryPredicate(text: text), in: [.items(at: url)], isLive: isLive)
+    }
+
+    private func paths(_ query: MetadataQuery) -> [String] { query.results.map(\.path) }
+
+    /// Returns when the results are these.
+    private func wait(
+        for wanted: [String], _ query: MetadataQuery, _ notifications: AsyncStream<MetadataQuery.Notification>
+    ) async {
+        if paths(query) == wanted { return }
+        for await _ in notifications where paths(query) == wanted { return }
+    }
+
+    @Test("it finds what is not here, with its values, and downloads nothing")
+    func gathers() async throws {
+        try await withDomain { mount in
+            let all = try query("", mount, isLive: false)
+            try await all.gather()
+            #expect(
+                paths(all) == ["Report.txt", "Résumé.pdf", "photos", "photos/IMG_1.jpg", "photos/report of a trip.odt"])
+            #expect(all.results.filter { $0.kind == .document }.allSatisfy { $0.download == .placeholder })
+            let pdf = try #require(all.results.first { $0.name == "Résumé.pdf" })
+            #expect(pdf.size == 5_000 && pdf.contentType.identifier == "com.adobe.pdf" && pdf.identifier != nil)
+            #expect(pdf.url.path(percentEncoded: false) == mount.mountPoint + "/Résumé.pdf")
+            #expect(all.results(groupedBy: .kind).map(\.value) == ["document", "folder"])
+            #expect(all.unlistedFolderCount == 0)
+            all.sortDescriptors = [MetadataSort(.size, ascending: false)]
+            #expect(all.results.first?.name == "IMG_1.jpg")
+
+            let scoped = try query("report", mount, "photos", isLive: false)
+            try await scoped.gather()
+            #expect(paths(scoped) == ["photos/report of a trip.odt"])
+            #expect(!scoped.isStarted)
+            #expect(try mount.status("photos/IMG_1.jpg").state == .placeholder)
+        }
+    }
+
+    @Test("what a coordinated write has made is in it when the writer's call returns, in whatever process")
+    func stitches() async throws {
+        try await withDomain { mount in
+            let query = try query("report", mount)
+            // Longer than this test: nothing comes by itself.
+            query.batchingInterval = .seconds(600)
+            try await query.gather()
+            #expect(query.resultCount == 2)
+            for number in 1...5 {
+                let url = URL(filePath: mount.mountPoint + "/report \(number).txt", directoryHint: .notDirectory)
+                try await FileCoordinator().coordinate(writingItemAt: url) { try Data("x".utf8).write(to: $0) }
+                #expect(query.resultCount == 2 + number)
+                let new = mount.mountPoint + "/photos/report \(number).txt"
+                _ = try mount.run(
+                    "\"$HYDRANT\" coordinate --write '\(url.path(percentEncoded: false))' --write '\(new)' --for moving -- mv {}"
+                )
+                #expect(paths(query).contains("photos/report \(number).txt"))
+                #expect(!paths(query).contains("report \(number).txt"))
+            }
+            #expect(query.resultCount == 7)
+        }
+    }
+
+    @Test("what others do follows, and is told as what it is")
+    func follows() async throws {
+        try await withDomain { mount in
+            let query = try query("kind:text", mount)
+            query.batchingInterval = .milliseconds(50)
+            let notifications = query.notifications()
+            try await query.gather()
+            #expect(paths(query) == ["Report.txt"])
+            _ = try mount.run("echo new >note.txt")
+            await wait(for: ["Report.txt", "note.txt"], query, notifications)
+            let id = try #require(query.results.last?.id)
+            _ = try mount.run("mv note.txt photos/kept.txt")
+            await wait(for: ["Report.txt", "photos/kept.txt"], query, notifications)
+            #expect(query.results.last?.id == id)
+            _ = try mount.run("mv photos pictures")
+            await wait(for: ["Report.txt", "pictures/kept.txt"], query, notifications)
+            // In the store.
+            try FileManager.default.removeItem(atPath: mount.store + "/Report.txt")
+            await wait(for: ["pictures/kept.txt"], query, notifications)
+            try mount.sync()
+            query.stop()
+            _ = try mount.run("echo new >later.txt")
+            #expect(paths(query) == ["pictures/kept.txt"])
+        }
+    }
+
+    @Test("while updates are disabled the results stay, and what changed is told afterwards at once")
+    func disabled() async throws {
+        try await withDomain { mount in
+            let query = try query("kind:text", mount)
+            query.batchingInterval = .milliseconds(20)
+            try await query.gather()
+            query.disableUpdates()
+            query.disableUpdates()
+            let url = URL(filePath: mount.mountPoint + "/more.txt", directoryHint: .notDirectory)
+            try await FileCoordinator().coordinate(writingItemAt: url) { try Data("x".utf8).write(to: $0) }
+            _ = try await FileCoordinator().coordinate(
+                writingItemAt: URL(filePath: mount.mountPoint + "/Report.txt", directoryHint: .notDirectory),
+                options: .forDeleting
+            ) { try FileManager.default.removeItem(at: $0) }
+            #expect(paths(query) == ["Report.txt"])
+            query.enableUpdates()
+            #expect(paths(query) == ["Report.txt"])
+            let notifications = query.notifications()
+            query.enableUpdates()
+            #expect(paths(query) == ["more.txt"])
+            var told: [String] = []
+            for await notification in notifications {
+                guard case .updated(let added, let changed, let removed) = notification else { continue }
+                told = added.map { "+" + $0.name } + changed.map { "~" + $0.name } + removed.map { "-" + $0.name }
+                break
+            }
+            #expect(told == ["+more.txt", "-Report.txt"])
+        }
+    }
+
+    @Test("a domain that is unmounted has no results, and has them again when it is mounted")
+    func outlivesADaemon() async throws {
+        try await withDomain { mount in
+            let query = try query("report", mount)
+            let notifications = query.notifications()
+            try await query.gather()
+            try mount.unmount()
+            await wait(for: [], query, notifications)
+            try mount.mount()
+            await wait(for: ["Report.txt", "photos/report of a trip.odt"], query, notifications)
+        }
+    }
+
+    @Test("documents that the program was granted are found through its references, and say where they come from")
+    func external() async throws {
+        try await withDomain { mount in
+            let container = URL(filePath: mount.sandbox.scratch + "/container", directoryHint: .isDirectory)
+            try FileManager.default.createDirectory(at: container, withIntermediateDirectories: true)
+            let url = URL(filePath: mount.mountPoint + "/photos/IMG_1.jpg", directoryHint: .notDirectory)
+            let bookmark = try await Bookmark.make(of: url, scope: SecurityScope(.read))
+            let reference = try ReferenceDocument(name: "IMG_1.jpg", bookmark: bookmark).write(into: container)
+            for (text, count) in [("", 1), ("kind:image", 1), ("kind:pdf", 0)] {
+                let query = MetadataQuery(
+                    try QueryPredicate(text: text), in: [.externalDocuments(referencedIn: container)], isLive: false)
+                try await query.gather()
+                #expect(query.resultCount == count, "\(text)")
+                if let item = query.results.first {
+                    #expect(item.external?.referenceURL.lastPathComponent == reference.lastPathComponent)
+                    #expect(item.external?.containerDisplayName.isEmpty == false)
+                }
+            }
+        }
+    }
+
+    @Test("values of many items come in one question, of those that are not here too; tags if they are wanted")
+    func promises() async throws {
+        try await withDomain { mount in
+            _ = try mount.run("setfattr -n user.xdg.tags -v 'tax,urgent' Report.txt")
+            let names = ["Report.txt", "photos/IMG_1.jpg", "nothing", "photos"]
+            let urls = names.map { URL(filePath: mount.mountPoint + "/" + $0, directoryHint: .notDirectory) }
+            let outside = URL(filePath: "/etc/passwd", directoryHint: .notDirectory)
+            let all = await PromisedItems.values(of: urls + [outside], wantsTags: true)
+            #expect(try all[0].get().item.tags == ["tax", "urgent"])
+            #expect(try all[1].get().item.size == 300_000 && all[1].get().item.download == .placeholder)
+            #expect(throws: MetadataQueryError.self) { try all[2].get() }
+            #expect(try all[3].get().item.kind == .folder)
+            #expect(throws: MetadataQueryError.self) { try all[4].get() }
+        }
+    }
+
+    @Test("the command finds, sorts, limits, and goes on")
+    func command() async throws {
+        try await withDomain { mount in
+            func find(_ words: String) throws -> [String] {
+                try mount.run("\"$HYDRANT\" find \(words) --in .").split(separator: "\n").map {
+                    String($0.dropFirst(mount.mountPoint.count + 1))
+                }
+            }
+            #expect(try find("report") == ["Report.txt", "photos/report of a trip.odt"])
+            #expect(try find("'kind:image OR kind:pdf' --sort size --reverse") == ["photos/IMG_1.jpg", "Résumé.pdf"])
+            #expect(try find("--limit 1") == ["Report.txt"])
+            #expect(try find("nothing-like-it") == [])
+            #expect(try mount.run("\"$HYDRANT\" find -0 resume --in . | xargs -0 stat -c %s") == "5000\n")
+            #expect(try mount.hydrant(["find", "size:big", "--in", mount.mountPoint]).status == 64)
+            #expect(try mount.hydrant(["find", "x", "--in", "/etc"]).status == 1)
+            let object = try mount.run("\"$HYDRANT\" find --json resume --in .")
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(object.utf8)) as? [String: Any])
+            #expect(json["size"] as? Int == 5_000 && json["state"] as? String == "placeholder" && json.count == 17)
+            let live = try mount.run(
+                """
+                "$HYDRANT" find --live --interval 0.05 kind:text --in . >"$SCRATCH/out" & pid=$!
+                until grep -q Report "$SCRATCH/out"; do sleep 0.05; done
+                echo x >new.txt; until grep -q '^+ .*new' "$SCRATCH/out"; do sleep 0.05; done
+                rm new.txt; until grep -q '^- .*new' "$SCRATCH/out"; do sleep 0.05; done
+                kill $pid; wait $pid || true; head -n 1 "$SCRATCH/out"
+                """)
+            #expect(live == "+ \(mount.mountPoint)/Report.txt\n")
+        }
+    }
+}
