@@ -115,7 +115,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Accounts", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
+                "Accounts", "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore",
+                "SyncEngine", "Volume",
                 "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
                 "ItemSearch", "QueryLanguage", "Surroundings", "UniformTypes", .crypto, .logging,
             ]),
@@ -131,6 +132,11 @@ let package = Package(
         .executableTarget(
             name: "hydrant-provider-chapters", dependencies: ["Daemon", "FileProvider"],
             path: "Sources/Examples/ChapterProvider/Sources/hydrant-provider-chapters", packageAccess: false),
+
+        // The program in the documentation of MetadataQuery; it sees what a stranger's package sees.
+        .executableTarget(
+            name: "hydrant-watch", dependencies: ["MetadataQuery", "QueryLanguage"], path: "Sources/Examples/Watch",
+            packageAccess: false),
 
         // A picker of a provider's own.
         .executableTarget(
@@ -248,7 +254,7 @@ let package = Package(
                 "ControlAPI", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness", "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
                 "hydrant-coordination-load", "hydrant-microbench", "hydrant-picker-recent", "hydrant-provider-chapters",
-                "hydrant-provider-memory",
+                "hydrant-provider-memory", "hydrant-watch",
             ]),
     ],
     swiftLanguageModes: [.v6]

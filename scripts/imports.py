@@ -40,7 +40,7 @@ OURS = {
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
-        "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "CLinux", "ControlAPI",
+        "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "ChildProcess", "CLinux", "ControlAPI",
         "Coordination", "ItemSearch", "QueryLanguage", "Surroundings", "UniformTypes",
     ],
     "hydrant": [
@@ -48,7 +48,7 @@ OURS = {
         "QueryLanguage", "TerminalPicker", "Surroundings", "UniformTypes",
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
-    "Examples": ["Daemon", "DocumentPicker", "FileProvider", "UniformTypes"],
+    "Examples": ["Daemon", "DocumentPicker", "FileProvider", "MetadataQuery", "QueryLanguage", "UniformTypes"],
 }
 # Packages that one or few targets keep to themselves.
 RESERVED = {

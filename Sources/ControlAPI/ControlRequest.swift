@@ -104,6 +104,9 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case cancelFetch(path: PathBytes)
     /// As ``status(paths:)`` of one item that its provider may just have made in the store.
     case locate(path: PathBytes)
+    /// Who may have documents downloaded by opening them: changes the domain's own rules, which are recorded when it is
+    /// answered, with ``ControlResponse/policy(_:)``: all rules, the first that fits before others.
+    case policy([DownloadRuleChange])
     /// Find items: says ``ControlNews/query(_:)`` for what is found, and goes on with what changes until the connection is closed;
     /// answered with ``ControlResponse/done`` when all was found and the query is not live.
     case query(QueryRequest)

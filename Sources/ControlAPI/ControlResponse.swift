@@ -33,6 +33,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     /// Relative to the mount point.
     case place(PathBytes)
     case promised([PromisedItem])
+    case policy([DownloadRule])
 }
 
 /// What became of one path of a request that names paths.

@@ -71,6 +71,8 @@ struct Daemon: Sendable {
                 patience: configuration.presenterPatience),
             bookmarks: bookmarks, signOut: signOut,
             queries: QueryDesk(volume: volume, stateDirectory: state.path),
+            policy: PolicyDesk(
+                context: parts.engine.context, configured: configuration.downloadRules, mountPoint: mountPoint),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer
         do {

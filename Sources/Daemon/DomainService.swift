@@ -18,6 +18,7 @@ struct DomainService: ControlService {
     let bookmarks: BookmarkDesk
     let signOut: SignOutDesk
     let queries: QueryDesk
+    let policy: PolicyDesk
     /// As people know the domain.
     let title: String
     let fetches = Fetches()
@@ -54,6 +55,7 @@ struct DomainService: ControlService {
             case .scopedPlace(let token, let name): return .place(try bookmarks.place(of: name, inScope: token))
             case .cancelFetch(let path): return try await cancelFetch(path)
             case .locate(let path): return try await locate(path)
+            case .policy(let changes): return .policy(try policy.change(changes))
             case .queryTaken(let id, let question): return queries.taken(id, question)
             case .settleQueries: return await queries.settle()
             case .promised(let paths, let wantsTags, let size):

@@ -23,10 +23,11 @@ extension MountFrontend {
     }
 
     package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool) {
+        let thread = request.context.pid
         answerNow(request) { () throws(VolumeError) in
             try volume.open(
                 NodeID(rawValue: node), flags: flags, killsPrivileges: killPrivileges,
-                mayDropFlags: Self.mayDropFlags(flags))
+                mayDropFlags: Self.mayDropFlags(flags), thread: thread)
         } _: { request, opened in
             if !request.reply(open: FUSEOpenReply(opened)) { volume.close(opened.handle) }
         }

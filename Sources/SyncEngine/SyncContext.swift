@@ -25,6 +25,7 @@ package final class SyncContext: Sendable {
     package let events = EventLog()
     package let transfers: Transfers
     package let downloadFailures = DownloadFailures()
+    package let policy = DownloadPolicy()
     package let pause: PauseSwitch
     let ownChanges = OwnChanges()
     let creations = RecentCreations()

@@ -33,7 +33,7 @@ extension Volume {
     ///     (fcntl(2): O_APPEND, O_DIRECT). What is passed through would go on as it was opened: the kernel opens the local
     ///     file with the same flags, and tells it of no change.
     package func open(
-        _ id: NodeID, flags: Int32, killsPrivileges: Bool = false, mayDropFlags: Bool = false
+        _ id: NodeID, flags: Int32, killsPrivileges: Bool = false, mayDropFlags: Bool = false, thread: Int32? = nil
     ) throws(VolumeError) -> Opened {
         try refuseSignedOut()
         let node = try node(id)
@@ -43,7 +43,7 @@ extension Volume {
         // A writer's mark, and what he syncs, are to come after it.
         if writes { engine.recordDownload(of: node.inode) }
         return try sparingly { () throws(VolumeError) in
-            try open(node, truncates, reads, writes, killsPrivileges, mayDropFlags)
+            try open(node, truncates, reads, writes, killsPrivileges, mayDropFlags, thread)
         }
     }
 
@@ -57,14 +57,16 @@ extension Volume {
     }
 
     private func open(
-        _ node: Node, _ truncates: Bool, _ reads: Bool, _ writes: Bool, _ killsPrivileges: Bool, _ mayDropFlags: Bool
+        _ node: Node, _ truncates: Bool, _ reads: Bool, _ writes: Bool, _ killsPrivileges: Bool, _ mayDropFlags: Bool,
+        _ thread: Int32?
     ) throws(VolumeError) -> Opened {
         // Counted first, so that an eviction either sees this open or is over before it.
         table.opened(node)
         do {
             let mode = try changing(node) { state, changes in
                 do {
-                    let entry = try begin(node, &state, reads: reads, writes: writes)
+                    let entry = try begin(
+                        node, &state, reads: reads, writes: writes, downloader: truncates || !reads ? nil : thread)
                     if truncates {
                         changes += try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
                     }
@@ -143,7 +145,7 @@ extension Volume {
 
     /// Everything but that it counts as open.
     private func begin(
-        _ node: Node, _ state: inout Node.State, reads: Bool, writes: Bool
+        _ node: Node, _ state: inout Node.State, reads: Bool, writes: Bool, downloader: Int32?
     ) throws -> (content: ContentFile, isPassable: Bool) {
         let record = try catalog.read { try $0.inode(node.inode) }
         switch record.kind {
@@ -167,6 +169,7 @@ extension Volume {
         let content = try state.content ?? openContent(record)
         // Once for all that follows: a download may end meanwhile.
         let isWhole = content.isComplete
+        if !isWhole, let downloader { try refuseDownload(of: node.inode, by: downloader) }
         state.isSetID = record.mode & 0o6000 != 0
         if writes {
             let capability = Array("security.capability".utf8)
@@ -179,6 +182,15 @@ extension Volume {
             state.target = try downloadTarget(of: node.inode, generation: record.generation)
         }
         return (content, isWhole && (writes || backing.paysForReaders(of: record.size)))
+    }
+
+    /// Before a program has a document that is not (all) here: what it reads would be downloaded.
+    private func refuseDownload(of inode: InodeID, by thread: Int32) throws {
+        let verdict = context.policy.verdict(onThread: thread)
+        guard verdict.decision != .allow else { return }
+        context.tellRefusal(verdict, of: inode)
+        throw VolumeError(
+            DownloadPolicy.refusal, "\(verdict.program ?? "this program") may not download documents")
     }
 
     /// A writer who could not begin: the mark that he would have ended is taken away like that of one whom nobody saw end.

@@ -8,7 +8,7 @@ struct EventsCommand: AsyncParsableCommand {
         discussion: """
             An event is a hook of the provider's, by its name (providePlaceholder, enumerateItems, startProvidingItem, \
             itemChanged, createItem, moveItem, deleteItem, updateMetadata, stopProvidingItem), told when it is over; or \
-            conflict, evicted, remoteChange, deletionsHeld, deletionsReleased, error, online, offline. The daemon keeps the last 1,000. Who reads too \
+            conflict, evicted, refused (a program that may not download opened what is not here), remoteChange, deletionsHeld, deletionsReleased, error, online, offline. The daemon keeps the last 1,000. Who reads too \
             slowly is told how many were lost (lost), and slows nobody down.
 
             Examples:

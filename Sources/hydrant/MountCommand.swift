@@ -190,6 +190,10 @@ struct MountCommand: ParsableCommand {
             configuration.uploadLimit = try DaemonConfiguration.rate(limitUpload, of: "--limit-upload")
         }
         try configuration.exclude((settings?.exclude ?? []) + exclude, besidesDefaults: !noDefaultExcludes)
+        if let settings {
+            try configuration.setDownloads(
+                allow: settings.downloadsAllow, deny: settings.downloadsDeny, ask: settings.downloadsAsk)
+        }
         guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
             throw DaemonError("--log-level \(logLevel): not a level; write one of \(Self.levels)")
         }

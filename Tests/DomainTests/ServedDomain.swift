@@ -76,6 +76,7 @@ final class ServedDomain: Sendable {
                 stateDirectory: sandbox.state,
                 scopes: scopes),
             signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
+            policy: PolicyDesk(context: context, configured: [], mountPoint: sandbox.mountPoint),
             title: "test")
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,

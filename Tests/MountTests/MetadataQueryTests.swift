@@ -231,4 +231,26 @@ struct MetadataQueryTests {
             #expect(live == "+ \(mount.mountPoint)/Report.txt\n")
         }
     }
+
+    @Test("the program in the documentation is the one that is built, and does what it says")
+    func documentedProgram() async throws {
+        let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let program = try String(
+            contentsOf: root.appending(path: "Sources/Examples/Watch/Watch.swift"), encoding: .utf8)
+        let page = try String(
+            contentsOf: root.appending(path: "Sources/MetadataQuery/Documentation.docc/MetadataQuery.md"),
+            encoding: .utf8)
+        #expect(page.contains("```swift\n" + program + "```"))
+        try await withDomain { mount in
+            let shown = try mount.run(
+                """
+                "$(dirname "$HYDRANT")/hydrant-watch" . kind:document >"$SCRATCH/out" & pid=$!
+                until grep -q "3 found, 3 of them not here" "$SCRATCH/out"; do sleep 0.05; done
+                echo 12345678 >new.txt; until grep -q "4 found, 3 of them not here" "$SCRATCH/out"; do sleep 0.05; done
+                kill $pid; wait $pid || true; tail -n 3 "$SCRATCH/out"
+                """)
+            #expect(shown.contains("  new.txt: 9 bytes\n"))
+        }
+    }
 }

@@ -20,6 +20,10 @@ package struct AccountSettings: Sendable, Equatable {
     /// The values of keys that are those of `hydrant mount`, as they stand there.
     package var options: [ConfigurationKey: String] = [:]
     package var exclude: [String] = []
+    /// Names of programs.
+    package var downloadsAllow: [String] = []
+    package var downloadsDeny: [String] = []
+    package var downloadsAsk: [String] = []
 
     package init() {}
 }
@@ -81,7 +85,13 @@ package struct Configuration: Sendable, Equatable {
                 guard value?.array != nil, strings.count == array.count, !strings.isEmpty else {
                     throw wrong(place, "“\(text)” takes \(key.kind.name)")
                 }
-                if key == .exclude { settings.exclude = strings } else { settings.passwordCommand = strings }
+                switch key {
+                case .exclude: settings.exclude = strings
+                case .downloadsAllow: settings.downloadsAllow = strings
+                case .downloadsDeny: settings.downloadsDeny = strings
+                case .downloadsAsk: settings.downloadsAsk = strings
+                default: settings.passwordCommand = strings
+                }
             }
         }
         guard !settings.url.isEmpty else { throw wrong(path, "the domain has no url") }

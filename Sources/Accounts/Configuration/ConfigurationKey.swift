@@ -15,6 +15,9 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
     case limitUpload = "limit-upload"
     case holdDeletions = "hold-deletions"
     case exclude
+    case downloadsAllow = "downloads-allow"
+    case downloadsDeny = "downloads-deny"
+    case downloadsAsk = "downloads-ask"
 
     package enum Kind: Sendable {
         case text, flag
@@ -32,7 +35,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .readOnly: .flag
-        case .exclude, .passwordCommand: .list
+        case .exclude, .passwordCommand, .downloadsAllow, .downloadsDeny, .downloadsAsk: .list
         default: .text
         }
     }
@@ -56,6 +59,9 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
         case .limitUpload: "As --limit-upload of hydrant mount."
         case .holdDeletions: "As --hold-deletions of hydrant mount."
         case .exclude: "Patterns as --exclude of hydrant mount has them."
+        case .downloadsAllow: "Programs that may download what they open, as hydrant policy has them."
+        case .downloadsDeny: "Programs that may not."
+        case .downloadsAsk: "Programs of which you are asked."
         }
     }
 }

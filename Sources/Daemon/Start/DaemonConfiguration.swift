@@ -11,7 +11,7 @@ package enum Release {
 /// What a daemon is to mount, and how. The command makes it and hands it over (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
     /// Of the fields below: raised in a release in which they are others than in the one before.
-    package static let currentVersion = 4
+    package static let currentVersion = 5
     package private(set) var version = DaemonConfiguration.currentVersion
 
     /// `SCHEME:REST`, as the user gave it. May hold a password.
@@ -41,6 +41,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     package var uploadLimit: Int64?
     /// Names that stay on this machine, as fnmatch(3) has them.
     package var exclusions = Exclusions()
+    /// Which programs may download, besides what the domain remembers and what is built in.
+    package var downloadRules: [PolicyRule] = []
     /// Which deletions in the store wait for a person.
     package var hold = DeletionHold()
     package var times = SyncTimes()
@@ -68,6 +70,17 @@ package struct DaemonConfiguration: Sendable, Codable {
             throw DaemonError("--exclude \(bad): give a pattern for one name, without a slash")
         }
         exclusions = Exclusions(patterns: (besidesDefaults ? Exclusions.defaults : []) + patterns)
+    }
+
+    /// Of `config.toml`.
+    package mutating func setDownloads(allow: [String], deny: [String], ask: [String]) throws(DaemonError) {
+        let rules =
+            allow.map { PolicyRule($0, .allow) } + deny.map { PolicyRule($0, .deny) }
+            + ask.map { PolicyRule($0, .ask) }
+        if let bad = rules.first(where: { !PolicyRule.isPossible($0.program) }) {
+            throw DaemonError("downloads of “\(bad.program)”: give a program's name, without a folder")
+        }
+        downloadRules = rules
     }
 
     /// `--hold-deletions`: a share in percent.

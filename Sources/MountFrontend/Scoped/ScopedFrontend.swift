@@ -433,9 +433,9 @@ package final class ScopedFrontend: FUSEFileSystem {
     }
 
     package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool) {
-        let id = NodeID(rawValue: node)
+        let (id, thread) = (NodeID(rawValue: node), request.context.pid)
         inner.answerNow(request) { () throws(VolumeError) in
-            let opened = try volume.open(id, flags: flags, killsPrivileges: killPrivileges)
+            let opened = try volume.open(id, flags: flags, killsPrivileges: killPrivileges, thread: thread)
             if flags & O_TRUNC != 0 { changed(id, contents: true) }
             return opened
         } _: { request, opened in

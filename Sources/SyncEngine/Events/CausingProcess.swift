@@ -1,5 +1,3 @@
-import Glibc
-
 /// The process whose read began a download.
 package struct CausingProcess: Sendable, Equatable {
     package var pid: Int32
@@ -18,28 +16,17 @@ package struct CausingProcess: Sendable, Equatable {
         // The kernel itself, or a process that this pid namespace does not show.
         guard thread > 0 else { return nil }
         var pid = thread
-        if let group = bytes("/proc/\(thread)/status").flatMap(group(in:)) { pid = group }
-        let name = bytes("/proc/\(pid)/comm").map { String(decoding: $0.prefix { $0 != newline }, as: UTF8.self) }
+        if let group = ProcFile.read("/proc/\(thread)/status").flatMap(group(in:)) { pid = group }
+        let name = ProcFile.read("/proc/\(pid)/comm").map {
+            String(decoding: $0.prefix { $0 != ProcFile.newline }, as: UTF8.self)
+        }
         return CausingProcess(pid: pid, name: name)
     }
 
-    private static let newline = UInt8(ascii: "\n")
-
     private static func group(in status: [UInt8]) -> Int32? {
-        let lines = status.split(separator: newline, maxSplits: 8)
+        let lines = status.split(separator: ProcFile.newline, maxSplits: 8)
         guard let line = lines.first(where: { $0.starts(with: "Tgid:".utf8) }) else { return nil }
         return Int32(String(decoding: line.drop { !(48...57).contains($0) }, as: UTF8.self))
-    }
-
-    /// The first page: of what is asked for here, all.
-    private static func bytes(_ path: String) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        return withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
-            let count = read(file, buffer.baseAddress!, buffer.count)
-            return count > 0 ? Array(buffer[..<count]) : nil
-        }
     }
 }
 

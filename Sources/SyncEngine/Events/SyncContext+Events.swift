@@ -1,5 +1,5 @@
 import FileProvider
-import ItemCatalog
+package import ItemCatalog
 import Logging
 import Synchronization
 
@@ -61,6 +61,19 @@ extension SyncContext {
             SyncEvent(
                 .error, path: path, identifier: identifier, process: process, code: FailureTable.code(of: error),
                 message: FailureTable.line(path, error.description, next)))
+    }
+
+    /// A program that may not download opened a document that is not here. Of one that opens thousands only the first of
+    /// each while are told.
+    package func tellRefusal(_ verdict: DownloadPolicy.Verdict, of inode: InodeID) {
+        guard policy.isTold(verdict) else { return }
+        let item = (try? catalog.read { try $0.item(of: inode) }).flatMap { $0 }
+        let program = verdict.program ?? verdict.process?.name ?? "?"
+        events.add(
+            SyncEvent(
+                .refused, path: item.map { path(of: $0) }, identifier: item?.identifier,
+                process: verdict.process, code: verdict.decision.rawValue,
+                message: "\(program) may not download documents; hydrant policy --allow changes that"))
     }
 
     /// Both sides changed a document.

@@ -10,6 +10,8 @@ package struct SyncEvent: Sendable {
         /// Both sides had changed, and both versions are kept.
         case conflict
         case evicted
+        /// A program opened a document that is not here, and may not download it (``DownloadPolicy``).
+        case refused
         /// Others changed something in the store, and it shows here now.
         case remoteChange
         /// The store deleted much at once, and it is not carried out here before a person agrees; and what of that the

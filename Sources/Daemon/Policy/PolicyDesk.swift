@@ -1,0 +1,73 @@
+import ControlAPI
+import Foundation
+import ItemCatalog
+import Logging
+import SyncEngine
+
+/// Where a person says which programs may have documents downloaded, and is asked about those of which he wants to be.
+final class PolicyDesk: Sendable {
+    private let context: SyncContext
+    private let notice: PolicyNotice
+    /// One change at a time.
+    private let turn = NSLock()
+    private static let note = "download rules"
+
+    init(context: SyncContext, configured: [PolicyRule], mountPoint: String) {
+        self.context = context
+        notice = PolicyNotice(mountPoint: mountPoint, logger: context.logger)
+        context.policy.setConfigured(configured)
+        let text = try? context.catalog.read { try $0.note(Self.note) }
+        if let text = text.flatMap({ $0 }),
+            let own = try? JSONDecoder().decode([PolicyRule].self, from: Data(text.utf8))
+        {
+            context.policy.setOwn(own)
+        }
+        context.policy.onAsk { [weak self] program in self?.ask(program) }
+    }
+
+    /// - Returns: all rules, once the change is recorded.
+    func change(_ changes: [DownloadRuleChange]) throws -> [DownloadRule] {
+        try turn.withLock {
+            var own = context.policy.own
+            for change in changes {
+                guard PolicyRule.isPossible(change.program) else {
+                    throw ControlFailure(
+                        code: "policy", message: "“\(change.program)”: give a program's name, without a folder")
+                }
+                own.removeAll { $0.program == change.program }
+                if let decision = change.decision.flatMap({ PolicyDecision(rawValue: $0.rawValue) }) {
+                    own.insert(PolicyRule(change.program, decision), at: 0)
+                }
+            }
+            guard own.count <= PolicyRule.most else {
+                throw ControlFailure(
+                    code: "policy", message: "a domain has at most \(PolicyRule.most) rules; --forget some"
+                )
+            }
+            if !changes.isEmpty {
+                let text = String(decoding: try JSONEncoder().encode(own), as: UTF8.self)
+                try context.catalog.write { try $0.takeNote(Self.note, text) }
+                context.policy.setOwn(own)
+            }
+            func all(_ rules: [PolicyRule], _ origin: DownloadRule.Origin)
+                -> [DownloadRule]
+            {
+                rules.map { rule in
+                    DownloadRule(
+                        program: rule.program,
+                        decision: DownloadDecision(rawValue: rule.decision.rawValue) ?? .deny, origin: origin
+                    )
+                }
+            }
+            return all(own, .domain) + all(context.policy.configured, .configuration)
+                + all(PolicyRule.builtIn, .builtIn)
+        }
+    }
+
+    private func ask(_ program: String) {
+        Task(executorPreference: context.workers) { [weak self, notice] in
+            guard let decision = notice.ask(program) else { return }
+            _ = try? self?.change([DownloadRuleChange(program: program, decision: decision)])
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import MetadataQuery
+import QueryLanguage
+
+/// Shows how many documents in a folder match a query, and which are the newest, again whenever that changes:
+///
+///     hydrant-watch ~/Documents kind:pdf 'modified:<30d'
+@main
+enum Watch {
+    static func main() async throws {
+        let words = CommandLine.arguments.dropFirst()
+        guard let folder = words.first else { return print("usage: hydrant-watch FOLDER [QUERY…]") }
+        let query = MetadataQuery(
+            try QueryPredicate(text: words.dropFirst().joined(separator: " ")),
+            in: [.items(at: URL(filePath: folder, directoryHint: .isDirectory))],
+            sortedBy: [MetadataSort(.contentModificationDate, ascending: false)])
+        query.batchingInterval = .milliseconds(200)
+        let notifications = query.notifications()
+        try await query.start()
+        for await notification in notifications {
+            switch notification {
+            case .gatheringProgress: break
+            case .finishedGathering, .updated: show(query)
+            case .domainUnavailable(_, let error): print(error)
+            }
+        }
+    }
+
+    private static func show(_ query: MetadataQuery) {
+        let missing = query.results.filter { $0.download == .placeholder }.count
+        var text = "\(query.resultCount) found, \(missing) of them not here\n"
+        for item in query.results.prefix(3) { text += "  \(item.path): \(item.size) bytes\n" }
+        FileHandle.standardOutput.write(Data(text.utf8))
+    }
+}

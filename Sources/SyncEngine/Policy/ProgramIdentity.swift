@@ -1,0 +1,88 @@
+import Glibc
+
+/// What a process may be called by a rule, and what it says of itself. From `/proc`, proc(5): some system calls for each, so
+/// never while a program waits for what is here.
+struct ProgramIdentity {
+    /// The executable's name, the script's that an interpreter runs, and the command's name.
+    var names: [String] = []
+    /// The command's name, of which the kernel keeps 15 bytes.
+    var command: String?
+    var parent: Int32 = 0
+    /// What `HYDRANT_DOWNLOADS` says in its environment; nil: nothing.
+    var own: PolicyDecision?
+
+    /// By which a program says for itself, and for all that it starts, whether it may download.
+    static let variable = "HYDRANT_DOWNLOADS"
+
+    /// Nil: there is no such process (any more).
+    init?(pid: Int32) {
+        guard let status = ProcFile.read("/proc/\(pid)/status") else { return nil }
+        for line in status.split(separator: ProcFile.newline) {
+            if line.starts(with: "Name:".utf8) {
+                command = String(decoding: line.dropFirst(6), as: UTF8.self)
+            } else if line.starts(with: "PPid:".utf8) {
+                parent = Int32(String(decoding: line.dropFirst(6), as: UTF8.self)) ?? 0
+            }
+        }
+        if let executable = ProcFile.link("/proc/\(pid)/exe") { names.append(Self.last(executable)) }
+        if let command { names.append(command) }
+        // An interpreter's first argument that is no option is its script; of a desktop's worker process, its plug-in.
+        let words = ProcFile.read("/proc/\(pid)/cmdline")?.split(separator: 0, maxSplits: 8) ?? []
+        if let first = names.first, Self.isInterpreter(first) {
+            let script = words.dropFirst().first { $0.first != UInt8(ascii: "-") }
+            if let script { names.append(Self.last(String(decoding: script, as: UTF8.self))) }
+        }
+        let environment = ProcFile.read("/proc/\(pid)/environ", most: 1 << 16) ?? []
+        let prefix = Self.variable.utf8 + [UInt8(ascii: "=")]
+        if let entry = environment.split(separator: 0).first(where: { $0.starts(with: prefix) }) {
+            own = PolicyDecision(rawValue: String(decoding: entry.dropFirst(prefix.count), as: UTF8.self))
+        }
+    }
+
+    private static func isInterpreter(_ name: String) -> Bool {
+        ["python", "perl", "ruby", "node", "gjs", "bash", "dash", "sh", "kioslave", "kioworker", "ld-linux"].contains {
+            name.hasPrefix($0)
+        }
+    }
+
+    private static func last(_ path: String) -> String {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        return name.hasSuffix(" (deleted)") ? String(name.dropLast(10)) : name
+    }
+
+    func isMeant(by rule: PolicyRule) -> Bool {
+        if names.contains(where: { fnmatch(rule.program, $0, 0) == 0 }) { return true }
+        // The kernel has cut it off.
+        guard let command, command.utf8.count == 15, !rule.program.contains("*") else { return false }
+        return rule.program.utf8.starts(with: command.utf8)
+    }
+}
+
+/// Files of `/proc`.
+enum ProcFile {
+    static let newline = UInt8(ascii: "\n")
+
+    /// The first bytes of it; nil: it is not there, or not ours to read.
+    static func read(_ path: String, most: Int = 4_096) -> [UInt8]? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        while bytes.count < most {
+            let count = withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+                let count = Glibc.read(file, buffer.baseAddress!, min(buffer.count, most - bytes.count))
+                if count > 0 { bytes += buffer[..<count] }
+                return count
+            }
+            if count <= 0 { break }
+        }
+        return bytes.isEmpty ? nil : bytes
+    }
+
+    static func link(_ path: String) -> String? {
+        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
+            let count = readlink(path, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
+            return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+        }
+    }
+}
