@@ -30,13 +30,14 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// More of what it prints is left out.
-    private static let mostPrinted = 64 << 10
+    /// In bytes: more of what it prints is left out.
+    private let mostPrinted: Int
     /// From SIGTERM to SIGKILL.
     private static let grace = Duration.seconds(2)
 
-    package init(_ words: [String], limit: Duration) {
+    package init(_ words: [String], limit: Duration, mostPrinted: Int = 64 << 10) {
         self.words = words
+        self.mostPrinted = mostPrinted
         self.limit = limit
     }
 
@@ -97,13 +98,13 @@ package struct ChildProcess: Sendable {
             if isOpen {
                 var entry = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
                 poll(&entry, 1, 20)
-                isOpen = Self.read(output, &printed)
+                isOpen = read(output, &printed)
             } else {
                 usleep(2_000)
             }
             guard let status = Self.ending(of: child, WNOHANG) else { continue }
             // What it printed last; not what others may go on printing for ever.
-            if isOpen { _ = Self.read(output, &printed) }
+            if isOpen { _ = read(output, &printed) }
             return Ending(status: status, printed: printed)
         }
         end(child)
@@ -111,7 +112,7 @@ package struct ChildProcess: Sendable {
     }
 
     /// What is there. False: nothing more will come.
-    private static func read(_ output: Int32, _ printed: inout [UInt8]) -> Bool {
+    private func read(_ output: Int32, _ printed: inout [UInt8]) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         for _ in 0..<32 {
             let count = Foundation.read(output, &buffer, buffer.count)

@@ -112,8 +112,11 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case query(QueryRequest)
     /// What a query said with this question has arrived; answered with ``ControlResponse/done``.
     case queryTaken(id: String, question: Int)
-    /// Answered with ``ControlResponse/done`` when all live queries know what was committed before this, or after two seconds.
+    /// Answered with ``ControlResponse/done`` when all live queries know what was committed before this, or after five seconds.
     case settleQueries
+    /// Whether the texts of documents that are here are indexed from now on (nil: as before); answered with
+    /// ``ControlResponse/textIndex(_:)`` when that is recorded. Without it the index is removed.
+    case textIndex(isOn: Bool?)
     /// How items are, whether or not they are here; answered with ``ControlResponse/promised(_:)`` in the order of `paths`.
     case promised(paths: [PathBytes], wantsTags: Bool, thumbnail: Int?)
     /// The copy in this folder is removed when its process has ended; answered with ``ControlResponse/done``, at once.

@@ -33,6 +33,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     /// Relative to the mount point.
     case place(PathBytes)
     case promised([PromisedItem])
+    case textIndex(TextIndexStatus)
     case policy([DownloadRule])
 }
 

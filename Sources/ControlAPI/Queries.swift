@@ -115,6 +115,27 @@ public struct QueryNews: Codable, Sendable, Equatable {
     }
 }
 
+/// How the index of documents' texts is.
+public struct TextIndexStatus: Codable, Sendable, Equatable {
+    public var isOn: Bool
+    /// Of how many documents it has a text.
+    public var documents: Int
+    /// Whether some are still to be read.
+    public var isBusy: Bool
+
+    public init(isOn: Bool, documents: Int, isBusy: Bool) {
+        self.isOn = isOn
+        self.documents = documents
+        self.isBusy = isBusy
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case isOn = "on"
+        case documents
+        case isBusy = "busy"
+    }
+}
+
 /// How one item is, or why that cannot be said.
 public struct PromisedItem: Codable, Sendable, Equatable {
     public var item: QueryItem?

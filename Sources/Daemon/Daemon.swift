@@ -70,7 +70,9 @@ struct Daemon: Sendable {
                 volume: volume, mountPoint: mountPoint, stateDirectory: state.path,
                 patience: configuration.presenterPatience),
             bookmarks: bookmarks, signOut: signOut,
-            queries: QueryDesk(volume: volume, stateDirectory: state.path),
+            queries: QueryDesk(
+                volume: volume, stateDirectory: state.path, domain: location.canonical,
+                patience: configuration.presenterPatience),
             policy: PolicyDesk(
                 context: parts.engine.context, configured: configuration.downloadRules, mountPoint: mountPoint),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)

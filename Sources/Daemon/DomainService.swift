@@ -57,6 +57,7 @@ struct DomainService: ControlService {
             case .locate(let path): return try await locate(path)
             case .policy(let changes): return .policy(try policy.change(changes))
             case .queryTaken(let id, let question): return queries.taken(id, question)
+            case .textIndex(let isOn): return .textIndex(try await queries.texts.set(isOn))
             case .settleQueries: return await queries.settle()
             case .promised(let paths, let wantsTags, let size):
                 return .promised(await promised(paths, wantsTags: wantsTags, thumbnail: size))

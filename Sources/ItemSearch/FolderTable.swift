@@ -82,6 +82,8 @@ package struct FolderTable {
         return result
     }
 
+    package func knows(_ folder: InodeID) -> Bool { entries[folder] != nil }
+
     /// Looks at a folder that may have changed.
     ///
     /// - Returns: whether it is another one than before, so that whatever is below it may be somewhere else, or be pinned.

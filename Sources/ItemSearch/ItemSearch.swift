@@ -30,6 +30,8 @@ package struct ItemSearch: ~Copyable {
     private static let window: Int64 = 32_768
     /// How many numbers the index is asked for at a time: each time it looks at all that have the rarest trigrams.
     private static let candidates = 50_000
+    /// With more, the index is no shorter way.
+    private static let mostCandidates = 60_000
 
     /// - Parameters:
     ///   - names: nil: every name is looked at.
@@ -64,12 +66,22 @@ package struct ItemSearch: ~Copyable {
 
     private mutating func gatherAnew(_ found: ([FoundItem]) async throws -> Bool) async throws {
         matcher.folders.forget()
+        matcher.forgetTexts()
         matcher.inConflict = try catalog.readAside { try $0.inodesInConflict() }
         looked = 0
         switch plan.way {
         case .none: break
-        case .few(let condition): try await gather(few: condition, found)
-        case .index(let part): try await gather(like: part, found)
+        case .few(let condition):
+            let inodes = try catalog.readAside { reader in
+                switch condition {
+                case .uploading: try reader.pendingInodes()
+                case .conflict: try reader.inodesInConflict()
+                default: try reader.excludedInodes()
+                }
+            }
+            try await gather(inodes, found)
+        case .text(let text): try await gather(matcher.inodes(withText: text), found)
+        case .index(let parts): try await gather(like: parts, found)
         case .names: try await gatherNames(through: .max, after: .min, found)
         case .inodes(let bounds): try await gather(bounds, found)
         case .walk: try await walk(found)
@@ -110,15 +122,9 @@ package struct ItemSearch: ~Copyable {
     }
 
     private mutating func gather(
-        few condition: QueryPredicate.ItemCondition, _ found: ([FoundItem]) async throws -> Bool
+        _ inodes: Set<InodeID>, _ found: ([FoundItem]) async throws -> Bool
     ) async throws {
-        let inodes = try catalog.readAside { reader in
-            switch condition {
-            case .uploading: try reader.pendingInodes()
-            case .conflict: try reader.inodesInConflict()
-            default: try reader.excludedInodes()
-            }
-        }.sorted { $0.rawValue < $1.rawValue }
+        let inodes = inodes.sorted { $0.rawValue < $1.rawValue }
         for start in stride(from: 0, to: inodes.count, by: Self.batch) {
             let part = inodes[start..<min(start + Self.batch, inodes.count)]
             let items = try catalog.readAside { reader in
@@ -128,12 +134,18 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
-    private mutating func gather(like part: String, _ found: ([FoundItem]) async throws -> Bool) async throws {
+    private mutating func gather(like parts: [String], _ found: ([FoundItem]) async throws -> Bool) async throws {
         // (Before the range: what is brought in meanwhile is found in the index, or behind what its range was.)
-        guard let names, let range = names.range else {
+        let range = names?.range
+        let rarest =
+            range == nil ? nil : parts.map { (part: $0, names: names!.estimate($0)) }.min { $0.names < $1.names }
+        guard let names, let range, let rarest, rarest.names <= Self.mostCandidates else {
+            // Where most names have it, they are looked at as fast one after another.
+            if scopes != nil { return try await walk(found) }
             _ = try await gatherNames(through: .max, after: .min, found)
             return
         }
+        let part = rarest.part
         // Those that the index has under another name; looked at first, so that none is missed that it brings in meanwhile.
         let moved = try catalog.readAside { try $0.movedNames() }
         let seen = Set(moved)
@@ -248,6 +260,8 @@ package struct ItemSearch: ~Copyable {
             for number in rows.names {
                 guard let row = try reader.searchRow(number), row.kind == .folder else { continue }
                 if try matcher.folders.hasChanged(row.inode, reader) { return true }
+                // One that came into the folders of this search, with all that is in it, may never have been looked at.
+                if scopes != nil, !matcher.folders.knows(row.inode), try reader.hasChildren(row.inode) { return true }
             }
             return false
         }
@@ -280,6 +294,7 @@ package struct ItemSearch: ~Copyable {
 
     private mutating func compare(_ rows: ChangedRows) throws -> Changes {
         var changes = Changes()
+        matcher.forgetTexts()
         try catalog.readAside { reader in
             var numbers = rows.names
             for inode in rows.inodes { numbers.formUnion(try reader.searchRows(of: inode).map(\.number)) }

@@ -25,16 +25,16 @@ package struct SearchSurroundings: Sendable {
     package var types: UniformTypeTable
     /// Why a document could not be brought last.
     package var downloadFailure: @Sendable (InodeID) -> String?
-    /// What a document's text contains; nil: nobody wanted it indexed.
-    package var hasText: @Sendable (InodeID, String) -> Bool
+    /// Which documents have all words of a text, of those whose texts are indexed.
+    package var withText: @Sendable (String) -> Set<InodeID>
 
     package init(
         types: UniformTypeTable = .system, downloadFailure: @escaping @Sendable (InodeID) -> String? = { _ in nil },
-        hasText: @escaping @Sendable (InodeID, String) -> Bool = { _, _ in false }
+        withText: @escaping @Sendable (String) -> Set<InodeID> = { _ in [] }
     ) {
         self.types = types
         self.downloadFailure = downloadFailure
-        self.hasText = hasText
+        self.withText = withText
     }
 }
 
@@ -65,6 +65,7 @@ package struct SearchMatcher {
     private var types: FilenameTypes
     private var wantedTypes: [WantedType] = []
     private var owners: [UInt32: String?] = [:]
+    private var texts: [String: Set<InodeID>] = [:]
     /// See ``Catalog/Reader/inodesInConflict()``.
     package var inConflict: Set<InodeID> = []
 
@@ -178,7 +179,9 @@ package struct SearchMatcher {
         case .owner(let number): return row.uid == number
         case .state(let state): return try isMatch(state, row, reader)
         case .tag(let tag): return try Self.tags(of: row.inode, reader).contains { FoldedText.fold($0) == tag }
-        case .text(let text): return row.kind == .document && surroundings.hasText(row.inode, text)
+        case .text(let text):
+            guard row.kind == .document, row.isWhole else { return false }
+            return self.inodes(withText: text).contains(row.inode)
         }
     }
 
@@ -196,6 +199,17 @@ package struct SearchMatcher {
         case .excluded: row.isExcluded
         }
     }
+
+    /// Those whose text has these words, as it was when this search, or its update, began.
+    package mutating func inodes(withText text: String) -> Set<InodeID> {
+        if let known = texts[text] { return known }
+        let found = surroundings.withText(text)
+        texts[text] = found
+        return found
+    }
+
+    /// Before everything is looked at again.
+    package mutating func forgetTexts() { texts = [:] }
 
     // MARK: What is not in the row
 

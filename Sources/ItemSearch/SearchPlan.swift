@@ -5,8 +5,10 @@ package import QueryLanguage
 /// still asked whether it is one.
 package struct SearchPlan: Sendable, Equatable {
     package enum Way: Sendable, Equatable {
-        /// Names with this part, in the index. Folded; long enough for it.
-        case index(String)
+        /// Documents whose text has these words.
+        case text(String)
+        /// Names with these parts, by the index. Folded; long enough for it.
+        case index([String])
         /// Items of one condition, of which there are few.
         case few(QueryPredicate.ItemCondition)
         /// Every name: by the name most of them are left out.
@@ -37,13 +39,19 @@ package struct SearchPlan: Sendable, Equatable {
             guard case .state(let state) = condition else { return nil }
             return [.uploading, .conflict, .excluded].contains(state) ? state : nil
         }.first
-        let part = conditions.compactMap(Self.part).max { $0.utf8.count < $1.utf8.count }
+        let text = conditions.lazy.compactMap { condition -> String? in
+            guard case .text(let text) = condition else { return nil }
+            return text
+        }.first
+        let parts = conditions.compactMap(Self.part)
         if conditions.contains(.any([])) {
             way = .none
         } else if let few {
             way = .few(few)
-        } else if let part {
-            way = .index(part)
+        } else if let text {
+            way = .text(text)
+        } else if !parts.isEmpty {
+            way = .index(parts)
         } else if isScoped {
             way = .walk
         } else if let bounds = SearchBounds(conditions, owner: owner) {

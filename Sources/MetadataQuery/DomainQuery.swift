@@ -5,7 +5,7 @@ struct DomainQuery: Sendable {
     let mountPoint: String
     let request: QueryRequest
     /// In seconds: longer nobody waits for an answer of this.
-    private static let patience = 10.0
+    private static let patience = 60.0
 
     /// - Returns: why it ended before its end; nil: that was all, or it was cancelled.
     func run(_ told: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {

@@ -63,7 +63,7 @@ final class ServedDomain: Sendable {
         let folder = try SocketDirectory.path(
             runtimeDirectory: sandbox.runtime, systemDirectory: "", fallbackParent: "/tmp")
         let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)
-        let queries = QueryDesk(volume: volume, stateDirectory: sandbox.state)
+        let queries = QueryDesk(volume: volume, stateDirectory: sandbox.state, domain: "test:", patience: 60)
         self.queries = queries
         let service = DomainService(
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,

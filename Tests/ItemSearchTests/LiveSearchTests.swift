@@ -142,11 +142,14 @@ import Testing
     /// Whatever programs do, a list that is kept up to date is the one that a new search finds.
     @Test(arguments: 1...6) func keptUpToDateItIsWhatANewOneFinds(_ seed: UInt64) async throws {
         var random = SeededGenerator(seed: seed)
-        var folders: [String] = [""]
+        try test.create("inner", in: test.create("scope", kind: .folder), kind: .folder)
+        var folders: [String] = ["", "scope", "scope/inner"]
         let parts = ["report", "letter", "Résumé", "IMG", "a", "note.txt", "x.pdf"]
         let queries = ["report", "kind:pdf OR resume", "path:letter", "size:>50", "state:uploading -img", "", "a"]
-        var lives: [(String, Live)] = []
-        for text in queries { lives.append((text, try await Live(text, test))) }
+        var lives: [(text: String, scopes: [String]?, live: Live)] = []
+        for scopes in [nil, ["scope"]] {
+            for text in queries { lives.append((text, scopes, try await Live(text, test, in: scopes))) }
+        }
         func name() -> String { parts.randomElement(using: &random)! + "\(Int.random(in: 0..<6, using: &random))" }
         func path(_ folder: String, _ name: String) -> String { folder.isEmpty ? name : folder + "/" + name }
         for step in 0..<300 {
@@ -156,7 +159,7 @@ import Testing
             switch Int.random(in: 0..<10, using: &random) {
             case 0...3: _ = try? test.create(Filename(old), in: folder)
             case 4:
-                if (try? test.create(Filename(old), in: folder, kind: .folder)) != nil, folders.count < 8 {
+                if (try? test.create(Filename(old), in: folder, kind: .folder)) != nil, folders.count < 12 {
                     folders.append(path(from, old))
                 }
             case 5...6: try? test.rename(Filename(old), Filename(new), from: folder, to: target)
@@ -170,13 +173,12 @@ import Testing
             default: if Bool.random(using: &random) { _ = try test.names.grow() }
             }
             guard step % 10 == 9 else { continue }
-            for (text, live) in lives {
+            for (text, scopes, live) in lives {
                 try await live.update()
-                let wanted = try await test.find(text)
-                #expect(live.paths.values.sorted() == wanted, "\(text), step \(step), seed \(seed)")
-                #expect(
-                    try await test.find(text) == (try await test.find(text, withIndex: false)),
-                    "\(text), step \(step), seed \(seed)")
+                let wanted = try await test.find(text, in: scopes)
+                let what: Comment = "\(text) in \(scopes ?? []), step \(step), seed \(seed)"
+                #expect(live.paths.values.sorted() == wanted, what)
+                #expect(try await test.find(text, in: scopes, withIndex: false) == wanted, what)
             }
         }
     }

@@ -23,8 +23,9 @@ func searchBenchmarks(_ folder: String, items: Int) async throws -> [Benchmark] 
     // (Of a million: 1, 1,000 and some hundred documents.)
     let last = items - 1
     let queries = [
-        ("a name's part, one result", "unique \(last)."), ("a name's part, one folder's results", "folder 7 "),
+        ("a name's part, one result", "\"unique \(last).\""), ("a name's part, one folder's results", "\"folder 7 \""),
         ("size and date", "size:>970M modified:<5d"), ("a type", "kind:image"),
+        ("a part of every name", "folder kind:folder"),
         ("two letters", "qq"), ("what is to be uploaded", "state:uploading"),
     ]
     var benchmarks: [Benchmark] = []

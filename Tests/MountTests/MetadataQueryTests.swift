@@ -253,4 +253,51 @@ struct MetadataQueryTests {
             #expect(shown.contains("  new.txt: 9 bytes\n"))
         }
     }
+
+    @Test("words of texts that are here are found if somebody wants that, and nothing is brought for it")
+    func texts() async throws {
+        try await withDomain { mount in
+            func find(_ text: String) throws -> [String] {
+                try mount.run("\"$HYDRANT\" find '\(text)' --in .").split(separator: "\n").map {
+                    String($0.dropFirst(mount.mountPoint.count + 1))
+                }
+            }
+            func until(_ text: String, _ wanted: [String]) throws {
+                try waitUntil(20, "\(text): \(wanted)") { try find(text) == wanted }
+            }
+            _ = try mount.run(
+                "printf 'Net income of the Café, 2024' >a.txt; printf '<p class=\"budget\">net <b>loss</b></p>' >b.html"
+            )
+            #expect(try find("text:income") == [])
+            #expect(try mount.run("\"$HYDRANT\" index on \"$MOUNT\"").contains(": on, "))
+            try until("text:income", ["a.txt"])
+            #expect(try find("text:\"CAFE net\"") == ["a.txt"])
+            #expect(try find("text:inco") == [] && find("text:inco*") == ["a.txt"])
+            #expect(try find("text:budget") == [] && find("text:\"loss net\"") == ["b.html"])
+            #expect(try find("text:net kind:html OR text:income -2024") == ["a.txt", "b.html"])
+            // What changes, what is made, and what goes.
+            let query = try query("text:outgoing", mount)
+            query.batchingInterval = .milliseconds(50)
+            let notifications = query.notifications()
+            try await query.gather()
+            _ = try mount.run("echo ' and outgoing' >>a.txt; echo outgoing >c.md; mv b.html d.html")
+            await wait(for: ["a.txt", "c.md"], query, notifications)
+            #expect(try find("text:loss") == ["d.html"])
+            _ = try mount.run("rm c.md; \"$HYDRANT\" sync --quiet \"$MOUNT\"; \"$HYDRANT\" evict a.txt")
+            await wait(for: [], query, notifications)
+            #expect(try find("text:income") == [])
+            // Not what is not here: and it stays so.
+            #expect(try find("text:first") == [])
+            #expect(try mount.status("Report.txt").state == .placeholder && mount.status("a.txt").state == .placeholder)
+            _ = try mount.run("cat Report.txt")
+            try until("text:first", ["Report.txt"])
+            try mount.remount()
+            #expect(try find("text:first") == ["Report.txt"])
+            #expect(
+                try mount.run("\"$HYDRANT\" index off \"$MOUNT\"; \"$HYDRANT\" find text:first --in .").hasSuffix(
+                    ": off\n"))
+            let state = try FileManager.default.subpathsOfDirectory(atPath: mount.sandbox.state)
+            #expect(!state.contains { $0.contains("texts.sqlite") })
+        }
+    }
 }

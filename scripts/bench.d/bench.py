@@ -17,6 +17,7 @@ import listing
 import machine
 import reading
 import report
+import searching
 import systems
 import writing
 from server import Server
@@ -187,7 +188,8 @@ def arguments():
 def main():
     options = arguments()
     bench = Bench(options)
-    found = [*reading.workloads(bench), *listing.workloads(bench), *writing.workloads(bench)]
+    found = [*reading.workloads(bench), *listing.workloads(bench), *searching.workloads(bench),
+             *writing.workloads(bench)]
     if options.list:
         for workload in found:
             print(f"{workload.name:16} {'; '.join(f.title for f in workload.figures)}")

@@ -17,7 +17,10 @@ final class LiveQuery: Sendable {
     private let answers: AsyncStream<Int>
     private let answer: AsyncStream<Int>.Continuation
 
-    init() {
+    let asksForText: Bool
+
+    init(asksForText: Bool) {
+        self.asksForText = asksForText
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (hurries, hurry) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         (answers, answer) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -18,16 +18,30 @@ final class QueryDesk: Sendable {
         var isClosed = false
     }
     private let volume: Volume
+    let texts: TextIndexer
     private let indexPath: String
     private let state = Mutex(State())
     /// In seconds: longer nobody waits for a query of somebody else's.
-    private static let patience = 2.0
+    private let patience: Double
+    /// In seconds: longer a query does not wait for the listing of its folders.
+    private static let listing = 2.0
 
     private var context: SyncContext { volume.engine.context }
 
-    init(volume: Volume, stateDirectory: String) {
+    init(volume: Volume, stateDirectory: String, domain: String, patience: Double) {
         self.volume = volume
+        self.patience = patience
         indexPath = stateDirectory + "/names.sqlite"
+        texts = TextIndexer(context: volume.engine.context, stateDirectory: stateDirectory, domain: domain)
+        texts.onIndexed { [weak self] inodes in self?.indexed(inodes) }
+        texts.begin()
+    }
+
+    /// They may be found by other words now.
+    private func indexed(_ inodes: Set<InodeID>) {
+        var rows = ChangedRows()
+        rows.inodes = inodes
+        for query in state.withLock({ Array($0.queries.values) }) where query.asksForText { query.changed(rows) }
     }
 
     /// Nobody may be asking any more.
@@ -37,6 +51,7 @@ final class QueryDesk: Sendable {
             return state.isGrowing
         }) { try? await Task.sleep(for: .milliseconds(10)) }
         state.withLock { $0.names }?.close()
+        await texts.close()
     }
 
     // MARK: Queries
@@ -47,7 +62,8 @@ final class QueryDesk: Sendable {
 
     private func answer(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
         guard UUID(uuidString: request.id) != nil else { return refusal("a query's identifier is a UUID") }
-        let live = LiveQuery()
+        let live = LiveQuery(
+            asksForText: request.predicate.contains { if case .text = $0 { true } else { false } })
         let isNew = state.withLock { state in
             if state.queries[request.id] != nil || state.isClosed { return false }
             if request.isLive { state.queries[request.id] = live }
@@ -102,7 +118,7 @@ final class QueryDesk: Sendable {
                 try await listener.tell(.query(news))
             }
             if question > 0, !waiters.isEmpty, !changes.isEmpty {
-                await live.answered(question, within: Self.patience)
+                await live.answered(question, within: patience)
             }
         }
     }
@@ -129,7 +145,7 @@ final class QueryDesk: Sendable {
         }
         if unknown.isEmpty { return }
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: .seconds(Self.patience)) }
+            group.addTask { try? await Task.sleep(for: .seconds(Self.listing)) }
             group.addTask {
                 for folder in unknown { try? await engine.enumerate(folder) }
             }
@@ -139,8 +155,9 @@ final class QueryDesk: Sendable {
     }
 
     private var surroundings: SearchSurroundings {
-        let failures = context.downloadFailures
-        return SearchSurroundings(downloadFailure: { failures.last(of: $0) })
+        let (failures, texts) = (context.downloadFailures, texts)
+        return SearchSurroundings(
+            downloadFailure: { failures.last(of: $0) }, withText: { texts.inodes(with: $0) })
     }
 
     func taken(_ id: String, _ question: Int) -> ControlResponse {
@@ -160,8 +177,8 @@ final class QueryDesk: Sendable {
                 settles.yield()
             }
         }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: .seconds(Self.patience)) }
+        await withTaskGroup(of: Void.self) { [patience] group in
+            group.addTask { try? await Task.sleep(for: .seconds(patience)) }
             group.addTask {
                 var left = queries.count
                 for await _ in settled {

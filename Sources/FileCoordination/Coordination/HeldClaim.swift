@@ -66,8 +66,8 @@ struct HeldClaim: Sendable {
         }
     }
 
-    /// In seconds; the daemon's own is shorter.
-    private static let patience = 5.0
+    /// In seconds; the daemon's own is shorter (5, unless somebody has set another).
+    private static let patience = 600.0
 
     private var names: String {
         request.intents.map { mountPoint + "/" + $0.path.string }.joined(separator: ", ")

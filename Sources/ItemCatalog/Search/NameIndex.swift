@@ -157,6 +157,17 @@ package final class NameIndex: Sendable {
             (0...(scalars.count - shortest)).map { String(String.UnicodeScalarView(scalars[$0..<$0 + shortest])) })
     }
 
+    /// How many names the index has, roughly, that have the rarest trigram of this text: none has more.
+    ///
+    /// - Parameter folded: as for ``numbers(like:after:limit:)``.
+    package func estimate(_ folded: String) -> Int {
+        let counts = try? database.read { db in
+            let statement = try db.cachedStatement(sql: "SELECT names FROM frequency WHERE trigram = ?")
+            return try Self.trigrams(of: folded).map { try Int.fetchOne(statement, arguments: [$0]) ?? 0 }
+        }
+        return counts?.min() ?? 0
+    }
+
     private static func rarest(_ trigrams: Set<String>, _ db: Database) throws -> [String] {
         let statement = try db.cachedStatement(sql: "SELECT names FROM frequency WHERE trigram = ?")
         let counted = try trigrams.map { (text: $0, names: try Int.fetchOne(statement, arguments: [$0]) ?? 0) }

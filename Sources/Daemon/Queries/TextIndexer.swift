@@ -1,0 +1,184 @@
+import ContentStore
+import ControlAPI
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+import SyncEngine
+import Synchronization
+
+/// Keeps the texts of documents that are here in an index, if somebody asked for it. It reads one document after another in
+/// the background, and never one that is not here.
+final class TextIndexer: Sendable {
+    private struct State {
+        var index: TextIndex?
+        var task: Task<Void, Never>?
+        var watch: Int?
+        /// Documents that have changed.
+        var changed: Set<InodeID> = []
+        /// Or too many to name.
+        var isAnyChanged = false
+        /// How many documents are to be looked at.
+        var left = 0
+        var isScanning = false
+        var isClosed = false
+    }
+    private let context: SyncContext
+    private let path: String
+    private let domain: String
+    private let state = Mutex(State())
+    private let reader = TextReader()
+    /// Told which documents can be found by other words now.
+    private let indexed = Callback<Set<InodeID>>()
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private static let note = "text index"
+    /// A document is read when it has not changed for so long.
+    private static let settle: Duration = .milliseconds(500)
+    private static let window: Int64 = 4_096
+
+    init(context: SyncContext, stateDirectory: String, domain: String) {
+        self.context = context
+        self.domain = domain
+        path = stateDirectory + "/texts.sqlite"
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func onIndexed(_ body: @escaping @Sendable (Set<InodeID>) -> Void) { indexed.set(body) }
+
+    /// As it was left.
+    func begin() {
+        guard (try? context.catalog.read { try $0.note(Self.note) }) == "on" else { return }
+        do { try start() } catch {
+            context.logger.warning("the index of texts cannot be used", metadata: ["error": "\(error)"])
+        }
+    }
+
+    func close() async {
+        let task = state.withLock { state in
+            state.isClosed = true
+            return state.task
+        }
+        await end(task)
+    }
+
+    // MARK: What a person says
+
+    /// - Returns: how it is, once that is recorded.
+    func set(_ isOn: Bool?) async throws -> TextIndexStatus {
+        switch isOn {
+        case true?:
+            try context.catalog.write { try $0.takeNote(Self.note, "on") }
+            try start()
+        case false?:
+            try context.catalog.write { try $0.takeNote(Self.note, "off") }
+            await end(state.withLock { $0.task })
+            TextIndex.remove(path)
+        case nil: break
+        }
+        let (index, left) = state.withLock { ($0.index, $0.left + ($0.isScanning ? 1 : 0)) }
+        return TextIndexStatus(isOn: index != nil, documents: try index?.count() ?? 0, isBusy: left > 0)
+    }
+
+    func inodes(with text: String) -> Set<InodeID> {
+        guard let index = state.withLock({ $0.index }) else { return [] }
+        return (try? index.inodes(with: text)) ?? []
+    }
+
+    // MARK: At work
+
+    private func start() throws {
+        guard state.withLock({ $0.index == nil && !$0.isClosed }) else { return }
+        let index = try TextIndex(path: path, domain: domain)
+        let watch = try context.catalog.watchRows { [weak self] rows in self?.changed(rows) }
+        let task = Task(executorPreference: context.workers) { [weak self, signals] in
+            await self?.scan(index)
+            for await _ in signals {
+                if Task.isCancelled { return }
+                try? await Task.sleep(for: Self.settle)
+                if Task.isCancelled { return }
+                await self?.takeChanged(index)
+            }
+        }
+        state.withLock { state in
+            (state.index, state.watch, state.task, state.isScanning) = (index, watch, task, true)
+        }
+    }
+
+    private func end(_ task: Task<Void, Never>?) async {
+        let (index, watch) = state.withLock { state in
+            defer { (state.index, state.watch, state.task, state.changed) = (nil, nil, nil, []) }
+            return (state.index, state.watch)
+        }
+        if let watch { context.catalog.unwatchRows(watch) }
+        task?.cancel()
+        signal.yield()
+        await task?.value
+        index?.close()
+    }
+
+    private func changed(_ rows: ChangedRows) {
+        state.withLock { state in
+            state.changed.formUnion(rows.inodes)
+            state.isAnyChanged = state.isAnyChanged || rows.isTooMany
+        }
+        signal.yield()
+    }
+
+    /// Every document that is here.
+    private func scan(_ index: TextIndex) async {
+        var last: Int64 = 0
+        var bounds = SearchBounds()
+        bounds.size = 1 ... .max
+        while !Task.isCancelled, let next = try? context.catalog.readAside({ try $0.inode(after: last) }) {
+            let through = next + Self.window
+            let rows =
+                (try? context.catalog.readAside { try $0.searchRows(after: next - 1, through: through, bounds) }) ?? []
+            for row in rows where row.isWhole && !Task.isCancelled {
+                take(row.inode, row.name.string, index)
+                await Task.yield()
+            }
+            last = through
+        }
+        state.withLock { $0.isScanning = false }
+    }
+
+    private func takeChanged(_ index: TextIndex) async {
+        let (inodes, isAny) = state.withLock { state in
+            defer { (state.changed, state.isAnyChanged) = ([], false) }
+            state.left = state.changed.count
+            return (state.changed, state.isAnyChanged)
+        }
+        if isAny { return await scan(index) }
+        for inode in inodes {
+            if Task.isCancelled { return }
+            let row = try? context.catalog.readAside { try $0.searchRows(of: inode).first }
+            if let row, row.kind == .document, row.isWhole, row.size > 0 { take(inode, row.name.string, index) }
+            state.withLock { $0.left = max(0, $0.left - 1) }
+            await Task.yield()
+        }
+    }
+
+    private func take(_ inode: InodeID, _ name: String, _ index: TextIndex) {
+        do {
+            let known = try index.stamp(of: inode)
+            guard reader.canRead(name) else {
+                if known != nil { try index.forget(inode) }
+                return
+            }
+            if let known, let record = try context.catalog.readAside({ try $0.inodeIfPresent(inode) }),
+                known == TextIndex.Stamp(record)
+            {
+                return
+            }
+            let (record, content) = try context.openCurrent(inode)
+            // What a program is writing just now is read when it has ended.
+            guard content.isComplete, record.writing == nil else { return }
+            let text = reader.text(of: content, named: name, size: record.size)
+            try index.put(text, of: inode, TextIndex.Stamp(record))
+            indexed([inode])
+        } catch {
+            context.logger.debug("a text cannot be indexed", metadata: ["error": "\(error)"])
+        }
+    }
+}

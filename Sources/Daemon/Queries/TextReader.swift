@@ -1,0 +1,62 @@
+import ChildProcess
+import ContentStore
+import Foundation
+import ItemCatalog
+import UniformTypes
+
+/// The text of a document that is here: of texts as they are, of markup without it, of PDF by pdftotext (poppler-utils), where
+/// that is installed.
+struct TextReader: Sendable {
+    /// In bytes: of larger documents the beginning counts.
+    static let most = 4 << 20
+    /// PDF documents that are larger are left out.
+    private static let mostPDF: Int64 = 256 << 20
+    private static let patience: Duration = .seconds(20)
+    private let types = UniformTypeTable.system
+
+    /// Whether a document of this name may have a text.
+    func canRead(_ name: String) -> Bool {
+        let type = types.type(ofFilename: name)
+        return types.conforms(type, toAnyOf: [UniformType("com.adobe.pdf"), UniformType("public.text")])
+    }
+
+    /// Nil: there is none to be had of it.
+    func text(of content: ContentFile, named name: String, size: Int64) -> String? {
+        let type = types.type(ofFilename: name)
+        if types.conforms(type, to: UniformType("com.adobe.pdf")) { return size <= Self.mostPDF ? pdf(content) : nil }
+        guard types.conforms(type, to: UniformType("public.text")), let text = plain(content, size) else { return nil }
+        let isMarkup = ["public.html", "public.xml"].contains { types.conforms(type, to: UniformType($0)) }
+        return isMarkup ? text.replacing(/<[^>]*>/, with: " ") : text
+    }
+
+    private func plain(_ content: ContentFile, _ size: Int64) -> String? {
+        let count = Int(min(size, Int64(Self.most)))
+        guard count > 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        let read = bytes.withUnsafeMutableBytes { buffer in
+            var done = 0
+            while done < count {
+                let part = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+                guard let number = try? content.read(into: part, at: Int64(done)), number > 0 else { break }
+                done += number
+            }
+            return done
+        }
+        let text = bytes[..<read]
+        // Whatever it is called: it is none.
+        if text.prefix(8_192).contains(0) { return nil }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private func pdf(_ content: ContentFile) -> String? {
+        // Our own descriptor: nothing that anybody can put another file in the place of.
+        let file = "/proc/\(getpid())/fd/\(content.descriptor)"
+        let words = ["pdftotext", "-q", "-enc", "UTF-8", file, "-"]
+        guard
+            let ending = try? ChildProcess(words, limit: Self.patience, mostPrinted: Self.most).run(
+                reading: .standardOutput),
+            ending.status == 0 || !ending.printed.isEmpty
+        else { return nil }
+        return String(decoding: ending.printed, as: UTF8.self)
+    }
+}
