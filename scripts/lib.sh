@@ -9,7 +9,7 @@ BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat
 TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
     tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
     e2fsprogs xfsprogs btrfs-progs apache2-bin openssl python3-venv
-    libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux)
+    libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux poppler-utils)
 
 say() { printf '%s\n' "$*" >&2; }
 

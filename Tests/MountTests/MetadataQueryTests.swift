@@ -18,6 +18,26 @@ struct MetadataQueryTests {
         try seeding.file("photos/report of a trip.odt", "trip")
     }
 
+    /// The smallest that there is with a line of text.
+    private static let makesPDF = """
+        python3 - <<'PYTHON'
+        text = b"BT /F1 12 Tf 72 720 Td (Quarterly figures) Tj ET"
+        objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+            b"/Resources << /Font << /F1 5 0 R >> >> >>",
+            b"<< /Length %d >>\\nstream\\n%s\\nendstream" % (len(text), text),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+        data, places = b"%PDF-1.4\\n", []
+        for number, value in enumerate(objects, 1):
+            places.append(len(data))
+            data += b"%d 0 obj\\n%s\\nendobj\\n" % (number, value)
+        start = len(data)
+        data += b"xref\\n0 6\\n0000000000 65535 f \\n" + b"".join(b"%010d 00000 n \\n" % p for p in places)
+        data += b"trailer\\n<< /Size 6 /Root 1 0 R >>\\nstartxref\\n%d\\n%%%%EOF\\n" % start
+        open("figures.pdf", "wb").write(data)
+        PYTHON
+        """
+
     private func withDomain(
         _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore) async throws -> Void
     ) async throws {
@@ -275,6 +295,9 @@ struct MetadataQueryTests {
             #expect(try find("text:inco") == [] && find("text:inco*") == ["a.txt"])
             #expect(try find("text:budget") == [] && find("text:\"loss net\"") == ["b.html"])
             #expect(try find("text:net kind:html OR text:income -2024") == ["a.txt", "b.html"])
+            // By the system's own reader.
+            _ = try mount.run(Self.makesPDF)
+            try until("text:\"quarterly figures\"", ["figures.pdf"])
             // What changes, what is made, and what goes.
             let query = try query("text:outgoing", mount)
             query.batchingInterval = .milliseconds(50)
