@@ -248,6 +248,8 @@ let package = Package(
                 "hydrant-provider-chapters",
                 .logging,
             ]),
+        // What desktops bring; needs their packages: scripts/test desktop.
+        .testTarget(name: "DesktopTests", dependencies: ["ControlAPI", "MountHarness", "hydrant"]),
         .testTarget(
             name: "MountTests",
             dependencies: [

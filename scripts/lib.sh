@@ -11,6 +11,10 @@ TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0
     e2fsprogs xfsprogs btrfs-progs apache2-bin openssl python3-venv
     libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux poppler-utils)
 
+# What the tests of desktops use besides (scripts/test desktop).
+DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
+    evince librsvg2-common libgdk-pixbuf2.0-bin)
+
 say() { printf '%s\n' "$*" >&2; }
 
 # die MESSAGE [NEXT LINES…]

@@ -21,6 +21,7 @@ import base64
 import ctypes
 import json
 import os
+import re
 import signal
 import sqlite3
 import struct
@@ -113,6 +114,8 @@ def look(store, state):
     def named(text):
         for number, path in places.items():
             text = text.replace(number, "{{" + path + "}}")
+        # When a file of the store's last changed nobody can set: as one of which that is not known.
+        text = re.sub(r"^c\d+\.\d+(:[0-9a-f]{32})? ", " ", text)
         return text.replace(store, "{{STORE}}").replace(boot(), "{{BOOT}}")
 
     database = sqlite3.connect(state + "/catalog.sqlite")

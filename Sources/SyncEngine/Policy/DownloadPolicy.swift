@@ -119,8 +119,9 @@ package final class DownloadPolicy: Sendable {
             if generation == 0, let own = program.own {
                 return Verdict(decision: own, process: process, program: program.names.first)
             }
-            if let rule = rules.first(where: { program.isMeant(by: $0) }) {
-                return Verdict(decision: rule.decision, process: process, program: program.names.last)
+            for rule in rules {
+                guard let name = program.name(meantBy: rule) else { continue }
+                return Verdict(decision: rule.decision, process: process, program: name)
             }
             pid = program.parent
         }

@@ -50,11 +50,14 @@ struct ProgramIdentity {
         return name.hasSuffix(" (deleted)") ? String(name.dropLast(10)) : name
     }
 
-    func isMeant(by rule: PolicyRule) -> Bool {
-        if names.contains(where: { fnmatch(rule.program, $0, 0) == 0 }) { return true }
+    /// By which of its names a rule means it; nil: the rule does not.
+    func name(meantBy rule: PolicyRule) -> String? {
+        if let name = names.first(where: { fnmatch(rule.program, $0, 0) == 0 }) { return name }
         // The kernel has cut it off.
-        guard let command, command.utf8.count == 15, !rule.program.contains("*") else { return false }
-        return rule.program.utf8.starts(with: command.utf8)
+        guard let command, command.utf8.count == 15, !rule.program.contains("*"),
+            rule.program.utf8.starts(with: command.utf8)
+        else { return nil }
+        return rule.program
     }
 }
 
