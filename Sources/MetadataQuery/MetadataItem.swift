@@ -107,7 +107,9 @@ public enum MetadataAttribute: String, Sendable, Hashable, CaseIterable {
 
 /// One step of an order. What is equal in all steps is ordered by path.
 public struct MetadataSort: Sendable, Hashable {
+    /// By what.
     public var attribute: MetadataAttribute
+    /// The smallest, or earliest, first.
     public var isAscending: Bool
 
     /// See the properties.

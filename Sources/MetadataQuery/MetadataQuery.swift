@@ -114,6 +114,7 @@ public final class MetadataQuery: Sendable {
         }
     }
 
+    /// How many ``results`` there are.
     public var resultCount: Int { state.withLock { ($0.frozen ?? $0.items).count } }
 
     /// The results by the values of an attribute, both in order.
@@ -124,6 +125,7 @@ public final class MetadataQuery: Sendable {
 
     /// ``start()`` was called, and ``stop()`` was not.
     public var isStarted: Bool { state.withLock { $0.isStarted && !$0.isStopped } }
+    /// Not all that there is has been found yet.
     public var isGathering: Bool { state.withLock { $0.isGathering } }
 
     /// How many folders of the stores nobody has looked into yet: what is in them cannot be found. Known when gathering has

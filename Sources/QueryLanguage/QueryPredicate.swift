@@ -11,6 +11,7 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
     case all([QueryPredicate])
     /// At least one of these holds; with none of them, nothing.
     case any([QueryPredicate])
+    /// This does not hold.
     case not(QueryPredicate)
 
     /// The item's name, without the folders.
@@ -25,6 +26,7 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
     case date(DateAttribute, Comparison, Double)
     /// The name of the user who owns it on this machine, or the number of one that has no name.
     case owner(String)
+    /// How it stands with this machine and its store.
     case state(ItemCondition)
     /// One of its tags is this one (without regard to case); tags are those of freedesktop's `user.xdg.tags`.
     case tag(String)
@@ -34,14 +36,19 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
 
     /// How a text is compared: always without regard to case, to accents, and to how they are encoded.
     public enum TextMatch: Sendable, Hashable, Codable {
+        /// It is a part of the text.
         case contains(String)
+        /// It is the whole text.
         case equals(String)
+        /// The text begins with it.
         case begins(String)
+        /// The text ends with it.
         case ends(String)
         /// A pattern of the shell: `*`, `?` and `[…]` (glob(7)); `*` matches `/` as well.
         case matches(String)
     }
 
+    /// How an item's value stands to the one that is asked for.
     public enum Comparison: String, Sendable, Hashable, Codable, CaseIterable {
         case less, lessOrEqual, equal, greaterOrEqual, greater
 
@@ -57,9 +64,11 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
         }
     }
 
+    /// Which date of an item.
     public enum DateAttribute: String, Sendable, Hashable, Codable, CaseIterable {
         /// The last change of the contents.
         case modified
+        /// When it was made.
         case created
         /// The last time that a program read it here.
         case accessed
@@ -89,6 +98,7 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
 extension QueryPredicate {
     /// How many conditions a predicate may have, joined ones counted; and how deep they may lie in each other.
     public static let mostConditions = 1_000
+    /// See ``mostConditions``.
     public static let deepest = 50
 
     /// Whether the predicate is within ``mostConditions`` and ``deepest``.

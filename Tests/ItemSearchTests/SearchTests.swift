@@ -89,6 +89,20 @@ import Testing
         #expect(batches == 2)
     }
 
+    @Test func whoWritesDoesNotWait() async throws {
+        try test.list((0..<2_000).map { document("d\($0)") })
+        var search = ItemSearch(.everything, catalog: test.catalog, names: nil)
+        var made = 0
+        try await search.gather { _ in
+            // In the middle of it.
+            made += 1
+            try test.create(Filename("made \(made)"))
+            return true
+        }
+        #expect(made >= 4)
+        #expect(try await test.find("made").count == made)
+    }
+
     @Test func theWayIsTheShortest() async throws {
         func way(_ text: String, scoped: Bool = false) throws -> SearchPlan.Way {
             SearchPlan(try QueryPredicate(text: text), isScoped: scoped) { UInt32($0) }.way
