@@ -56,7 +56,15 @@ extension Catalog.Writer {
             }
             guard let folder = try folderInode(of: place.parent) else { continue }
             if let occupant = try child(of: folder, named: place.name) {
-                guard row.isNew, try nest(occupant, in: row, defaults) else { continue }
+                if row.isNew, try nest(occupant, in: row, defaults) {
+                    // It is where the store has it.
+                } else if row.isNew, try yieldSecondName(row, occupant) {
+                    // (Shown next: the place is free.)
+                    isShown = true
+                    continue
+                } else {
+                    continue
+                }
             } else if row.isNew {
                 try attachNew(row, defaults)
             } else {

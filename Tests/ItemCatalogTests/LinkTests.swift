@@ -217,4 +217,17 @@ import Testing
         #expect(try catalog.places(inode).count == 2)
         #expect(try catalog.outstanding() == [])
     }
+
+    @Test func aFurtherNameMakesWayForWhatWaitedForTheName() throws {
+        let mine = try catalog.create("c")
+        try catalog.list([remote("theirs", "c")])
+        // It waits: what has its name here may be one with it.
+        try catalog.rename("c", "b")
+        try catalog.link(mine.id, "c")
+        try catalog.confirm(mine.id, as: "mine")
+        try catalog.list([remote("theirs", "c"), remote("mine", "b"), remote("new", "n")])
+        #expect(try catalog.item("c").identifier?.rawValue == "theirs")
+        #expect(try catalog.item("b").identifier?.rawValue == "mine")
+        #expect(try catalog.names().count == 4 && catalog.inode(mine.id).linkCount == 2)
+    }
 }
