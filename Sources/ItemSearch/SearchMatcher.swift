@@ -113,20 +113,15 @@ package struct SearchMatcher {
 
     /// Whether a name alone lets it be a result. (The type is that of a document of this name, or else a folder's.)
     package mutating func mayMatch(name: [UInt8]) -> Bool {
-        let row = NameOnly(name: name)
-        return isNameMatch(namesTest, row)
+        isNameMatch(namesTest, name)
     }
 
-    private struct NameOnly {
-        let name: [UInt8]
-    }
-
-    private mutating func isNameMatch(_ test: Test, _ row: NameOnly) -> Bool {
+    private mutating func isNameMatch(_ test: Test, _ name: [UInt8]) -> Bool {
         switch test {
-        case .all(let parts): return parts.allSatisfy { isNameMatch($0, row) }
-        case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: row.name))
+        case .all(let parts): return parts.allSatisfy { isNameMatch($0, name) }
+        case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: name))
         case .type(let index):
-            let type = types.type(of: String(decoding: row.name, as: UTF8.self))
+            let type = types.type(of: String(decoding: name, as: UTF8.self))
             return conforms(type, index) || conforms(Self.folder, index) || conforms(Self.link, index)
         default: return true
         }

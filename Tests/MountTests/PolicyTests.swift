@@ -75,6 +75,8 @@ struct PolicyTests {
             #expect(denied.hasPrefix("deny   x*\ndeny   cat\ndeny   built in: tumblerd, "))
             #expect(try mount.shell("cat 1.txt").stderr.contains(Self.eagain))
             #expect(try mount.run("head -n 1 1.txt") == "document 1\n")
+            // A name in a command's text is not the command's.
+            #expect(try mount.run("bash -c 'head -n 1 9.txt; : /usr/bin/updatedb'") == "document 9\n")
             _ = try mount.run("\"$HYDRANT\" policy --allow tumblerd --forget cat \"$MOUNT\"")
             #expect(try mount.run("\"$SCRATCH/tumblerd\" 2.txt; cat 3.txt") == "document 2\ndocument 3\n")
             try mount.remount()

@@ -98,7 +98,9 @@ final class QueryDesk: Sendable {
         var search = ItemSearch(
             request.predicate, catalog: context.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
             isLive: request.isLive, surroundings)
+        try refuseSignedOut()
         try await search.gather { items in
+            try refuseSignedOut()
             try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
             return true
         }
@@ -108,6 +110,7 @@ final class QueryDesk: Sendable {
         var question = 0
         while request.isLive, let (rows, waiters) = await live.next(after: request.interval) {
             defer { for waiter in waiters { waiter.resume() } }
+            try refuseSignedOut()
             if rows.isEmpty { continue }
             let changes = try await search.update(rows)
             for var news in QueryNews.all(of: changes) {
@@ -121,6 +124,12 @@ final class QueryDesk: Sendable {
                 await live.answered(question, within: patience)
             }
         }
+    }
+
+    /// From a sign-out on nothing is found, although it is still in the catalog.
+    private func refuseSignedOut() throws {
+        guard context.isMasked else { return }
+        throw ControlFailure(code: "signedOut", message: "the domain is signed out")
     }
 
     /// - Returns: nil: everything.
@@ -228,14 +237,13 @@ final class QueryDesk: Sendable {
             return names
         }
         guard let names else { return }
-        let (catalog, logger) = (context.catalog, context.logger)
+        let logger = context.logger
         Task(executorPreference: context.workers) { [self] in
             do {
                 while try names.grow(), !state.withLock({ $0.isClosed }) { await Task.yield() }
             } catch {
                 logger.warning("the index of names cannot be brought up to date", metadata: ["error": "\(error)"])
             }
-            _ = catalog
             state.withLock { $0.isGrowing = false }
         }
     }

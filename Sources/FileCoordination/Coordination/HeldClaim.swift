@@ -67,7 +67,7 @@ struct HeldClaim: Sendable {
     }
 
     /// In seconds; the daemon's own is shorter (5, unless somebody has set another).
-    private static let patience = 600.0
+    private static let patience = 60.0
 
     private var names: String {
         request.intents.map { mountPoint + "/" + $0.path.string }.joined(separator: ", ")

@@ -29,14 +29,22 @@ struct ProgramIdentity {
         // An interpreter's first argument that is no option is its script; of a desktop's worker process, its plug-in.
         let words = ProcFile.read("/proc/\(pid)/cmdline")?.split(separator: 0, maxSplits: 8) ?? []
         if let first = names.first, Self.isInterpreter(first) {
-            let script = words.dropFirst().first { $0.first != UInt8(ascii: "-") }
-            if let script { names.append(Self.last(String(decoding: script, as: UTF8.self))) }
+            if let script = Self.script(words.dropFirst()) { names.append(Self.last(script)) }
         }
         let environment = ProcFile.read("/proc/\(pid)/environ", most: 1 << 16) ?? []
         let prefix = Self.variable.utf8 + [UInt8(ascii: "=")]
         if let entry = environment.split(separator: 0).first(where: { $0.starts(with: prefix) }) {
             own = PolicyDecision(rawValue: String(decoding: entry.dropFirst(prefix.count), as: UTF8.self))
         }
+    }
+
+    /// Nil: it runs what stands in its arguments (`-c`, `-e`), or a module (`-m`).
+    private static func script(_ words: ArraySlice<ArraySlice<UInt8>>) -> String? {
+        for word in words.map({ String(decoding: $0, as: UTF8.self) }) {
+            guard word.hasPrefix("-") else { return word }
+            if !word.hasPrefix("--"), word.contains(where: { "cem".contains($0) }) { return nil }
+        }
+        return nil
     }
 
     private static func isInterpreter(_ name: String) -> Bool {
