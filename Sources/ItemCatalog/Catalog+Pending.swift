@@ -77,21 +77,23 @@ extension Catalog.Reader {
                 if pending.goesIntoItself { pending.staysInItself = try !leaves(local.parent, item.id) }
             }
             if item.kind.isFolder, item.identifier != nil, item.metadataRevision != 0, item.local == item.base {
-                pending.hasUnsentChildren = try hasUnsentChildren(item.id, lasting: lasting)
+                pending.hasUnsentChildren = try hasUnsentChildren(item.id, at: moment, lasting: lasting)
             }
             return pending
         }
     }
 
     /// What comes, what goes, and what is changed in it, at once or after the next try. What a program is still writing may
-    /// take for ever, as may what the store does not want, or a database that is in use.
-    private func hasUnsentChildren(_ folder: ItemID, lasting: [String]) throws -> Bool {
+    /// take for ever, as may what the store does not want, a database that is in use, or what failed so often that its
+    /// next try is far away.
+    private func hasUnsentChildren(_ folder: ItemID, at moment: FileTime, lasting: [String]) throws -> Bool {
         let isUnsent =
-            "pending = 1 AND ready_at < \(FileTime.farFuture.nanoseconds) AND (error_code IS NULL OR error_code NOT IN ('held'"
-            + lasting.map { _ in ", ?" }.joined() + "))"
+            "pending = 1 AND ready_at < \(FileTime.farFuture.nanoseconds) AND retry_at < ?"
+            + " AND (error_code IS NULL OR error_code NOT IN ('held'" + lasting.map { _ in ", ?" }.joined() + "))"
         func isAny(_ sql: String, _ ids: Int) throws -> [(Bool, Int64)] {
             try all(sql: sql) { bindings in
                 for _ in 0..<ids { bindings.add(folder.rawValue) }
+                bindings.add(moment.adding(seconds: 60).nanoseconds)
                 for code in lasting { bindings.add(code) }
             } _: {
                 ($0.bool(0), $0.int(1))
@@ -99,7 +101,7 @@ extension Catalog.Reader {
         }
         var isLarge = false
         for place in ["local_parent", "remote_parent"] {
-            let some = "SELECT pending, ready_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
+            let some = "SELECT pending, ready_at, retry_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
             let found = try isAny("WITH some AS (\(some)) SELECT MAX(\(isUnsent)), COUNT(*) FROM some", 1)
             if found.contains(where: { $0.0 }) { return true }
             if found.contains(where: { $0.1 >= Self.fewChildren }) { isLarge = true }

@@ -26,8 +26,10 @@ struct StepRunner: Sendable {
         if context.isHeld(item.identifier), planned.step == .delete || planned.step == .uploadContents {
             return .postponed
         }
-        context.ownChanges.begin(item.identifier)
-        defer { context.ownChanges.end(item.identifier) }
+        // While the rest of a document is fetched to be sent with what was changed, the store's word of it counts.
+        let begun = planned.step == .uploadContents ? nil : item.identifier
+        context.ownChanges.begin(begun)
+        defer { context.ownChanges.end(begun) }
         do {
             if try putBackHeld(item) { return .done }
             try await openFolders(of: planned) { $0.metadataRevision != 0 }
@@ -110,6 +112,12 @@ struct StepRunner: Sendable {
         guard let prepared = ready, let identifier = item.identifier, let base = item.baseVersion else {
             return .postponed
         }
+        context.ownChanges.begin(identifier)
+        defer { context.ownChanges.end(identifier) }
+        // The store's word of it was taken until now.
+        guard let now = try context.catalog.read({ try $0.item(item.id) }), now.baseVersion == base,
+            now.contentRevision == prepared.contentRevision
+        else { return .postponed }
         if try partDoubted(item) { return .done }
         if let there = try await wasSentByOthers(item, prepared) {
             try confirmContents(item, there, prepared.found(as: there))
