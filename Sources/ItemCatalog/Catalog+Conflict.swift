@@ -45,6 +45,9 @@ extension Catalog.Writer {
             row.becomesReadyUnlessWritten(at: now)
             try update(row)
         } else {
+            // A program that is at work goes on with the copy.
+            let readyAt = row.readyAt == .farFuture ? row.readyAt : now
+            row.readyAt = now
             row.inode = nil
             row.local = nil
             row.base = nil
@@ -58,7 +61,6 @@ extension Catalog.Writer {
                 row.setRemote(current, in: parent.id)
             }
             try update(row)
-            let readyAt = row.readyAt == .farFuture ? row.readyAt : now
             let copy = try insert(
                 ItemRecord.unconfirmed(inode: inode, kind: kind, at: place, readyAt: readyAt, isExcluded: false))
             try moveDelayedDeletions(from: id, to: copy.id)

@@ -101,7 +101,8 @@ extension Catalog.Reader {
         }
         var isLarge = false
         for place in ["local_parent", "remote_parent"] {
-            let some = "SELECT pending, ready_at, retry_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
+            let some =
+                "SELECT pending, ready_at, retry_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
             let found = try isAny("WITH some AS (\(some)) SELECT MAX(\(isUnsent)), COUNT(*) FROM some", 1)
             if found.contains(where: { $0.0 }) { return true }
             if found.contains(where: { $0.1 >= Self.fewChildren }) { isLarge = true }

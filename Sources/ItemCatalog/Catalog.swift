@@ -470,7 +470,9 @@ extension FileTime {
         return FileTime(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     }
 
+    /// ``farFuture`` at most.
     package func adding(seconds: Double) -> FileTime {
-        FileTime(nanoseconds: nanoseconds + Int64(seconds * 1e9))
+        let (sum, isTooMuch) = nanoseconds.addingReportingOverflow(Int64(seconds * 1e9))
+        return isTooMuch ? .farFuture : FileTime(nanoseconds: sum)
     }
 }
