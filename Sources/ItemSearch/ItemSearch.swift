@@ -1,4 +1,4 @@
-import FileProvider
+package import FileProvider
 package import ItemCatalog
 package import QueryLanguage
 
@@ -21,6 +21,7 @@ package struct ItemSearch: ~Copyable {
     /// What was found last, by number: a digest of what was said of it.
     private var known: [Int64: Int] = [:]
     private let isLive: Bool
+    private var stored: StoreResults
     /// How many names were looked at.
     package private(set) var looked = 0
 
@@ -37,9 +38,11 @@ package struct ItemSearch: ~Copyable {
     ///   - names: nil: every name is looked at.
     ///   - scopes: folders in which to search, and documents that are looked at themselves; nil: everywhere.
     ///   - isLive: whether ``update(_:_:)`` will be asked.
+    ///   - uid: whose the items are that the store's own search finds.
     package init(
         _ predicate: QueryPredicate, catalog: Catalog, names: NameIndex?, scopes: Set<InodeID>? = nil,
-        wantsTags: Bool = false, isLive: Bool = false, _ surroundings: SearchSurroundings = SearchSurroundings()
+        wantsTags: Bool = false, isLive: Bool = false, uid: UInt32 = 0,
+        _ surroundings: SearchSurroundings = SearchSurroundings()
     ) {
         self.catalog = catalog
         self.names = names
@@ -47,6 +50,7 @@ package struct ItemSearch: ~Copyable {
         self.scopes = scopes
         self.wantsTags = wantsTags
         self.isLive = isLive
+        stored = StoreResults(uid: uid)
         plan = SearchPlan(predicate, isScoped: scopes != nil, owner: SearchMatcher.userNumber)
         matcher = SearchMatcher(
             predicate, onNames: plan.onNames, scopes: scopes, wantsTags: wantsTags, surroundings)
@@ -86,6 +90,15 @@ package struct ItemSearch: ~Copyable {
         case .inodes(let bounds): try await gather(bounds, found)
         case .walk: try await walk(found)
         }
+    }
+
+    /// Takes what the store's own search has found; to be called between ``gather(_:)`` and ``update(_:_:)``.
+    package mutating func take(
+        _ findings: [StoreFinding], _ found: ([FoundItem]) async throws -> Bool
+    ) async throws {
+        stored.add(findings)
+        let items = try catalog.readAside { reader in try matches(stored.rows(reader), reader) }
+        _ = try await hand(items, found)
     }
 
     /// One item, whatever it is in; nil: it is gone.
@@ -265,7 +278,23 @@ package struct ItemSearch: ~Copyable {
             }
             return false
         }
-        return isEverything ? try await compareAll() : try compare(rows)
+        var changes = isEverything ? try await compareAll() : try compare(rows)
+        if !stored.isEmpty { try compareStored(&changes) }
+        return changes
+    }
+
+    /// What was found in the store is no such result any more once its folder was looked into.
+    private mutating func compareStored(_ changes: inout Changes) throws {
+        let items = try catalog.readAside { reader in try matches(stored.rows(reader), reader) }
+        var gone = known.filter { StoreResults.isOne($0.key) }
+        for item in items {
+            known[item.row.number] = Self.note(item, known, &changes)
+            gone[item.row.number] = nil
+        }
+        for number in gone.keys {
+            known[number] = nil
+            changes.removed.append(number)
+        }
     }
 
     private mutating func compareAll() async throws -> Changes {
@@ -276,8 +305,10 @@ package struct ItemSearch: ~Copyable {
             for item in items { now[item.row.number] = Self.note(item, old, &changes) }
             return true
         }
+        // (What only the store has found is looked at after this.)
         known = now
-        changes.removed = old.keys.filter { now[$0] == nil }
+        for (number, digest) in old where StoreResults.isOne(number) { known[number] = digest }
+        changes.removed = old.keys.filter { known[$0] == nil }
         return changes
     }
 

@@ -140,7 +140,7 @@ package struct SearchMatcher {
     /// What is to be said of a row when it is a result; nil: it is none.
     package mutating func facts(of row: SearchRow, _ reader: Catalog.Reader) throws -> ItemFacts? {
         guard try folders.isWithin(row, reader), try isMatch(test, row, reader) else { return nil }
-        guard let path = try folders.path(of: row.name.bytes, in: row.folder, reader) else { return nil }
+        guard let path = try path(of: row, reader) else { return nil }
         return ItemFacts(
             path: path, type: type(of: row).identifier, isPinned: try isPinned(row, reader),
             isInConflict: inConflict.contains(row.inode), failure: failure(of: row), owner: owner(row.uid),
@@ -159,7 +159,7 @@ package struct SearchMatcher {
         case .not(let part): return try !isMatch(part, row, reader)
         case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: row.name.bytes))
         case .path(let matcher):
-            guard let path = try folders.path(of: row.name.bytes, in: row.folder, reader) else { return false }
+            guard let path = try path(of: row, reader) else { return false }
             return matcher.matches(folded: FoldedText.fold(bytes: path))
         case .type(let index): return conforms(type(of: row), index)
         case .size(let comparison, let bytes): return row.kind == .document && comparison.holds(row.size, bytes)
@@ -192,6 +192,7 @@ package struct SearchMatcher {
         case .conflict: inConflict.contains(row.inode)
         case .pinned: try isPinned(row, reader)
         case .excluded: row.isExcluded
+        case .unlisted: row.unlisted != nil
         }
     }
 
@@ -207,6 +208,12 @@ package struct SearchMatcher {
     package mutating func forgetTexts() { texts = [:] }
 
     // MARK: What is not in the row
+
+    /// Relative to the mount point; nil: it is in no folder (any more).
+    private mutating func path(of row: SearchRow, _ reader: Catalog.Reader) throws -> [UInt8]? {
+        let names = (row.unlisted ?? []).map(\.bytes) + [row.name.bytes]
+        return try folders.path(of: Array(names.joined(separator: [UInt8(ascii: "/")])), in: row.folder, reader)
+    }
 
     private mutating func type(of row: SearchRow) -> UniformType {
         switch row.kind {

@@ -62,7 +62,7 @@ package struct SearchPlan: Sendable, Equatable {
     }
 
     /// All of these have to hold.
-    private static func conjuncts(_ predicate: QueryPredicate) -> [QueryPredicate] {
+    static func conjuncts(_ predicate: QueryPredicate) -> [QueryPredicate] {
         if case .all(let parts) = predicate { return parts.flatMap(conjuncts) }
         return predicate == .everything ? [] : [predicate]
     }
@@ -84,7 +84,7 @@ package struct SearchPlan: Sendable, Equatable {
 
 extension SearchBounds {
     /// What conditions that all have to hold leave; nil: nothing.
-    fileprivate init?(_ conditions: [QueryPredicate], owner: (String) -> UInt32?) {
+    init?(_ conditions: [QueryPredicate], owner: (String) -> UInt32?) {
         self.init()
         for condition in conditions {
             switch condition {

@@ -92,6 +92,8 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
         case pinned
         /// Never goes to the store.
         case excluded
+        /// Only the store's own search has found it: it lies in a folder that nobody has looked into.
+        case unlisted
     }
 }
 

@@ -67,6 +67,11 @@ struct MIMEDatabase: Sendable {
     /// Whether it is known as a whole, not by how it ends.
     func isLiteral(_ name: String) -> Bool { literals[name] != nil || literals[name.lowercased()] != nil }
 
+    /// That names may end with, without the first dot, in lower case.
+    var extensions: [String] {
+        [suffixes, sensitiveSuffixes].flatMap(\.keys).map { $0.dropFirst().lowercased() }
+    }
+
     /// By the longest suffix that is known: `.tar.gz` before `.gz`.
     func mimeType(ofSuffix name: String) -> String? {
         var rest = name[...]

@@ -60,6 +60,14 @@ public struct UniformTypeTable: Sendable {
         database.mimeType(ofSuffix: suffix).map { type(ofMIMEType: $0) }
     }
 
+    /// What names of documents of this type, or of one that conforms to it, end with, behind a dot; sorted.
+    public func filenameExtensions(conformingTo type: UniformType) -> [String] {
+        Set(typesByExtension.keys).union(database.extensions).filter { suffix in
+            self.type(ofSuffix: "." + suffix).map { conforms($0, to: type) }
+                ?? typesByExtension[suffix].map { conforms($0, to: type) } ?? false
+        }.sorted()
+    }
+
     /// - Parameter mimeType: parameters behind a semicolon do not count.
     public func type(ofMIMEType mimeType: String) -> UniformType {
         let bare = mimeType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()

@@ -18,7 +18,10 @@ struct FindCommand: AsyncParsableCommand {
               size:>1M size:1k..2M                  bytes; k, M, G, T
               modified:<7d created:2024-05 accessed:>1y   an age (h, d, w, m, y), or a day, month or year
               owner:alice tag:urgent                a user; a tag (user.xdg.tags)
-              state:placeholder                     partial, downloaded, uploading, error, conflict, pinned, excluded
+              state:placeholder                     partial, downloaded, uploading, error, conflict, pinned, excluded, unlisted
+
+            Where the store searches by itself (Nextcloud), what it finds in folders that nobody has looked into is there as \
+            well: state:unlisted.
 
             Examples:
               hydrant find kind:pdf 'size:>1M' 'modified:<7d' report
@@ -114,6 +117,7 @@ struct FindCommand: AsyncParsableCommand {
                 guard isFirst else { break }
                 isFirst = false
                 try show(attribute == nil && reverse ? query.results.reversed() : query.results)
+                tellFound(query.results.count { $0.conditions.contains(.unlisted) })
                 if query.unlistedFolderCount > 0 { tellUnlisted(query.unlistedFolderCount) }
             case .updated(let added, let changed, let removed):
                 if isFirst { break }
@@ -130,6 +134,12 @@ struct FindCommand: AsyncParsableCommand {
 
     private func show(_ results: [MetadataItem]) throws {
         try print(Array(results.prefix(limit ?? .max)), live ? "+" : nil, "added")
+    }
+
+    private func tellFound(_ count: Int) {
+        if count == 0 { return }
+        let what = count == 1 ? "1 of these was" : "\(count) of these were"
+        warn("\(what) found by the store's own search, in folders that nobody has looked into yet (state:unlisted)")
     }
 
     private func tellUnlisted(_ count: Int) {

@@ -23,7 +23,7 @@ enum Microbenchmarks {
             try await nameBenchmarks(stage) + documentBenchmarks(stage) + catalogBenchmarks(stage)
             + contentBenchmarks(stage)
             + parsingBenchmarks()
-            + (await searchBenchmarks(folder + "/search", items: items ?? (isQuick ? 2_000 : 100_000)))
+            + searchBenchmarks(folder + "/search", items: items ?? (isQuick ? 2_000 : 100_000))
         for benchmark in all where only == nil || benchmark.name.contains(only!) {
             results.append(try await Timing(isQuick: isQuick).run(benchmark))
         }

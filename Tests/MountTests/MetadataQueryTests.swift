@@ -6,6 +6,7 @@ import MountHarness
 import QueryLanguage
 import Testing
 import UniformTypes
+import WebDAVHarness
 
 /// Queries from a process that is not the daemon's.
 @Suite("Metadata queries at a real mount")
@@ -249,6 +250,61 @@ struct MetadataQueryTests {
                 kill $pid; wait $pid || true; head -n 1 "$SCRATCH/out"
                 """)
             #expect(live == "+ \(mount.mountPoint)/Report.txt\n")
+        }
+    }
+
+    @Test("what nobody has looked into is found by the store's own search, marked so, until somebody looks")
+    func storeSearch() async throws {
+        var options = ServerOptions()
+        options.wantsPassword = true
+        try await withServer(.nextcloud, options) { server in
+            try await withSandbox(.with { $0.limit = 90 }) { mount in
+                let seeding = Seeding(server.root)
+                try seeding.file("top report.txt", "1")
+                try seeding.file("a/b/deep Report.txt", "12345")
+                try seeding.file("a/b/100% report_.odt", "1")
+                try seeding.file("a/other.txt", "1")
+                func run(_ words: String) throws -> String {
+                    let result = try mount.sandbox.run(
+                        ["sh", "-c", words], environment: mount.environment, limit: 20)
+                    guard result.succeeded else { throw HarnessError("\(words): \(result)") }
+                    return result.stdout
+                }
+                _ = try run(
+                    """
+                    "$HYDRANT" domain add work \(server.url) --user \(TestServer.user)
+                    echo "\(TestServer.password)" | "$HYDRANT" login work --password-stdin
+                    "$HYDRANT" mount work "$MOUNT"
+                    """)
+                func find(_ words: String) throws -> [String] {
+                    try run("\"$HYDRANT\" find \(words) --in \"$MOUNT\"").split(separator: "\n").map {
+                        String($0.dropFirst(mount.mountPoint.count + 1))
+                    }.sorted()
+                }
+                let deep = ["a/b/100% report_.odt", "a/b/deep Report.txt"]
+                #expect(try find("report") == deep + ["top report.txt"])
+                #expect(try find("report state:unlisted") == deep)
+                #expect(try find("'report -state:unlisted'") == ["top report.txt"])
+                #expect(try find("report 'size:>3'") == [deep[1]])
+                #expect(try find("'0% re'") == [deep[0]] && find("'0_ re'") == [])
+                #expect(try find("kind:text 'size:>3'") == [deep[1]])
+                #expect(try find("report --in \"$MOUNT/a\"") == deep + ["top report.txt"])
+                #expect(try find("report state:downloaded") == [])
+                let json = try run("\"$HYDRANT\" find --json deep --in \"$MOUNT\"")
+                #expect(json.contains("\"conditions\":[\"unlisted\"]") && json.contains("\"size\":5"), "\(json)")
+                // The path leads to it; then it is a result like any other.
+                let live = try run(
+                    """
+                    "$HYDRANT" find --live --interval 0.05 deep --in "$MOUNT" >"$SCRATCH/out" & pid=$!
+                    until grep -q deep "$SCRATCH/out"; do sleep 0.05; done
+                    cat "$MOUNT/a/b/deep Report.txt" >"$SCRATCH/bytes"
+                    until grep -q '^- ' "$SCRATCH/out" && [ "$(grep -c '^+ ' "$SCRATCH/out")" = 2 ]; do sleep 0.05; done
+                    kill $pid; wait $pid || true; cat "$SCRATCH/bytes"; grep -c . "$SCRATCH/out"
+                    """)
+                #expect(live.hasPrefix("12345"), "\(live)")
+                #expect(try find("report state:unlisted") == [])
+                #expect(try find("report") == deep + ["top report.txt"])
+            }
         }
     }
 

@@ -7,9 +7,10 @@ import Logging
 import QueryLanguage
 import SyncEngine
 import Synchronization
+import UniformTypes
 import Volume
 
-/// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store.
+/// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.
 final class QueryDesk: Sendable {
     private struct State {
         var queries: [String: LiveQuery] = [:]
@@ -25,6 +26,9 @@ final class QueryDesk: Sendable {
     private let patience: Double
     /// In seconds: longer a query does not wait for the listing of its folders.
     private static let listing = 2.0
+    /// In seconds: longer a query does not wait for the store's own search.
+    private static let searching = 10.0
+    private static let mostFindings = 1_000
 
     private var context: SyncContext { volume.engine.context }
 
@@ -97,14 +101,23 @@ final class QueryDesk: Sendable {
         let scopes = try await scopes(request.scopes)
         var search = ItemSearch(
             request.predicate, catalog: context.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
-            isLive: request.isLive, surroundings)
+            isLive: request.isLive, uid: context.defaults.uid, surroundings)
         try refuseSignedOut()
+        var unlisted = try context.catalog.readAside { try $0.unlistedFolderCount() }
+        async let findings = unlisted == 0 ? nil : ask(request.predicate)
         try await search.gather { items in
             try refuseSignedOut()
             try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
             return true
         }
-        let unlisted = try context.catalog.readAside { try $0.unlistedFolderCount() }
+        if let answer = await findings {
+            try await search.take(answer.findings) { items in
+                try refuseSignedOut()
+                try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
+                return true
+            }
+            if answer.isComplete { unlisted = 0 }
+        }
         try await listener.tell(.query(QueryNews(.gathered, unlistedFolders: unlisted)))
         growNames()
         var question = 0
@@ -124,6 +137,12 @@ final class QueryDesk: Sendable {
                 await live.answered(question, within: patience)
             }
         }
+    }
+
+    /// What the store finds by itself, if it says so soon.
+    private func ask(_ predicate: QueryPredicate) async -> StoreFindings? {
+        guard let question = StoreSearch(predicate, types: .system, limit: Self.mostFindings) else { return nil }
+        return await volume.engine.search(question, within: Self.searching)
     }
 
     /// From a sign-out on nothing is found, although it is still in the catalog.
@@ -272,6 +291,7 @@ extension QueryItem {
         if facts.isInConflict { conditions.insert(.conflict) }
         if facts.isPinned { conditions.insert(.pinned) }
         if row.isExcluded { conditions.insert(.excluded) }
+        if row.unlisted != nil { conditions.insert(.unlisted) }
         let kind: ItemStatus.Kind
         var state: ItemState = .downloaded
         switch row.kind {

@@ -55,7 +55,7 @@ public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
     public static let all: [BrokenProvider] = [
         lookers, downloaders, creators, changers, movers, deleters, namers, jugglers, metadataKeepers, attributeKeepers,
         walkers, readers, refusers, historians, allowers, copiers, trashers, painters, accountants,
-        guides,
+        guides, finders,
     ].flatMap { (group: [BrokenProvider]) -> [BrokenProvider] in group }
 
     /// A new store, and two ways to it, both of which have the fault, where it is not one of what the other does.

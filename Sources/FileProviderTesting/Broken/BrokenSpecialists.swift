@@ -223,6 +223,68 @@ extension BrokenProvider {
         }
     ]
 
+    /// Rules 1801 to 1806.
+    static let finders: [BrokenProvider] = [
+        BrokenProvider(1801, "A search takes capital letters for others.") {
+            $0.search = { base, search async throws(FileProviderError) in
+                var found = try await base.search(search)
+                found.findings.removeAll { finding in
+                    !search.nameParts.allSatisfy { finding.path.last?.string.contains($0) ?? false }
+                }
+                return found
+            }
+        },
+        BrokenProvider(1802, "What a search finds is said to be in the topmost folder.") {
+            $0.search = { base, search async throws(FileProviderError) in
+                var found = try await base.search(search)
+                for index in found.findings.indices {
+                    found.findings[index].path = found.findings[index].path.suffix(1)
+                }
+                return found
+            }
+        },
+        BrokenProvider(1803, "A search leaves the size out of account.") {
+            $0.search = { base, search async throws(FileProviderError) in
+                var search = search
+                search.size = nil
+                return try await base.search(search)
+            }
+        },
+        BrokenProvider(1804, "A search finds what it found before.") { tampering in
+            let index = Memo<[StoreFinding]>([])
+            tampering.delete = { base, identifier, version async throws(FileProviderError) in
+                let name = try base.now(identifier).filename
+                let found = try await base.search(StoreSearch(nameParts: [name.string]))
+                index { $0 += found.findings }
+                try await base.deleteItem(identifier, baseVersion: version)
+            }
+            tampering.search = { base, search async throws(FileProviderError) in
+                var found = try await base.search(search)
+                found.findings += index { all in
+                    all.filter { finding in
+                        search.nameParts.contains { finding.path.last?.string.contains($0) ?? false }
+                    }
+                }
+                return found
+            }
+        },
+        BrokenProvider(1805, "A search says that those it found were all.") {
+            $0.search = { base, search async throws(FileProviderError) in
+                var found = try await base.search(search)
+                found.isComplete = true
+                return found
+            }
+        },
+        BrokenProvider(1806, "A search takes an extension for a part of the name.") {
+            $0.search = { base, search async throws(FileProviderError) in
+                var search = search
+                search.nameParts += search.filenameExtensions
+                search.filenameExtensions = []
+                return try await base.search(search)
+            }
+        },
+    ]
+
     /// Rules 1701 to 1704.
     static let guides: [BrokenProvider] = [
         BrokenProvider(1701, "The URL of a folder is that of the folder that it is in.") {

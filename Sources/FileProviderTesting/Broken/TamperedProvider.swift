@@ -3,7 +3,7 @@ import Foundation
 
 /// A store in memory that answers as its ``Tampering`` wants it.
 final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerating, ServerSideCopying, Trashing,
-    ThumbnailProviding, QuotaReporting
+    ThumbnailProviding, QuotaReporting, SearchingProvider
 {
     typealias Failure = FileProviderError
     private let base: InMemoryProvider
@@ -138,6 +138,11 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     func quota() async throws(Failure) -> StoreQuota {
         if let quota = tampering.quota { return try await quota(base) }
         return try await base.quota()
+    }
+
+    func search(_ search: StoreSearch) async throws(Failure) -> StoreFindings {
+        if let tampered = tampering.search { return try await tampered(base, search) }
+        return try await base.search(search)
     }
 
     func persistentIdentifierForItem(

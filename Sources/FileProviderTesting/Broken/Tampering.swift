@@ -36,6 +36,7 @@ struct Tampering: Sendable {
     var trash: (@Sendable (Base, ItemIdentifier, ItemVersion) async throws(Failure) -> Void)?
     var thumbnail: (@Sendable (Base, ItemIdentifier, ContentVersion, Int) async throws(Failure) -> Thumbnail?)?
     var quota: (@Sendable (Base) async throws(Failure) -> StoreQuota)?
+    var search: (@Sendable (Base, StoreSearch) async throws(Failure) -> StoreFindings)?
     var persistentIdentifier: (@Sendable (URL, any FileProviderDomain) async throws(Failure) -> ItemIdentifier)?
     var url: (@Sendable (ItemIdentifier, any FileProviderDomain) async throws(Failure) -> URL)?
 }

@@ -3,7 +3,7 @@
 /// Numbers never change their meaning: a rule that goes leaves a gap. The hundreds are groups: 1 looking,
 /// 2 downloads, 3 creation, 4 changed contents, 5 moves, 6 deletion, 7 names, 8 several calls at once,
 /// 9 metadata, signals and letting go, 10 reading what is there, 11 changes since an anchor, 12 capabilities,
-/// 13 copies, 14 trash, 15 thumbnails, 16 quota, 17 identifiers that are kept.
+/// 13 copies, 14 trash, 15 thumbnails, 16 quota, 17 identifiers that are kept, 18 the store's own search.
 public struct ConformanceRule: Sendable, Identifiable {
     /// Where the experiment takes place.
     enum Place: Hashable, Sendable {

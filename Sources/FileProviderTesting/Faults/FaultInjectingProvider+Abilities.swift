@@ -100,3 +100,11 @@ extension FaultInjectingProvider: QuotaReporting where Base: QuotaReporting {
         try await call(.quota) { [base] () async throws(FileProviderError) in try await base.quota() }
     }
 }
+
+extension FaultInjectingProvider: SearchingProvider where Base: SearchingProvider {
+    public var canSearch: Bool { base.canSearch }
+
+    public func search(_ search: StoreSearch) async throws(FileProviderError) -> StoreFindings {
+        try await call(.search) { [base] () async throws(FileProviderError) in try await base.search(search) }
+    }
+}

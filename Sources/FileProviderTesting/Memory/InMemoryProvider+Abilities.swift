@@ -88,6 +88,18 @@ extension InMemoryProvider: QuotaReporting {
     }
 }
 
+extension InMemoryProvider: SearchingProvider {
+    /// As its ``abilities`` say.
+    public var canSearch: Bool { abilities.contains(.searching) }
+
+    /// In the order in which the items were made.
+    public func search(_ search: StoreSearch) async throws(FileProviderError) -> StoreFindings {
+        note(HookCall(.search, .rootContainer))
+        try require(.searching)
+        return try withStore { store throws(FileProviderError) in store.search(search) }
+    }
+}
+
 extension InMemoryProvider {
     private func require(_ ability: Abilities) throws(FileProviderError) {
         guard abilities.contains(ability) else {

@@ -35,8 +35,10 @@ public final class InMemoryProvider: FileProviderExtension {
         public static let thumbnails = Abilities(rawValue: 8)
         /// To say how full it is.
         public static let quota = Abilities(rawValue: 16)
+        /// To find documents by itself.
+        public static let searching = Abilities(rawValue: 32)
         /// Every one of them.
-        public static let all: Abilities = [.changes, .copying, .trash, .thumbnails, .quota]
+        public static let all: Abilities = [.changes, .copying, .trash, .thumbnails, .quota, .searching]
     }
 
     /// How many items a page of an enumeration has at most.

@@ -66,6 +66,26 @@ struct MemoryStore: Sendable {
         return ItemPage(items: found.prefix(size).map(\.item), nextPage: next)
     }
 
+    func search(_ search: StoreSearch) -> StoreFindings {
+        let found = nodes.values.filter { $0.item.identifier != .rootContainer && search.finds($0.item) }
+            .sorted { $0.number < $1.number }
+        let findings = found.prefix(search.limit).map { node in
+            StoreFinding(
+                path: path(of: node.item), kind: node.item.kind, size: node.item.size,
+                contentModificationDate: node.item.contentModificationDate, identifier: node.item.identifier)
+        }
+        return StoreFindings(findings, isComplete: found.count <= search.limit)
+    }
+
+    private func path(of item: Item) -> [Filename] {
+        var (names, next): ([Filename], Item?) = ([], item)
+        while let item = next, item.identifier != .rootContainer {
+            names.append(item.filename)
+            next = nodes[item.parentIdentifier]?.item
+        }
+        return names.reversed()
+    }
+
     // MARK: Changing; a base version of nil is the other client's: nothing is checked but the names
 
     mutating func create(
@@ -254,5 +274,16 @@ struct MemoryStore: Sendable {
             current = parent
         }
         return false
+    }
+}
+
+extension StoreSearch {
+    /// Whether an item is one of those that are to be found.
+    fileprivate func finds(_ item: Item) -> Bool {
+        let name = item.filename.string.lowercased()
+        if let size, !item.kind.isDocument || !size.contains(item.size) { return false }
+        if let modified, !modified.contains(item.contentModificationDate.seconds) { return false }
+        return nameParts.allSatisfy { name.contains($0.lowercased()) }
+            && (filenameExtensions.isEmpty || filenameExtensions.contains { name.hasSuffix("." + $0.lowercased()) })
     }
 }

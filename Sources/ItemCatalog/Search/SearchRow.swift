@@ -30,11 +30,37 @@ package struct SearchRow: Sendable, Equatable {
     package var failure: String?
     /// By itself, not with a folder that it is in.
     package var isPinned: Bool
+    /// Of what only the store's own search has found: the folders between ``folder`` and it, which nobody has looked into.
+    /// Nil: the catalog has it.
+    package var unlisted: [Filename]?
 
     static let columns = """
         n.id, n.folder, n.name, i.id, i.kind, i.size, i.mtime, i.btime, i.atime, i.uid, i.here, i.extents IS NULL,
         i.enumerated, t.id, t.identifier, t.excluded, t.pending, t.error, t.pinned, i.writing
         """
+
+    /// Something that the catalog does not have.
+    ///
+    /// - Parameters:
+    ///   - number: that no name has, and no inode.
+    ///   - folder: the deepest one on its path that the catalog has.
+    package init(number: Int64, in folder: InodeID, _ path: [Filename], _ finding: StoreFinding, uid: UInt32) {
+        self.number = number
+        self.folder = folder
+        name = path.last ?? ""
+        unlisted = path.dropLast()
+        // (No inode has it.)
+        inode = InodeID(rawValue: number)
+        kind = finding.kind.isFolder ? .folder : finding.kind.isDocument ? .document : .link
+        size = finding.size
+        (modified, created, accessed) = (
+            finding.contentModificationDate, finding.contentModificationDate, finding.contentModificationDate
+        )
+        self.uid = uid
+        (bytesHere, isWhole, isEnumerated) = (0, kind != .document, false)
+        (item, identifier) = (nil, finding.identifier)
+        (isExcluded, isPending, failure, isPinned) = (false, false, nil, false)
+    }
 
     init(_ row: Columns) {
         number = row.int(0)

@@ -89,7 +89,7 @@ extension WebDAVProvider {
         in folder: HTTPLocation, since token: String
     ) async throws(FileProviderError) -> (Set<Filename>, token: String)? {
         let question = """
-            <?xml version="1.0" encoding="utf-8"?><D:sync-collection xmlns:D="DAV:"><D:sync-token>\(escaped(token))\
+            <?xml version="1.0" encoding="utf-8"?><D:sync-collection xmlns:D="DAV:"><D:sync-token>\(XMLStream.escaped(token))\
             </D:sync-token><D:sync-level>1</D:sync-level>\(DAVProperty.list([.entityTag]))</D:sync-collection>
             """
         let request = HTTPRequest(
@@ -120,7 +120,4 @@ extension WebDAVProvider {
         }
     }
 
-    private func escaped(_ token: String) -> String {
-        token.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-    }
 }

@@ -28,30 +28,12 @@ final class CloudFinder: Sendable {
             throw FileProviderError(
                 .busy, "\(number): is looked for later, since a thousand others were just looked for")
         }
-        let question = """
-            <?xml version="1.0" encoding="utf-8"?><D:searchrequest xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns">\
-            <D:basicsearch><D:select>\(DAVProperty.list([.resourceType, .lastModified]))</D:select><D:from><D:scope>\
-            <D:href>\(cloud.scope)</D:href><D:depth>infinity</D:depth></D:scope></D:from><D:where><D:eq>\
-            \(DAVProperty.list([.fileID]))<D:literal>\(number)</D:literal></D:eq></D:where></D:basicsearch>\
-            </D:searchrequest>
-            """
-        let request = HTTPRequest(
-            "SEARCH", cloud.service, headers: [("Content-Type", "text/xml; charset=utf-8")],
-            body: .bytes(Array(question.utf8)), isRepeatable: true)
-        return try await client.transport.exchange(request) { reply in
-            guard reply.status == 207 else {
-                _ = try? await reply.prefix(64 << 10)
-                // It cannot search; else it may be able to in a while.
-                if 400..<500 ~= reply.status || reply.status == 501 { return nil }
-                throw FileProviderError(
-                    .cannotSynchronize, "\(cloud.service): the server answers \(reply.status) to SEARCH")
-            }
-            var found: HTTPLocation?
-            try await client.read(reply, "\(cloud.service)") { responses in
-                found = found ?? responses.first.flatMap { cloud.service.resolve($0.href) }
-            }
-            return found
+        var found: HTTPLocation?
+        let condition = "<D:eq>\(DAVProperty.list([.fileID]))<D:literal>\(number)</D:literal></D:eq>"
+        try await cloud.search(for: [.resourceType, .lastModified], in: cloud.scope, condition, limit: nil, client) {
+            found = found ?? $0.first.flatMap { cloud.service.resolve($0.href) }
         }
+        return found
     }
 }
 

@@ -104,3 +104,15 @@ struct BadXML: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
+
+extension XMLStream {
+    /// A text as it stands between two tags. What XML 1.0 has no characters for (2.2) becomes U+FFFD.
+    static func escaped(_ text: String) -> String {
+        let isAllowed = { (one: Unicode.Scalar) in
+            one.value >= 0x20 && one.value & ~1 != 0xfffe || "\t\n\r".unicodeScalars.contains(one)
+        }
+        var plain = String.UnicodeScalarView()
+        plain.append(contentsOf: text.unicodeScalars.map { isAllowed($0) ? $0 : "\u{fffd}" })
+        return String(plain).replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
+    }
+}

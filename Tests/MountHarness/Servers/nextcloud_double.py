@@ -5,7 +5,7 @@ Documents are real files below --root, which a test may look at and change as an
 what is known of the documents are beside it, in ROOT.state, so that a server that is started again still knows them.
 What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with."""
 import argparse, base64, contextlib, dataclasses, email.utils, functools, hashlib, http, http.server, io, json, mimetypes
-import os, pickle, posixpath, re, secrets, shutil, ssl, stat, threading, time, unicodedata
+import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, sys, threading, time, unicodedata
 from urllib.parse import quote, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
@@ -368,12 +368,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return 201 if is_new else 204, [HTML, *headers]
 
     def search(self, body):
-        """By number alone."""
-        number = ElementTree.fromstring(body).findtext(f".//{D}literal")
+        """Conditions on properties, joined by and, or, not; a scope; a limit."""
+        question = ElementTree.fromstring(body).find(D + "basicsearch")
+        scope = unquote(question.findtext(f"{D}from/{D}scope/{D}href")).strip("/").split("/")
+        refuse(scope[:2] != ["files", self.server.user], 400, "Search not supported in this scope")
+        folder, wanted = "/".join(["files", *scope[2:]]), [one.tag for one in question.iterfind(f"{D}select/{D}prop/*")]
+        limit = int(question.findtext(f"{D}limit/{D}nresults") or sys.maxsize)
         with self.store.using():
-            found = [path for path, node in self.store.nodes.items() if str(node.id) == number and is_below(path, "files")]
-        return multistatus([("/remote.php/dav/" + quote(self.uri(path)), (element(D + "getlastmodified"), "200 OK"))
-                            for path in found])
+            found = [(path, self.properties(path, node)) for path, node in sorted(self.store.nodes.items())
+                     if is_below(path, folder) and path != folder and self.meets(path, node, question.find(D + "where")[0])]
+        return multistatus([("/remote.php/dav/" + quote(self.uri(path)), ("".join(
+            element(name, about[name]) for name in wanted if name in about), "200 OK")) for path, about in found[:limit]])
+
+    def meets(self, path, node, condition):
+        if condition.tag in (D + "and", D + "or"):
+            return (all if condition.tag == D + "and" else any)([self.meets(path, node, one) for one in condition])
+        name, literal = condition.find(D + "prop")[0].tag, condition.findtext(D + "literal")
+        value = {D + "displayname": last(path), OC + "size": self.store.size(path) if node.is_folder else node.size,
+                 D + "getlastmodified": int(node.mtime), OC + "fileid": node.id}[name]
+        if condition.tag == D + "like":
+            pattern = "".join({"%": ".*", "_": "."}.get(one, re.escape(one)) for one in literal)
+            return re.fullmatch(pattern, value, re.IGNORECASE | re.DOTALL) is not None
+        compare = {"eq": operator.eq, "gte": operator.ge, "lte": operator.le}[condition.tag.removeprefix(D)]
+        return compare(value, type(value)(literal))
 
     def propfind(self, path, body):
         store, depth, responses = self.store, self.headers.get("Depth", "1"), []

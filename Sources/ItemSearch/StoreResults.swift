@@ -1,0 +1,59 @@
+import FileProvider
+import ItemCatalog
+
+/// What the store's own search has found for a search, of what is in folders that nobody has looked into: as long as
+/// nobody does.
+struct StoreResults {
+    private var findings: [Int64: StoreFinding] = [:]
+    private let uid: UInt32
+
+    init(uid: UInt32) { self.uid = uid }
+
+    mutating func add(_ findings: [StoreFinding]) {
+        for finding in findings { self.findings[Self.number(finding.path)] = finding }
+    }
+
+    /// Those that the catalog still does not have, and where they are now.
+    mutating func rows(_ reader: Catalog.Reader) throws -> [SearchRow] {
+        var rows: [SearchRow] = []
+        for (number, finding) in findings {
+            guard let (folder, path) = try Self.place(of: finding.path, reader) else {
+                findings[number] = nil
+                continue
+            }
+            rows.append(SearchRow(number: number, in: folder, path, finding, uid: uid))
+        }
+        return rows.sorted { $0.number < $1.number }
+    }
+
+    /// Whether a row of this number was found in the store.
+    static func isOne(_ number: Int64) -> Bool { number > .max / 2 }
+
+    var isEmpty: Bool { findings.isEmpty }
+
+    /// Higher than that of any name; the same for the same path whenever it is found (62 bits of FNV-1a).
+    private static func number(_ path: [Filename]) -> Int64 {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in path.map(\.bytes).joined(separator: [0]) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return .max - Int64(hash >> 2)
+    }
+
+    /// The deepest folder on the way that the catalog has, and the names below it.
+    ///
+    /// - Returns: nil: the catalog has it, or knows better: it is not in its folder, or was deleted here.
+    private static func place(of path: [Filename], _ reader: Catalog.Reader) throws -> (InodeID, [Filename])? {
+        var (folder, inode) = (ItemID.root, InodeID.root)
+        for (index, name) in path.enumerated() {
+            let place = TreePlace(parent: folder, name: name)
+            guard let item = try reader.remoteOccupant(of: place, otherThan: .root) else {
+                let isUnlisted = try !reader.inode(inode).isEnumerated
+                return isUnlisted ? (inode, Array(path[index...])) : nil
+            }
+            guard index < path.count - 1, item.kind.isFolder, item.local != nil, let next = item.inode else {
+                return nil
+            }
+            (folder, inode) = (item.id, next)
+        }
+        return nil
+    }
+}
