@@ -32,7 +32,9 @@ let package = Package(
         .library(name: "FileProviderTesting", targets: ["FileProviderTesting"]),
         .library(name: "FileCoordination", targets: ["FileCoordination"]),
         .library(name: "DocumentPicker", targets: ["DocumentPicker", "FileCoordination", "UniformTypes"]),
-        .library(name: "MetadataQuery", targets: ["MetadataQuery", "QueryLanguage", "UniformTypes"]),
+        .library(
+            name: "MetadataQuery", targets: ["MetadataQuery", "DocumentContainers", "QueryLanguage", "UniformTypes"]),
+        .library(name: "DocumentContainers", targets: ["DocumentContainers", "UniformTypes"]),
         // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
@@ -102,12 +104,16 @@ let package = Package(
             dependencies: ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"]),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
-            name: "MetadataQuery", dependencies: ["ControlAPI", "FileCoordination", "QueryLanguage", "UniformTypes"]),
+            name: "DocumentContainers",
+            dependencies: ["ControlAPI", "Surroundings", "UniformTypes", .nioPosix, .tomlKit]),
+        .target(
+            name: "MetadataQuery",
+            dependencies: ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"]),
         .target(
             name: "DocumentPicker",
             dependencies: [
-                "CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes", .nioPosix,
-                .tomlKit,
+                "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings",
+                "UniformTypes", .nioPosix, .tomlKit,
             ]),
         // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
@@ -123,8 +129,9 @@ let package = Package(
         .executableTarget(
             name: "hydrant",
             dependencies: [
-                "Accounts", "Daemon", "ControlAPI", "DocumentPicker", "FileCoordination", "HTTPTransport",
-                "MetadataQuery", "QueryLanguage", "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser,
+                "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentPicker", "FileCoordination",
+                "HTTPTransport", "MetadataQuery", "QueryLanguage", "Surroundings", "TerminalPicker", "UniformTypes",
+                .argumentParser,
                 .crypto, .logging,
             ]),
 
@@ -137,6 +144,11 @@ let package = Package(
         .executableTarget(
             name: "hydrant-watch", dependencies: ["MetadataQuery", "QueryLanguage"], path: "Sources/Examples/Watch",
             packageAccess: false),
+
+        // The program in the documentation of DocumentContainers.
+        .executableTarget(
+            name: "hydrant-jot", dependencies: ["DocumentContainers", "MetadataQuery", "QueryLanguage"],
+            path: "Sources/Examples/Jotter", packageAccess: false),
 
         // A picker of a provider's own.
         .executableTarget(
@@ -253,9 +265,11 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "ControlAPI", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness", "QueryLanguage",
+                "ControlAPI", "DocumentContainers", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness",
+                "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-microbench", "hydrant-picker-recent", "hydrant-provider-chapters",
+                "hydrant-coordination-load", "hydrant-jot", "hydrant-microbench", "hydrant-picker-recent",
+                "hydrant-provider-chapters",
                 "hydrant-provider-memory", "hydrant-watch",
             ]),
     ],

@@ -35,8 +35,11 @@ OURS = {
     "QueryLanguage": ["UniformTypes"],
     "ItemSearch": ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"],
     "FileCoordination": ["ControlAPI", "Coordination"],
-    "MetadataQuery": ["ControlAPI", "FileCoordination", "QueryLanguage", "UniformTypes"],
-    "DocumentPicker": ["CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes"],
+    "DocumentContainers": ["ControlAPI", "Surroundings", "UniformTypes"],
+    "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],
+    "DocumentPicker": [
+        "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings", "UniformTypes",
+    ],
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
@@ -44,25 +47,26 @@ OURS = {
         "Coordination", "ItemSearch", "QueryLanguage", "Surroundings", "UniformTypes",
     ],
     "hydrant": [
-        "Accounts", "Daemon", "ControlAPI", "DocumentPicker", "FileCoordination", "HTTPTransport", "MetadataQuery",
-        "QueryLanguage", "TerminalPicker", "Surroundings", "UniformTypes",
+        "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentPicker", "FileCoordination", "HTTPTransport",
+        "MetadataQuery", "QueryLanguage", "TerminalPicker", "Surroundings", "UniformTypes",
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
-    "Examples": ["Daemon", "DocumentPicker", "FileProvider", "MetadataQuery", "QueryLanguage", "UniformTypes"],
+    "Examples": ["Daemon", "DocumentContainers", "DocumentPicker", "FileProvider", "MetadataQuery", "QueryLanguage", "UniformTypes"],
 }
 # Packages that one or few targets keep to themselves.
 RESERVED = {
     "GRDB": ["ItemCatalog"],
     "GRDBSQLite": ["ItemCatalog"],
     "ArgumentParser": ["hydrant"],
-    "TOMLKit": ["Accounts", "DocumentPicker"],
+    "TOMLKit": ["Accounts", "DocumentContainers", "DocumentPicker"],
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport"],
     "Crypto": ["Daemon", "DirectoryProvider", "SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
     "NIOPosix": [
-        "ControlAPI", "DirectoryProvider", "DocumentPicker", "FileCoordination", "HTTPTransport", "SyncEngine",
+        "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentPicker", "FileCoordination", "HTTPTransport",
+        "SyncEngine",
     ],
 }
 # What no test may import, and the one target of tests that may: it looks at what SQLite itself writes.

@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentContainers
 import FileCoordination
 public import Foundation
 
@@ -10,6 +11,9 @@ public enum SearchScope: Sendable, Hashable {
     case allDomains
     /// A mount point, a folder in a mounted domain with all that is in it, or one document.
     case items(at: URL)
+    /// The documents in a program's container (`DocumentContainer`); nil: in that of this program. The container's folder is made
+    /// if it is not there.
+    case container(identifier: String?)
     /// The documents that reference documents in this folder stand for (`FileCoordination.ReferenceDocument`): those that this
     /// program was granted. They have ``MetadataItem/external``. References that nobody can resolve are left out.
     case externalDocuments(referencedIn: URL)
@@ -29,6 +33,17 @@ struct DomainScope: Sendable, Equatable {
         var all: [String: DomainScope] = [:]
         /// Those of which everything is wanted.
         var whole: Set<String> = []
+        func add(_ url: URL) throws {
+            let place = try place(of: url)
+            var domain = all[place.mountPoint] ?? DomainScope()
+            if place.path.bytes.isEmpty {
+                whole.insert(place.mountPoint)
+                domain.paths = []
+            } else if !whole.contains(place.mountPoint) {
+                domain.paths.append(place.path)
+            }
+            all[place.mountPoint] = domain
+        }
         for scope in scopes {
             switch scope {
             case .allDomains:
@@ -37,15 +52,11 @@ struct DomainScope: Sendable, Equatable {
                     whole.insert(domain.mountPoint)
                 }
             case .items(let url):
-                let place = try place(of: url)
-                var domain = all[place.mountPoint] ?? DomainScope()
-                if place.path.bytes.isEmpty {
-                    whole.insert(place.mountPoint)
-                    domain.paths = []
-                } else if !whole.contains(place.mountPoint) {
-                    domain.paths.append(place.path)
+                try add(url)
+            case .container(let identifier):
+                do { try add(try await DocumentContainer.url(forIdentifier: identifier)) } catch {
+                    throw MetadataQueryError("\(error)")
                 }
-                all[place.mountPoint] = domain
             case .externalDocuments(let folder):
                 for (reference, resolved) in await references(in: folder) {
                     guard let place = try? place(of: resolved.url) else { continue }

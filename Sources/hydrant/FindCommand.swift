@@ -47,6 +47,10 @@ struct FindCommand: AsyncParsableCommand {
         completion: .directory)
     var references: String?
 
+    @Option(
+        help: ArgumentHelp("Look in the container of this identifier (hydrant containers).", valueName: "identifier"))
+    var container: String?
+
     @Flag(help: "Go on until interrupted: + is there now, ~ has changed, - is gone.")
     var live = false
 
@@ -96,6 +100,7 @@ struct FindCommand: AsyncParsableCommand {
         }
         var places = scopes.map { SearchScope.items(at: ByteText.url($0)) }
         if let references { places.append(.externalDocuments(referencedIn: ByteText.url(references))) }
+        if let container { places.append(.container(identifier: container)) }
         if places.isEmpty {
             _ = MountTable.ownDomains().isEmpty ? try MountedPath.mountPoint(nil) : ""
             places = [.allDomains]

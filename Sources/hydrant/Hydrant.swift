@@ -25,7 +25,7 @@ struct Hydrant: AsyncParsableCommand {
             PresentCommand.self,
             ClaimsCommand.self,
             BookmarkCommand.self, AccessCommand.self, GrantsCommand.self,
-            PickCommand.self, PickersCommand.self,
+            PickCommand.self, PickersCommand.self, ContainersCommand.self,
             RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self,
             ServeCommand.self,
         ])

@@ -26,8 +26,13 @@ struct ExtensionProcessTests {
                 echo '{"page": {"message": "done"}}'
                 cat > /dev/null
                 """#
-            try Data(script.utf8).write(to: URL(filePath: path))
-            chmod(path, 0o755)
+            // (Written by another process: else one that is forked meanwhile by another test has it open for writing, and it
+            // cannot be executed: ETXTBSY, execve(2).)
+            let writer = Process()
+            writer.executableURL = URL(filePath: "/bin/sh")
+            writer.arguments = ["-c", #"printf '%s\n' "$1" >"$0" && chmod 755 "$0""#, path, script]
+            try writer.run()
+            writer.waitUntilExit()
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }

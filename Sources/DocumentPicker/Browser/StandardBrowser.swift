@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentContainers
 import FileCoordination
 import Foundation
 import UniformTypes
@@ -8,8 +9,11 @@ actor StandardBrowser: DocumentPickerExtension {
     private let context: DocumentPickerContext
     private let isDropBox: Bool
     private let client: DomainClient?
-    private let root: String
-    /// Relative to the mount point.
+    private let container: DocumentContainer?
+    private let mountPoint: String
+    /// Where browsing begins, relative to the mount point.
+    private let base: [String]
+    /// Relative to where browsing begins.
     private var folder: [String] = []
     private var items: [FolderListing.Item] = []
     private var search = ""
@@ -21,17 +25,23 @@ actor StandardBrowser: DocumentPickerExtension {
 
     init(context: DocumentPickerContext) { self.init(context: context, isDropBox: false) }
 
-    init(context: DocumentPickerContext, isDropBox: Bool) {
+    /// - Parameter container: of which the folder alone is shown.
+    init(context: DocumentPickerContext, isDropBox: Bool, container: DocumentContainer? = nil) {
         self.context = context
         self.isDropBox = isDropBox
-        root = context.documentStorageURL.map { DismissalRules.folderPath($0) } ?? ""
-        client = try? DomainClient(root)
+        self.container = container
+        base = container?.folder ?? []
+        mountPoint = context.documentStorageURL.map { DismissalRules.folderPath($0) } ?? ""
+        client = try? DomainClient(mountPoint)
     }
 
     deinit { watch?.cancel() }
 
     func prepareForPresentation(in mode: DocumentPickerMode) async throws {
         guard client != nil else { throw DocumentPickerError("there is nothing to browse without a file provider") }
+        if let container {
+            do { _ = try await container.url() } catch { throw DocumentPickerError("\(error)") }
+        }
         if isDropBox { return await show() }
         watch = Task { [weak self] in
             while (try? await Task.sleep(for: .milliseconds(300))) != nil {
@@ -66,7 +76,7 @@ actor StandardBrowser: DocumentPickerExtension {
         (folder, items, search, isLoading, failure) = (path, [], "", true, nil)
         await show()
         defer { isLoading = false }
-        do { items = try await FolderListing.read(path, client) } catch {
+        do { items = try await FolderListing.read(base + path, client) } catch {
             isLoading = false
             // What was shown before is still right, unless there was nothing.
             if !before.1.isEmpty { (folder, items) = before } else { failure = "\(error)" }
@@ -87,8 +97,8 @@ actor StandardBrowser: DocumentPickerExtension {
         transfers = own
         for path in ended {
             // It has come, or has been given up.
-            guard path.hasPrefix(root + "/"),
-                let status = try? await client.status([PathBytes(String(path.dropFirst(root.count + 1)))]).first,
+            guard path.hasPrefix(mountPoint + "/"),
+                let status = try? await client.status([PathBytes(String(path.dropFirst(mountPoint.count + 1)))]).first,
                 let index = items.firstIndex(where: { fullPath($0.name) == path })
             else { continue }
             items[index].isHere = status.state == .downloaded
@@ -96,7 +106,7 @@ actor StandardBrowser: DocumentPickerExtension {
         await show()
     }
 
-    private func fullPath(_ name: String) -> String { ([root] + folder + [name]).joined(separator: "/") }
+    private func fullPath(_ name: String) -> String { ([mountPoint] + base + folder + [name]).joined(separator: "/") }
 
     private func show() async {
         let choosesDocument = context.documentPickerMode?.choosesDocument ?? true
@@ -104,17 +114,28 @@ actor StandardBrowser: DocumentPickerExtension {
         page.message = failure
         if !choosesDocument {
             page.filename = context.originalURL?.lastPathComponent
-            page.canMakeFolder = !isDropBox
+            page.canMakeFolder = !isDropBox && showsFolders
         }
         if isDropBox {
             page.message = "What is put here is not listed."
         } else {
-            page.entries = items.filter { matches($0.name) }.map { entry($0, choosesDocument) }
+            page.entries = items.filter { matches($0.name) && (!$0.isFolder || showsFolders) }.map {
+                entry($0, choosesDocument)
+            }
             if page.entries.isEmpty && !isLoading && page.message == nil {
                 page.message = search.isEmpty ? "This folder is empty." : "Nothing here has “\(search)” in its name."
             }
         }
         await showing.add { [context, page] in await context.show(page) }.value
+    }
+
+    /// As deep as the container's folders may lie.
+    private var showsFolders: Bool {
+        switch container?.folderLevels {
+        case .none?: false
+        case .one?: folder.isEmpty
+        case .any?, nil: true
+        }
     }
 
     private func matches(_ name: String) -> Bool {
@@ -142,7 +163,7 @@ actor StandardBrowser: DocumentPickerExtension {
     // MARK: Choosing
 
     private func choose(_ name: String) async throws {
-        guard let item = items.first(where: { $0.name == name }) else {
+        guard let item = items.first(where: { $0.name == name && (!$0.isFolder || showsFolders) }) else {
             throw DocumentPickerError("“\(name)” is not in this folder (any more)")
         }
         if item.isFolder { return try await open(folder + [name]) }
@@ -161,6 +182,7 @@ actor StandardBrowser: DocumentPickerExtension {
 
     private func makeFolder(_ name: String) async throws {
         try check(name)
+        guard showsFolders else { throw DocumentPickerError("“\(name)”: this place has no folders here") }
         let path = fullPath(name)
         try await onThread {
             guard mkdir(path, 0o777) == 0 else {

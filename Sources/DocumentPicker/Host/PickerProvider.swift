@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentContainers
 import FileCoordination
 import Foundation
 public import UniformTypes
@@ -18,6 +19,8 @@ public struct PickerProvider: Sendable, Hashable {
     let isReadOnly: Bool
     /// Why it cannot be chosen.
     public let problem: String?
+    /// Of which it shows the folder alone; nil: all of the domain.
+    var container: DocumentContainer?
 
     /// As the user knows it.
     public var title: String { manifest.name }
@@ -52,6 +55,11 @@ public struct PickerProvider: Sendable, Hashable {
                     id: manifest.identifier, manifest: manifest, mountPoint: nil, storeLocation: nil,
                     domain: nil, isReadOnly: false, problem: nil))
         }
+        let containers = DocumentContainer.installed()
+        for container in containers.containers where container.isPublic {
+            // (Of one that is not mounted now nothing is shown.)
+            if let place = try? await container.place() { providers.append(of(container, at: place)) }
+        }
         // Of one name, by where they are.
         let names = Dictionary(grouping: providers, by: \.title).filter { $0.value.count > 1 }
         providers = providers.map { provider in
@@ -60,14 +68,24 @@ public struct PickerProvider: Sendable, Hashable {
             return provider.named("\(provider.title) (\(place))")
         }
         providers.sort { ($0.title.lowercased(), $0.id) < ($1.title.lowercased(), $1.id) }
-        return (providers, installed.problems)
+        return (providers, installed.problems + containers.problems)
     }
 
     private func named(_ name: String) -> PickerProvider {
         PickerProvider(
             id: id, manifest: manifest.named(name), mountPoint: mountPoint, storeLocation: storeLocation,
-            domain: domain,
-            isReadOnly: isReadOnly, problem: problem)
+            domain: domain, isReadOnly: isReadOnly, problem: problem, container: container)
+    }
+
+    private static func of(_ container: DocumentContainer, at place: DocumentContainer.Place) -> PickerProvider {
+        let modes: [DocumentPickerMode] = place.isReadOnly ? [.import, .open] : DocumentPickerMode.allCases
+        let manifest = DocumentPickerManifest(
+            identifier: container.identifier, name: container.name, icon: container.icon ?? "folder-remote",
+            modes: Set(modes), supportedTypes: container.supportedTypes, fileProvider: place.providerIdentifier,
+            domain: place.domain)
+        return PickerProvider(
+            id: "container/" + container.identifier, manifest: manifest, mountPoint: place.mountPoint,
+            storeLocation: nil, domain: place.domain, isReadOnly: place.isReadOnly, problem: nil, container: container)
     }
 
     private static func ofDomain(at mountPoint: String, _ manifests: [DocumentPickerManifest]) async -> [PickerProvider]

@@ -262,7 +262,8 @@ actor PickerSession {
             process = own
             (prepare, handle) = (own.prepareForPresentation, own.handle)
         } else {
-            let browser = StandardBrowser(context: context, isDropBox: provider.manifest.isDropBox)
+            let browser = StandardBrowser(
+                context: context, isDropBox: provider.manifest.isDropBox, container: provider.container)
             (prepare, handle) = (browser.prepareForPresentation, browser.handle)
         }
         let (actions, inbox) = AsyncStream<PickerAction>.makeStream()

@@ -1,0 +1,169 @@
+import ControlAPI
+public import Foundation
+import NIOPosix
+import Surroundings
+
+extension DocumentContainer {
+    /// The folder of a container in its mounted domain; it is made if it is not there.
+    ///
+    /// ```swift
+    /// let folder = try await DocumentContainer.url(forIdentifier: "org.example.notes")
+    /// ```
+    ///
+    /// - Parameter identifier: nil: the container whose `program` is the executable of this process.
+    /// - Throws: when no such container is installed ("no container"), when its domain is not mounted, or when the folder
+    ///   cannot be made.
+    ///
+    /// Source: Apple, `FileManager.url(forUbiquityContainerIdentifier:)`.
+    public static func url(forIdentifier identifier: String? = nil) async throws(DocumentContainerError) -> URL {
+        try await named(identifier).url()
+    }
+
+    /// A container that is installed.
+    ///
+    /// - Parameter identifier: nil: the one whose `program` is the executable of this process.
+    /// - Throws: "no container".
+    public static func named(_ identifier: String?) throws(DocumentContainerError) -> DocumentContainer {
+        let all = installed().containers
+        if let identifier {
+            if let found = all.first(where: { $0.identifier == identifier }) { return found }
+            throw DocumentContainerError(
+                "no container “\(identifier)”; hydrant containers shows those that are installed")
+        }
+        let program = ByteText.resolved("/proc/self/exe")
+        if let found = all.first(where: { $0.program != nil && $0.program == program }) { return found }
+        throw DocumentContainerError("no container: none is installed for \(program ?? "this program")")
+    }
+
+    /// As ``url(forIdentifier:)``, of this one.
+    public func url() async throws(DocumentContainerError) -> URL {
+        let place = try await place()
+        if place.isReadOnly, access(place.path, F_OK) != 0 {
+            throw DocumentContainerError("\(place.path): is not there, and nothing can be made in this domain")
+        }
+        let (folder, mountPoint) = (folder, place.mountPoint)
+        do { try await NIOThreadPool.singleton.runIfActive { try Self.make(folder, in: mountPoint) } } catch {
+            throw error as? DocumentContainerError ?? DocumentContainerError("\(place.path): \(error)")
+        }
+        return ByteText.url(place.path + "/")
+    }
+
+    /// Makes what is missing; what is there has to be a folder in the domain, not a link that leads out of it.
+    private static func make(_ folder: [String], in mountPoint: String) throws {
+        var path = mountPoint
+        for name in folder {
+            path += "/" + name
+            if mkdir(path, 0o777) != 0, errno != EEXIST {
+                throw DocumentContainerError("\(path): \(String(cString: strerror(errno)))")
+            }
+        }
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+            throw DocumentContainerError("\(path): is no folder")
+        }
+        guard let real = ByteText.resolved(path), real.hasPrefix(mountPoint == "/" ? "/" : mountPoint + "/") else {
+            throw DocumentContainerError("\(path): leads out of the domain")
+        }
+    }
+
+    // MARK: Which domain
+
+    /// Where a container is, whether or not its folder is there yet.
+    public struct Place: Sendable, Hashable {
+        /// Of the domain.
+        public let mountPoint: String
+        /// The domain's name.
+        public let domain: String
+        /// The file provider's identifier.
+        public let providerIdentifier: String?
+        /// Nothing can be changed in the domain.
+        public let isReadOnly: Bool
+        /// Of the folder.
+        public let path: String
+    }
+
+    /// Where the container is: in the domain that its manifest names, that the user has chosen (``choose(domain:)``), or the only
+    /// one that is mounted, which is remembered then. Nothing is made.
+    ///
+    /// - Throws: when that is not mounted, or when there are several and none was chosen.
+    public func place() async throws(DocumentContainerError) -> Place {
+        let mounted = await Self.mountedDomains()
+        if let wanted = domain ?? Self.choices()[identifier] {
+            guard let status = mounted.first(where: { $0.domain == wanted }) else {
+                throw DocumentContainerError(
+                    "the container “\(name)” is in the domain “\(wanted)”, which is not mounted; hydrant mount \(wanted) FOLDER mounts it"
+                )
+            }
+            return place(in: status)
+        }
+        guard let only = mounted.first else {
+            throw DocumentContainerError("no domain is mounted that the container “\(name)” could be in")
+        }
+        guard mounted.count == 1 else {
+            throw DocumentContainerError(
+                "the container “\(name)” may be in any of \(mounted.map(\.domain).joined(separator: ", ")); "
+                    + "hydrant containers choose \(identifier) DOMAIN says which")
+        }
+        try choose(domain: only.domain)
+        return place(in: only)
+    }
+
+    private func place(in status: DomainStatus) -> Place {
+        Place(
+            mountPoint: status.mountPoint, domain: status.domain, providerIdentifier: status.providerIdentifier,
+            isReadOnly: status.isReadOnly ?? false,
+            path: ([status.mountPoint] + folder).joined(separator: "/"))
+    }
+
+    /// In seconds: a daemon that does not answer in this time counts as none.
+    private static let patience = 3.0
+
+    /// Those of this user, by name.
+    private static func mountedDomains() async -> [DomainStatus] {
+        let mounts = Set(MountTable.ownDomains().map(\.mountPoint))
+        let domains = await withTaskGroup(of: DomainStatus?.self) { group -> [DomainStatus] in
+            for mountPoint in mounts { group.addTask { await domain(at: mountPoint) } }
+            var found: [DomainStatus] = []
+            for await status in group { if let status { found.append(status) } }
+            return found
+        }
+        return domains.sorted { $0.domain < $1.domain }
+    }
+
+    private static func domain(at mountPoint: String) async -> DomainStatus? {
+        guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint) else { return nil }
+        let answer = try? await ControlClient(socketPath: path).send(.domain, timeout: patience)
+        if case .domain(let status, _) = answer { return status }
+        return nil
+    }
+
+    // MARK: The user's choices
+
+    /// By container, kept in `$XDG_STATE_HOME/hydrant/containers.json`.
+    private static var choicesFile: String? { BaseDirectory.state.path().map { $0 + "/hydrant/containers.json" } }
+
+    private static func choices() -> [String: String] {
+        choicesFile.flatMap { FileManager.default.contents(atPath: $0) }
+            .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) } ?? [:]
+    }
+
+    /// From now on the container is in this domain. What is in its folder elsewhere stays where it is. Durable on return.
+    ///
+    /// - Throws: when its manifest names another domain.
+    public func choose(domain wanted: String) throws(DocumentContainerError) {
+        if let domain, domain != wanted {
+            throw DocumentContainerError(
+                "the manifest of the container “\(name)” says that it is in the domain “\(domain)”")
+        }
+        guard let file = Self.choicesFile else { throw DocumentContainerError(BaseDirectory.state.missing) }
+        var choices = Self.choices()
+        choices[identifier] = wanted
+        do {
+            try FileManager.default.createDirectory(
+                atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            try JSONEncoder().encode(choices).write(
+                to: URL(filePath: file, directoryHint: .notDirectory), options: .atomic)
+        } catch { throw DocumentContainerError("\(file): \(error.localizedDescription)") }
+    }
+}

@@ -1,0 +1,34 @@
+import DocumentContainers
+import Foundation
+import MetadataQuery
+import QueryLanguage
+
+/// Keeps notes in a container of its own, which other programs' pickers offer, and says how many there are:
+///
+///     hydrant-jot call Ada
+@main
+enum Jotter {
+    static let identifier = "org.example.jot"
+
+    static func main() async throws {
+        let words = CommandLine.arguments.dropFirst().joined(separator: " ")
+        guard !words.isEmpty else { return print("usage: hydrant-jot WORDS…") }
+        // A program that is installed brings this file with it, in /usr/share/hydrant/containers.
+        try DocumentContainer.install(
+            manifest: """
+                identifier = "\(identifier)"
+                name = "Jottings"
+                public = true
+                levels = "none"
+                types = ["public.text"]
+                """)
+        let folder = try await DocumentContainer.url(forIdentifier: identifier)
+        let note = folder.appending(path: "\(UUID().uuidString).txt", directoryHint: .notDirectory)
+        try Data((words + "\n").utf8).write(to: note)
+
+        let query = MetadataQuery(
+            try QueryPredicate(text: "kind:text"), in: [.container(identifier: identifier)], isLive: false)
+        try await query.gather()
+        print(query.resultCount == 1 ? "1 note" : "\(query.resultCount) notes")
+    }
+}
