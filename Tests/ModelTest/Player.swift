@@ -105,7 +105,15 @@ struct Player {
         if operation.verb == .copy, world.isRacing, expected == .failed(EINVAL) { return adopt() }
         // What is in a folder that could not be listed then, the model did not know: it is as the programs see it now.
         let left = contents()
-        if !isListed && world.isRacing && world.machine.hasWaited { adopt() }
+        if !isListed && world.isRacing && world.machine.hasWaited {
+            adopt()
+            // What the call has made of a document that was not known is whole all the same.
+            if let path = operation.paths.first, let bytes = try? model.file(path).bytes,
+                world.ledger.wholes.contains(where: { Model.changed($0, by: operation) == bytes })
+            {
+                world.ledger.whole(bytes)
+            }
+        }
         let after = contents()
         // What is only seen was owed by whoever wrote it, if it is owed still.
         world.ledger.changedHere(
