@@ -13,7 +13,7 @@ TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0
 
 # What the tests of desktops use besides (scripts/test desktop).
 DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
-    evince librsvg2-common libgdk-pixbuf2.0-bin)
+    evince librsvg2-common libgdk-pixbuf2.0-bin nautilus dolphin kio-extras xvfb xauth)
 
 say() { printf '%s\n' "$*" >&2; }
 
