@@ -147,8 +147,8 @@ let package = Package(
 
         // The program in the documentation of DocumentContainers.
         .executableTarget(
-            name: "hydrant-jot", dependencies: ["DocumentContainers", "MetadataQuery", "QueryLanguage"],
-            path: "Sources/Examples/Jotter", packageAccess: false),
+            name: "hydrant-memo", dependencies: ["DocumentContainers", "MetadataQuery", "QueryLanguage"],
+            path: "Sources/Examples/Memo", packageAccess: false),
 
         // A picker of a provider's own.
         .executableTarget(
@@ -268,7 +268,7 @@ let package = Package(
                 "ControlAPI", "DocumentContainers", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness",
                 "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-jot", "hydrant-microbench", "hydrant-picker-recent",
+                "hydrant-coordination-load", "hydrant-memo", "hydrant-microbench", "hydrant-picker-recent",
                 "hydrant-provider-chapters",
                 "hydrant-provider-memory", "hydrant-watch",
             ]),

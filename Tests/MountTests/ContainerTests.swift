@@ -128,7 +128,7 @@ struct ContainerTests {
         let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
         let program = try String(
-            contentsOf: root.appending(path: "Sources/Examples/Jotter/Jotter.swift"), encoding: .utf8)
+            contentsOf: root.appending(path: "Sources/Examples/Memo/Memo.swift"), encoding: .utf8)
         let page = try String(
             contentsOf: root.appending(path: "Sources/DocumentContainers/Documentation.docc/DocumentContainers.md"),
             encoding: .utf8)
@@ -136,11 +136,11 @@ struct ContainerTests {
         try await withMount(.with { $0.limit = 60 }) { mount in
             let shown = try mount.run(
                 """
-                jot="$(dirname "$HYDRANT")/hydrant-jot"
-                "$jot" milk and bread; "$jot" "call Ada"; "$HYDRANT" find --container org.example.jot
+                memo="$(dirname "$HYDRANT")/hydrant-memo"
+                "$memo" milk and bread; "$memo" "call Ada"; "$HYDRANT" find --container org.example.memo
                 """)
             #expect(
-                shown.contains("1 note\n") && shown.contains("2 notes\n") && shown.contains("/Jottings/"), "\(shown)")
+                shown.contains("1 note\n") && shown.contains("2 notes\n") && shown.contains("/Memos/"), "\(shown)")
         }
     }
 }

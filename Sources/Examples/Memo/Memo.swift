@@ -5,19 +5,19 @@ import QueryLanguage
 
 /// Keeps notes in a container of its own, which other programs' pickers offer, and says how many there are:
 ///
-///     hydrant-jot call Ada
+///     hydrant-memo call Ada
 @main
-enum Jotter {
-    static let identifier = "org.example.jot"
+enum Memo {
+    static let identifier = "org.example.memo"
 
     static func main() async throws {
         let words = CommandLine.arguments.dropFirst().joined(separator: " ")
-        guard !words.isEmpty else { return print("usage: hydrant-jot WORDS…") }
+        guard !words.isEmpty else { return print("usage: hydrant-memo WORDS…") }
         // A program that is installed brings this file with it, in /usr/share/hydrant/containers.
         try DocumentContainer.install(
             manifest: """
                 identifier = "\(identifier)"
-                name = "Jottings"
+                name = "Memos"
                 public = true
                 levels = "none"
                 types = ["public.text"]
