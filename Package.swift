@@ -101,7 +101,7 @@ let package = Package(
         .target(name: "QueryLanguage", dependencies: ["UniformTypes"]),
         .target(
             name: "ItemSearch",
-            dependencies: ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"]),
+            dependencies: ["FileProvider", "ItemCatalog", "QueryLanguage", "UniformTypes"]),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "DocumentContainers",

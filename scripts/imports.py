@@ -33,7 +33,7 @@ OURS = {
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
     "QueryLanguage": ["UniformTypes"],
-    "ItemSearch": ["FileProvider", "ItemCatalog", "Locking", "QueryLanguage", "UniformTypes"],
+    "ItemSearch": ["FileProvider", "ItemCatalog", "QueryLanguage", "UniformTypes"],
     "FileCoordination": ["ControlAPI", "Coordination"],
     "DocumentContainers": ["ControlAPI", "Surroundings", "UniformTypes"],
     "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],

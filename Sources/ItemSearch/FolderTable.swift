@@ -47,9 +47,14 @@ package struct FolderTable {
 
     /// Whether this belongs to the search.
     package mutating func isWithin(_ row: SearchRow, _ reader: Catalog.Reader) throws -> Bool {
+        if row.kind != .folder, scopes?.contains(row.inode) == true { return true }
+        return try isWithin(row.folder, reader)
+    }
+
+    /// Whether what is in this folder belongs to the search.
+    package mutating func isWithin(_ folder: InodeID, _ reader: Catalog.Reader) throws -> Bool {
         guard let scopes else { return true }
-        if row.kind != .folder, scopes.contains(row.inode) { return true }
-        return try climb(row.folder, \.scoped, reader) { id, _ in scopes.contains(id) }
+        return try climb(folder, \.scoped, reader) { id, _ in scopes.contains(id) }
     }
 
     /// Whether this folder, or one above it, is pinned.

@@ -92,6 +92,15 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
+    /// How many folders of the store, of those in which it searches, nobody has looked into.
+    package mutating func unlistedFolders() throws -> Int {
+        try catalog.readAside { reader in
+            var count = 0
+            for folder in try reader.unlistedFolders() where try matcher.folders.isWithin(folder, reader) { count += 1 }
+            return count
+        }
+    }
+
     /// Takes what the store's own search has found; to be called between ``gather(_:)`` and ``update(_:_:)``.
     package mutating func take(
         _ findings: [StoreFinding], _ found: ([FoundItem]) async throws -> Bool

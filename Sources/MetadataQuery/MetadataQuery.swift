@@ -128,7 +128,7 @@ public final class MetadataQuery: Sendable {
     /// Not all that there is has been found yet.
     public var isGathering: Bool { state.withLock { $0.isGathering } }
 
-    /// How many folders of the stores nobody has looked into yet: what is in them cannot be found. Known when gathering has
+    /// How many folders in the scopes nobody has looked into yet: what is in them cannot be found. Known when gathering has
     /// finished.
     public var unlistedFolderCount: Int { state.withLock { $0.unlisted.values.reduce(0, +) } }
 

@@ -103,7 +103,7 @@ final class QueryDesk: Sendable {
             request.predicate, catalog: context.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
             isLive: request.isLive, uid: context.defaults.uid, surroundings)
         try refuseSignedOut()
-        var unlisted = try context.catalog.readAside { try $0.unlistedFolderCount() }
+        var unlisted = try search.unlistedFolders()
         async let findings = unlisted == 0 ? nil : ask(request.predicate)
         try await search.gather { items in
             try refuseSignedOut()

@@ -144,16 +144,14 @@ extension Catalog.Reader {
             conflicts().flatMap { conflict in [conflict.copy, try item(conflict.original)?.inode].compactMap { $0 } })
     }
 
-    private static let unlistedCount = Query(
+    private static let unlisted = Query(
         """
-        SELECT COUNT(*) FROM inode i JOIN item t ON t.inode = i.id
+        SELECT i.id FROM inode i JOIN item t ON t.inode = i.id
         WHERE i.kind = 1 AND i.enumerated = 0 AND i.nlink > 0 AND t.identifier IS NOT NULL
         """)
 
-    /// How many of the store's folders nobody has looked into: what is in them no search finds.
-    package func unlistedFolderCount() throws -> Int {
-        try first(Self.unlistedCount, { _ in }) { Int($0.int(0)) } ?? 0
-    }
+    /// The store's folders that nobody has looked into: what is in them no search of the catalog finds.
+    package func unlistedFolders() throws -> [InodeID] { try inodes(Self.unlisted) }
 
     /// Where the inode is: its first name.
     package func searchPlace(of inode: InodeID) throws -> (folder: InodeID, name: Filename)? { try place(of: inode) }
