@@ -57,6 +57,8 @@ let package = Package(
         .target(name: "Locking"),
         .target(name: "Surroundings"),
         .target(name: "ChildProcess", dependencies: ["CLinux"]),
+        .target(name: "CPictures", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("turbojpeg")]),
+        .target(name: "Pictures", dependencies: ["CPictures"]),
 
         .target(name: "FileProvider"),
         .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
@@ -124,13 +126,14 @@ let package = Package(
                 "Accounts", "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore",
                 "SyncEngine", "Volume",
                 "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
-                "ItemSearch", "QueryLanguage", "Surroundings", "UniformTypes", .crypto, .logging,
+                "ItemSearch", "Pictures", "QueryLanguage", "Surroundings", "UniformTypes", .crypto, .logging,
             ]),
         .executableTarget(
             name: "hydrant",
             dependencies: [
                 "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentPicker", "FileCoordination",
-                "HTTPTransport", "MetadataQuery", "QueryLanguage", "Surroundings", "TerminalPicker", "UniformTypes",
+                "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Surroundings", "TerminalPicker",
+                "UniformTypes",
                 .argumentParser,
                 .crypto, .logging,
             ]),

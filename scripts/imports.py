@@ -15,6 +15,8 @@ OURS = {
     "CNcurses": [],
     "Surroundings": [],
     "ChildProcess": ["CLinux"],
+    "CPictures": [],
+    "Pictures": ["CPictures"],
     "Accounts": ["CSecret", "ChildProcess", "HTTPTransport", "Surroundings"],
     "FUSE": ["CFUSE", "CLinux"],
     "PassthroughHelper": [],
@@ -44,11 +46,11 @@ OURS = {
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
         "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "ChildProcess", "CLinux", "ControlAPI",
-        "Coordination", "ItemSearch", "QueryLanguage", "Surroundings", "UniformTypes",
+        "Coordination", "ItemSearch", "Pictures", "QueryLanguage", "Surroundings", "UniformTypes",
     ],
     "hydrant": [
         "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentPicker", "FileCoordination", "HTTPTransport",
-        "MetadataQuery", "QueryLanguage", "TerminalPicker", "Surroundings", "UniformTypes",
+        "MetadataQuery", "Pictures", "QueryLanguage", "TerminalPicker", "Surroundings", "UniformTypes",
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": ["Daemon", "DocumentContainers", "DocumentPicker", "FileProvider", "MetadataQuery", "QueryLanguage", "UniformTypes"],

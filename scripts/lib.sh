@@ -4,7 +4,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # To build Hydrant: Debian's packages (Ubuntu has the same names).
-BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev libncurses-dev)
+BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev libncurses-dev libpng-dev
+    libturbojpeg0-dev)
 # What the tests use besides.
 TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
     tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
@@ -41,6 +42,8 @@ is_usable() {
         libfuse3-dev) pkg-config --exists fuse3 2>/dev/null ;;
         libsqlite3-dev) pkg-config --exists sqlite3 2>/dev/null || [[ -e /usr/include/sqlite3.h ]] ;;
         libexpat1-dev) pkg-config --exists expat 2>/dev/null || [[ -e /usr/include/expat.h ]] ;;
+        libpng-dev) pkg-config --exists libpng 2>/dev/null ;;
+        libturbojpeg0-dev) pkg-config --exists libturbojpeg 2>/dev/null ;;
         libncurses-dev) pkg-config --exists ncursesw 2>/dev/null ;;
         libzip-dev) pkg-config --exists libzip 2>/dev/null ;;
         fuse3) command -v fusermount3 >/dev/null ;;

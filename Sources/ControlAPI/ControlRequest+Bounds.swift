@@ -19,6 +19,8 @@ extension ControlRequest {
         case .events(let last, _): last < 0 ? "the last \(last) events" : nil
         case .reporting(let request): request.problem
         case .thumbnail(_, let size): Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
+        case .giveThumbnail(_, let picture, _):
+            picture.count <= GivenThumbnail.bytes ? nil : "a thumbnail of \(picture.count) bytes"
         case .makeBookmark(let request):
             request.grant?.until.flatMap { Self.moments.contains($0) ? nil : "a right until \($0)" }
         case .query(let request): request.problem

@@ -49,6 +49,11 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// A picture of a document that fits into a square of `size` pixels, without downloading the document; answered with
     /// ``ControlResponse/thumbnail(_:)``.
     case thumbnail(path: PathBytes, size: Int)
+    /// A program gives a document that it has saved its picture: a PNG of at most ``GivenThumbnail/pixels`` and
+    /// ``GivenThumbnail/bytes``. Answered with ``ControlResponse/thumbnailGiven(_:)`` when the picture is kept, so that it survives
+    /// a restart; with the failure ``ControlFailure/otherContents``, and nothing kept, when the document has others than
+    /// `contents` by now. Without `contents` it is that of the contents that the document has.
+    case giveThumbnail(path: PathBytes, picture: Data, contents: SavedContents?)
 
     /// Try pending changes of these items, and of all in them, now (no paths: of all); answered with
     /// ``ControlResponse/synced(pending:)``, what of it is still pending, when each was tried or the time is up.

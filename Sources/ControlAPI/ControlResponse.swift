@@ -10,6 +10,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case synced(pending: [PendingChange])
     case pong(pid: Int32)
     case thumbnail(DocumentThumbnail)
+    case thumbnailGiven(GivenThumbnail)
     case settings(DomainSettings)
     /// Everything that there was to say has been said.
     case done
@@ -86,14 +87,16 @@ public struct ControlFailure: Codable, Sendable, Equatable, Error {
     public static let pending = "pending"
     /// The bookmark is of a domain of this name, but made with another key.
     public static let otherKey = "otherKey"
+    /// The document has other contents by now than the thumbnail is of.
+    public static let otherContents = "otherContents"
     /// The daemon could not make its answer: a bug.
     public static let internalError = "internalError"
 }
 
 /// How large messages may be; whoever sends a larger one is cut off.
 public enum ControlLimits {
-    /// 1 MiB of JSON.
-    public static let requestBytes = 1 << 20
+    /// 6 MiB of JSON: a thumbnail of ``GivenThumbnail/bytes`` fits into it.
+    public static let requestBytes = 6 << 20
     /// 16 MiB of JSON.
     public static let responseBytes = 16 << 20
     /// Requests that one connection may send before the first of them is answered.

@@ -15,3 +15,29 @@ public struct DocumentThumbnail: Codable, Sendable, Equatable {
         self.modified = modified
     }
 }
+
+/// Where the picture is kept that a program gave a document.
+public enum GivenThumbnail: String, Codable, Sendable, Equatable {
+    /// The store gets it, with the contents or when it can be reached: other machines have it then.
+    case store
+    /// Its provider keeps none: this machine alone has it.
+    case machine
+
+    /// Width and height at most.
+    public static let pixels = 1_024
+    /// At most.
+    public static let bytes = 4 << 20
+}
+
+/// Which contents of a document a program means: those that it had with this size and date.
+public struct SavedContents: Codable, Sendable, Equatable {
+    /// In bytes.
+    public var size: Int64
+    /// In nanoseconds since 1970.
+    public var modified: Int64
+
+    public init(size: Int64, modified: Int64) {
+        self.size = size
+        self.modified = modified
+    }
+}

@@ -40,6 +40,8 @@ struct DomainService: ControlService {
             case .sync(let timeout):
                 return .synced(pending: try await volume.engine.sync(timeout: timeout).map(change))
             case .thumbnail(let path, let size): return .thumbnail(try await thumbnail(of: path, size: size))
+            case .giveThumbnail(let path, let picture, let contents):
+                return .thumbnailGiven(try await giveThumbnail(picture, to: path, of: contents))
             case .pause: return .settings(try await setPaused(true))
             case .resume: return .settings(try await setPaused(false))
             case .limit(let download, let upload): return .settings(limit(download, upload))

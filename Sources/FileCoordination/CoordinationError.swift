@@ -7,7 +7,7 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         private enum Known: String {
             case notInADomain, noSuchItem, wouldDeadlock, download, cancelled, timedOut, notRunning, refused,
                 badBookmark,
-                notGranted, notMine, otherKey
+                notGranted, notMine, otherKey, otherContents
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
@@ -35,6 +35,8 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         public static let badBookmark = Code(.badBookmark)
         /// There is no right to the item: none was given, it was revoked, its time is over, or it is another program's.
         public static let notGranted = Code(.notGranted)
+        /// It has other contents by now than those that were meant.
+        public static let otherContents = Code(.otherContents)
         static let notMine = Code(.notMine)
         static let otherKey = Code(.otherKey)
 
@@ -48,6 +50,7 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
             case "notGranted", "revoked", "expired": self = .notGranted
             case ControlFailure.notMine: self = .notMine
             case ControlFailure.otherKey: self = .otherKey
+            case ControlFailure.otherContents: self = .otherContents
             default: self = .refused
             }
         }

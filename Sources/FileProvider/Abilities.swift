@@ -47,18 +47,44 @@ public struct Thumbnail: Hashable, Sendable {
     public var bytes: [UInt8]
     /// The picture, as its file has it.
     public init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// Width and height at most of one that a store is asked to keep.
+    public static let pixels = 1_024
+    /// The same, of its file.
+    public static let mostBytes = 4 << 20
 }
 
 /// A provider whose store makes thumbnails: file managers show them without downloading the document.
 ///
 /// Source: Apple, `NSFileProviderThumbnailing`.
 public protocol ThumbnailProviding: FileProviderExtension {
-    /// A picture that fits into a square of `size` pixels; nil when there is none for such a document.
+    /// A picture that fits into a square of `size` pixels; nil when there is none for such a document. One that a program gave the
+    /// document (``ThumbnailKeeping``) comes as it is.
     ///
     /// - Throws: ``FileProviderError/Code/versionMismatch`` when the store has other contents by now.
     func thumbnail(
         of identifier: ItemIdentifier, version: ContentVersion, size: Int
     ) async throws(FileProviderError) -> Thumbnail?
+}
+
+/// A provider whose store keeps the pictures that programs give the documents they save, so that other machines have a document's
+/// picture before the document.
+///
+/// A picture that is kept is what ``ThumbnailProviding/thumbnail(of:version:size:)`` answers for this version, whatever size is asked
+/// for; it goes with the document wherever that is moved, and no one sees it as an item. When the contents change, by whomever, it is
+/// the picture of contents that are no more, and is gone.
+///
+/// Source: Apple, `URLResourceKey.thumbnailDictionaryKey`.
+public protocol ThumbnailKeeping: ThumbnailProviding {
+    /// Keeps a picture of a document, in the place of the one that it has. It is called after the contents are in the store.
+    ///
+    /// - Parameter thumbnail: a PNG of at most ``Thumbnail/pixels`` in each direction and ``Thumbnail/mostBytes``.
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` when the store has other contents by now, and
+    ///   ``FileProviderError/Code/noSuchItem`` when it is gone: then nobody needs the picture.
+    ///   ``FileProviderError/Code/unsupported`` when the store cannot keep one of this document: then this machine alone has it.
+    func keepThumbnail(
+        _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
+    ) async throws(FileProviderError)
 }
 
 /// How full a store is, in bytes.

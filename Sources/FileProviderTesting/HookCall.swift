@@ -4,7 +4,7 @@ public import FileProvider
 public enum Hook: String, Hashable, Sendable, CaseIterable {
     case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, stopProvidingItem
     case createItem, moveItem, deleteItem, updateMetadata
-    case currentSyncAnchor, enumerateChanges, copyItem, trashItem, thumbnail, quota, search
+    case currentSyncAnchor, enumerateChanges, copyItem, trashItem, thumbnail, keepThumbnail, quota, search
 }
 
 /// One call that a provider got, as a test wants to count it.

@@ -31,6 +31,7 @@ package final class SyncContext: Sendable {
     let creations = RecentCreations()
     let listingMemory: ListingMemory
     package let refused = RefusedEntries()
+    package let given: GivenThumbnails
     let copies = CopySources()
     let sentByOthers = SentByOthers()
     let loneFailures = LoneFailures()
@@ -78,6 +79,7 @@ package final class SyncContext: Sendable {
         self.downloadSyncer = DownloadSyncer(catalog: catalog, store: store, logger: logger)
         self.transfers = Transfers(ticker: ticker)
         self.pause = PauseSwitch(catalog)
+        self.given = GivenThumbnails(directory: store.directory, logger: logger)
     }
 
     static let signedOut = FileProviderError(.notAuthenticated, "the user has signed out")

@@ -1,5 +1,5 @@
 package import ContentStore
-import FileProvider
+package import FileProvider
 package import ItemCatalog
 import Locking
 import Logging
@@ -18,6 +18,7 @@ package final class SyncEngine: Sendable {
     package let cache: CacheKeeper
     package let quota: QuotaKeeper
     package let thumbnails: ThumbnailShelf
+    private let thumbnailSender: ThumbnailSender
     private let pinner: Pinner
     private let evictor: Evictor
     private let tasks = AdaptiveMutex<[Task<Void, Never>]>([])
@@ -38,16 +39,19 @@ package final class SyncEngine: Sendable {
         pinner = Pinner(context: context, fetcher: fetcher, hydrator: hydrator)
         quota = QuotaKeeper(context: context)
         thumbnails = ThumbnailShelf(directory: context.store.directory)
+        thumbnailSender = ThumbnailSender(context: context, shelf: thumbnails)
         context.onDoubt { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
         probe = ReturnProbe(context: context)
-        context.onAnswer { [weak listener, weak queue] in
+        context.onAnswer { [weak listener, weak queue, weak thumbnailSender] in
+            thumbnailSender?.wake()
             Task {
                 await queue?.storeAnswers()
                 await listener?.storeAnswers()
             }
         }
         context.onLoss { [weak probe] in Task { await probe?.begin() } }
-        context.onChange { [weak cache, weak pinner, weak quota, weak context] changes in
+        context.onChange { [weak cache, weak pinner, weak quota, weak context, weak thumbnailSender] changes in
+            thumbnailSender?.wake()
             // An upload that was confirmed makes a document one that may go.
             cache?.wake()
             quota?.wake()
@@ -67,6 +71,7 @@ package final class SyncEngine: Sendable {
                 Task(executorPreference: workers) { [cache] in await cache.run() },
                 Task(executorPreference: workers) { [context] in await RootCapabilities(context: context).run() },
                 Task(executorPreference: workers) { [quota] in await quota.run() },
+                Task(executorPreference: workers) { [thumbnailSender] in await thumbnailSender.run() },
                 Task(executorPreference: workers) { [context] in await context.downloadSyncer.run() },
                 Task(executorPreference: workers) { [pinner, listener] in
                     await pinner.run(poll: { await listener.wasLookedAt($0) })
@@ -110,6 +115,17 @@ package final class SyncEngine: Sendable {
     package func makeDownloadsDurable() {
         hydrator.recordNow()
         context.downloadSyncer.syncNow()
+    }
+
+    /// A program gives a document the picture of the contents that these records are of.
+    ///
+    /// - Returns: whether it goes to the store, once it survives a restart.
+    package func giveThumbnail(
+        _ thumbnail: Thumbnail, to item: ItemRecord, _ inode: InodeRecord
+    ) throws -> Bool {
+        try context.given.put(thumbnail, item, inode)
+        thumbnailSender.wake()
+        return context.provider is any ThumbnailKeeping && !context.isReadOnly && !item.isExcluded
     }
 
     /// The user may have signed in again.
@@ -248,6 +264,7 @@ package final class SyncEngine: Sendable {
         } else {
             await queue.hurry()
             await pinner.hurry()
+            thumbnailSender.wake()
         }
     }
 

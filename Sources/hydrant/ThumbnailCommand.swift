@@ -1,6 +1,8 @@
 import ArgumentParser
 import ControlAPI
+import Daemon
 import Foundation
+import Pictures
 
 struct ThumbnailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -192,6 +192,7 @@ import Testing
         #expect(provider is any ServerSideCopying)
         #expect(provider is any Trashing)
         #expect(provider is any ThumbnailProviding)
+        #expect(provider is any ThumbnailKeeping)
         #expect(provider is any QuotaReporting)
         store.isReadOnly = true
         #expect(provider.isReadOnly)
@@ -206,6 +207,7 @@ import Testing
         #expect(!(plain is any ServerSideCopying))
         #expect(!(plain is any Trashing))
         #expect(!(plain is any ThumbnailProviding))
+        #expect(!(plain is any ThumbnailKeeping))
         #expect(!(plain is any QuotaReporting))
     }
 

@@ -189,7 +189,7 @@ extension BrokenProvider {
         },
     ]
 
-    /// Rules 1501 to 1504.
+    /// Rules 1501 to 1511.
     static let painters: [BrokenProvider] = [
         BrokenProvider(1501, "A thumbnail is a GIF.") {
             $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
@@ -212,6 +212,61 @@ extension BrokenProvider {
             $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else { return nil }
                 return try await base.thumbnail(of: identifier, version: version, size: size)
+            }
+        },
+        BrokenProvider(1505, "A thumbnail that is to be kept is thrown away.") {
+            $0.keepThumbnail = { base, _, identifier, version async throws(FileProviderError) in
+                guard try base.now(identifier).version.content == version else {
+                    throw FileProviderError(.versionMismatch, "It has other contents by now.")
+                }
+            }
+        },
+        BrokenProvider(1506, "The first thumbnail stays for ever.") {
+            $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
+                if try await base.thumbnail(of: identifier, version: version, size: 1_024) != nil { return }
+                try await base.keepThumbnail(thumbnail, of: identifier, version: version)
+            }
+        },
+        BrokenProvider(1507, "A thumbnail is kept by the document's name.") {
+            let kept = Memo([Filename: Thumbnail]())
+            $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
+                try await base.keepThumbnail(thumbnail, of: identifier, version: version)
+                let name = try base.now(identifier).filename
+                kept { $0[name] = thumbnail }
+            }
+            $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
+                let made = try await base.thumbnail(of: identifier, version: version, size: size)
+                let name = try base.now(identifier).filename
+                return kept { $0[name] } == nil ? nil : made
+            }
+        },
+        BrokenProvider(1508, "A thumbnail stays when the contents change.") {
+            let kept = Memo([ItemIdentifier: Thumbnail]())
+            $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
+                try await base.keepThumbnail(thumbnail, of: identifier, version: version)
+                kept { $0[identifier] = thumbnail }
+            }
+            $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
+                let made = try await base.thumbnail(of: identifier, version: version, size: size)
+                return kept { $0[identifier] } ?? made
+            }
+        },
+        BrokenProvider(1509, "A thumbnail is kept whichever contents it is of.") {
+            $0.keepThumbnail = { base, thumbnail, identifier, _ async throws(FileProviderError) in
+                try await base.keepThumbnail(
+                    thumbnail, of: identifier, version: try base.now(identifier).version.content)
+            }
+        },
+        BrokenProvider(1510, "A thumbnail is a document beside the one it is of.") {
+            $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
+                try await base.keepThumbnail(thumbnail, of: identifier, version: version)
+                base.plant("thumbnail.png", in: try base.now(identifier).parentIdentifier)
+            }
+        },
+        BrokenProvider(1511, "The thumbnail of what is gone is said to be kept.") {
+            $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
+                guard (try? base.now(identifier)) != nil else { return }
+                try await base.keepThumbnail(thumbnail, of: identifier, version: version)
             }
         },
     ]

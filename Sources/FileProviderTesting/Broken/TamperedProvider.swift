@@ -3,7 +3,7 @@ import Foundation
 
 /// A store in memory that answers as its ``Tampering`` wants it.
 final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerating, ServerSideCopying, Trashing,
-    ThumbnailProviding, QuotaReporting, SearchingProvider
+    ThumbnailKeeping, QuotaReporting, SearchingProvider
 {
     typealias Failure = FileProviderError
     private let base: InMemoryProvider
@@ -133,6 +133,13 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     ) async throws(Failure) -> Thumbnail? {
         if let thumbnail = tampering.thumbnail { return try await thumbnail(base, identifier, version, size) }
         return try await base.thumbnail(of: identifier, version: version, size: size)
+    }
+
+    func keepThumbnail(
+        _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
+    ) async throws(Failure) {
+        if let keep = tampering.keepThumbnail { return try await keep(base, thumbnail, identifier, version) }
+        try await base.keepThumbnail(thumbnail, of: identifier, version: version)
     }
 
     func quota() async throws(Failure) -> StoreQuota {

@@ -95,6 +95,16 @@ extension FaultInjectingProvider: ThumbnailProviding where Base: ThumbnailProvid
     }
 }
 
+extension FaultInjectingProvider: ThumbnailKeeping where Base: ThumbnailKeeping {
+    public func keepThumbnail(
+        _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
+    ) async throws(FileProviderError) {
+        try await call(.keepThumbnail) { [base] () async throws(FileProviderError) in
+            try await base.keepThumbnail(thumbnail, of: identifier, version: version)
+        }
+    }
+}
+
 extension FaultInjectingProvider: QuotaReporting where Base: QuotaReporting {
     public func quota() async throws(FileProviderError) -> StoreQuota {
         try await call(.quota) { [base] () async throws(FileProviderError) in try await base.quota() }

@@ -66,14 +66,24 @@ extension InMemoryProvider: ThumbnailProviding {
     ) async throws(FileProviderError) -> Thumbnail? {
         note(HookCall(.thumbnail, identifier, contentVersion: version))
         try require(.thumbnails)
-        let node = try withStore { store throws(FileProviderError) in try store.document(identifier) }
-        guard node.item.version.content == version else {
-            throw FileProviderError(
-                .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
-        }
+        let node = try withStore { store throws(FileProviderError) in try store.document(identifier, at: version) }
         if let given = node.thumbnail { return Thumbnail(bytes: given) }
         guard let picture = PictureSize(of: node.bytes), max(picture.width, picture.height) <= size else { return nil }
         return Thumbnail(bytes: node.bytes)
+    }
+}
+
+extension InMemoryProvider: ThumbnailKeeping {
+    /// Until the contents change.
+    public func keepThumbnail(
+        _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
+    ) async throws(FileProviderError) {
+        note(HookCall(.keepThumbnail, identifier, contentVersion: version))
+        try require(.keepingThumbnails)
+        try requireWritable()
+        try withStore { store throws(FileProviderError) in
+            try store.keepThumbnail(thumbnail.bytes, of: identifier, version)
+        }
     }
 }
 

@@ -45,6 +45,14 @@ extension InMemoryProvider {
         }
     }
 
+    /// The picture that a document has been given, by a test or through the protocol; nil: none.
+    public func givenThumbnail(at path: String) throws(FileProviderError) -> [UInt8]? {
+        try withStore { store throws(FileProviderError) in
+            guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
+            return try store.document(item.identifier).thumbnail
+        }
+    }
+
     /// What is in the trash, in the order in which it came there.
     public var trashContents: [TrashedItem] {
         let found = try? withStore { store throws(FileProviderError) in

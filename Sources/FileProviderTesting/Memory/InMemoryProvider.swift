@@ -37,8 +37,12 @@ public final class InMemoryProvider: FileProviderExtension {
         public static let quota = Abilities(rawValue: 16)
         /// To find documents by itself.
         public static let searching = Abilities(rawValue: 32)
+        /// To keep the thumbnails that programs give documents; with ``thumbnails``.
+        public static let keepingThumbnails = Abilities(rawValue: 64)
         /// Every one of them.
-        public static let all: Abilities = [.changes, .copying, .trash, .thumbnails, .quota, .searching]
+        public static let all: Abilities = [
+            .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails,
+        ]
     }
 
     /// How many items a page of an enumeration has at most.

@@ -39,6 +39,15 @@ struct MemoryStore: Sendable {
         return node
     }
 
+    func document(_ identifier: ItemIdentifier, at version: ContentVersion) throws(FileProviderError) -> MemoryNode {
+        let node = try document(identifier)
+        guard node.item.version.content == version else {
+            throw FileProviderError(
+                .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
+        }
+        return node
+    }
+
     func folder(_ identifier: ItemIdentifier) throws(FileProviderError) -> FolderIndex {
         guard let index = folders[identifier] else {
             throw FileProviderError(.noSuchItem, "There is no folder \(identifier).")
@@ -167,6 +176,15 @@ struct MemoryStore: Sendable {
         var node = try document(identifier)
         node.thumbnail = bytes
         nodes[identifier] = node
+    }
+
+    /// Through the protocol.
+    mutating func keepThumbnail(
+        _ bytes: [UInt8], of identifier: ItemIdentifier, _ version: ContentVersion
+    ) throws(FileProviderError) {
+        let node = try document(identifier, at: version)
+        try checkMay(.writing, node)
+        try setThumbnail(of: identifier, to: bytes)
     }
 
     mutating func move(

@@ -6,7 +6,7 @@ package struct SyncEvent: Sendable {
     /// A hook of the provider's that was called, by its name, or what came of it.
     package enum Kind: String, Sendable, CaseIterable {
         case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, createItem, moveItem, deleteItem
-        case updateMetadata, stopProvidingItem, copyItem, trashItem, enumerateChanges
+        case updateMetadata, stopProvidingItem, copyItem, trashItem, enumerateChanges, keepThumbnail
         /// Both sides had changed, and both versions are kept.
         case conflict
         case evicted

@@ -161,6 +161,7 @@ struct StepRunner: Sendable {
             if prepared.hasOtherMetadata { try $0.takeMetadata(item.id, defaults: context.defaults) }
             try context.relabel(item.inode, in: $0)
         }
+        context.given.confirmed(item.id, prepared.contentRevision, as: changed.version.content)
         context.repeatedConflicts.ended(item.inode)
     }
 
@@ -248,6 +249,9 @@ struct StepRunner: Sendable {
         // Not at once again, and again.
         guard isConfirmed else {
             throw refusal(item, "its identifier is that of another item, or its folder is unknown")
+        }
+        if let prepared {
+            context.given.confirmed(item.id, prepared.contentRevision, as: created.version.content)
         }
         context.repeatedConflicts.ended(item.inode)
         return wasMet

@@ -1,8 +1,8 @@
 import FileProvider
 import Foundation
 
-/// For providers that are ``FileProvider/ThumbnailProviding``, and make thumbnails of PNG pictures; the others are not
-/// asked.
+/// For providers that are ``FileProvider/ThumbnailProviding``, and make thumbnails of PNG pictures, and for those that are
+/// ``FileProvider/ThumbnailKeeping``; the others are not asked.
 extension ConformanceSuite {
     static let thumbnailRules: [ConformanceRule] = [
         ConformanceRule(1501, "A thumbnail is a PNG or a JPEG.") { it in
@@ -37,7 +37,81 @@ extension ConformanceSuite {
                 _ = try await thumbnail(it, item, size: 256)
             }
         },
+        ConformanceRule(1505, "A thumbnail that is kept is the document's, whatever size is asked for.") { it in
+            let item = try await it.makeDocument("report.txt")
+            try await keep(smallPicture, it, item)
+            for size in [16, 1_024] {
+                try it.require(
+                    try await thumbnail(it, item, size: size)?.bytes == smallPicture,
+                    "asked for \(size) pixels, it is not what was kept")
+            }
+        },
+        ConformanceRule(1506, "A thumbnail that is kept replaces the one before.") { it in
+            let item = try await it.makeDocument("report.txt")
+            try await keep(smallPicture, it, item)
+            try await keep(largePicture, it, item)
+            try it.require(
+                try await thumbnail(it, item, size: 1_024)?.bytes == largePicture, "it is not what was kept last")
+        },
+        ConformanceRule(1507, "A thumbnail that is kept goes with the document to another name and folder.") { it in
+            let item = try await it.makeDocument("report.txt")
+            let folder = try await it.makeFolder("folder")
+            try await keep(smallPicture, it, item)
+            let renamed = try await it.provider.moveItem(
+                item.identifier, to: item.parentIdentifier, as: "renamed.txt", baseVersion: item.version)
+            try it.require(
+                try await thumbnail(it, renamed, size: 1_024)?.bytes == smallPicture, "it is not there after a renaming")
+            let moved = try await it.provider.moveItem(
+                renamed.identifier, to: folder.identifier, as: "moved.txt", baseVersion: renamed.version)
+            try it.require(
+                try await thumbnail(it, moved, size: 1_024)?.bytes == smallPicture, "it is not there after a move")
+        },
+        ConformanceRule(1508, "A thumbnail that is kept is gone when the contents change.") { it in
+            let item = try await it.makeDocument("report.txt")
+            try await keep(smallPicture, it, item)
+            let changed = try await it.change(item, to: ConformanceContext.testBytes(90))
+            try it.require(
+                try await thumbnail(it, changed, size: 1_024)?.bytes != smallPicture, "it is that of the contents before")
+        },
+        ConformanceRule(1509, "Of contents that have changed no thumbnail is kept.") { it in
+            let old = try await it.makeDocument("report.txt")
+            try await keep(smallPicture, it, old)
+            let now = try await it.change(old, to: ConformanceContext.testBytes(90))
+            try await it.requireError(.versionMismatch, from: "keeping a thumbnail of an old version") {
+                try await keep(largePicture, it, old)
+            }
+            try it.require(
+                try await thumbnail(it, now, size: 1_024)?.bytes != largePicture, "it is kept for the new version")
+        },
+        ConformanceRule(1510, "A thumbnail that is kept is no item, and stands in no way.") { it in
+            let folder = try await it.makeFolder("folder")
+            let item = try await it.makeDocument("report.txt", in: folder.identifier)
+            try await keep(smallPicture, it, item)
+            try await it.requireNames("report.txt", in: folder.identifier, after: "a thumbnail was kept")
+            let now = try await it.provider.providePlaceholder(for: item.identifier)
+            try await it.provider.deleteItem(item.identifier, baseVersion: now.version)
+            try await it.requireNames(in: folder.identifier, after: "the document was deleted")
+            let emptied = try await it.provider.providePlaceholder(for: folder.identifier)
+            try await it.provider.deleteItem(folder.identifier, baseVersion: emptied.version)
+        },
+        ConformanceRule(1511, "Of what is gone no thumbnail is kept.") { it in
+            let item = try await it.makeDocument("report.txt")
+            try await keep(smallPicture, it, item)
+            try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
+            try await it.requireError(.noSuchItem, from: "keeping a thumbnail of a deleted document") {
+                try await keep(smallPicture, it, item)
+            }
+        },
     ]
+
+    private static func keep(_ picture: [UInt8], _ it: ConformanceContext, _ item: Item) async throws {
+        let reason = "the store keeps no thumbnails"
+        guard let provider = it.provider as? any ThumbnailKeeping else { throw RuleSkip(reason) }
+        try await unlessUnsupported(reason) {
+            try await provider.keepThumbnail(
+                Thumbnail(bytes: picture), of: item.identifier, version: item.version.content)
+        }
+    }
 
     private static func thumbnail(_ it: ConformanceContext, _ item: Item, size: Int) async throws -> Thumbnail? {
         let reason = "the store makes no thumbnails"

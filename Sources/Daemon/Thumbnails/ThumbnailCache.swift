@@ -1,28 +1,29 @@
 import Crypto
 import Foundation
+package import Pictures
 import Surroundings
 
 /// The user's cache of thumbnails, where file managers look before they make one themselves.
 ///
 /// Source: freedesktop.org, Thumbnail Managing Standard.
-struct ThumbnailCache {
+package struct ThumbnailCache: Sendable {
     private let folder: String
 
-    init() throws {
+    package init() throws {
         guard let cache = BaseDirectory.cache.path() else {
             throw Problem("\(BaseDirectory.cache.missing); get the picture with -o FILE")
         }
         folder = cache + "/thumbnails"
     }
 
-    struct Problem: Error, CustomStringConvertible {
-        let description: String
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
         init(_ description: String) { self.description = description }
     }
 
     /// - Parameter modified: of the document, in seconds since 1970: with another date the picture is old.
     /// - Returns: the path of the picture, which is there whole or not at all.
-    func install(_ picture: PNGPicture, of uri: String, modified: Int64) throws -> String {
+    package func install(_ picture: PNGPicture, of uri: String, modified: Int64) throws -> String {
         let side = max(picture.width, picture.height)
         let sizes = [("normal", 128), ("large", 256), ("x-large", 512), ("xx-large", 1024)]
         guard let (name, _) = sizes.first(where: { side <= $0.1 }) else {

@@ -1,18 +1,18 @@
-import Foundation
+package import Foundation
 
 /// A PNG file (RFC 2083) that can be given texts; what it shows stays as it is.
-struct PNGPicture {
+package struct PNGPicture: Sendable {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
-    private struct Chunk {
+    private struct Chunk: Sendable {
         var type: [UInt8]
         var data: ArraySlice<UInt8>
     }
     private var chunks: [Chunk] = []
-    let width: Int
-    let height: Int
+    package let width: Int
+    package let height: Int
 
     /// Nil when it is no whole PNG file.
-    init?(_ data: Data) {
+    package init?(_ data: Data) {
         let bytes = Array(data)
         guard bytes.starts(with: Self.signature) else { return nil }
         var offset = Self.signature.count
@@ -35,7 +35,7 @@ struct PNGPicture {
     }
 
     /// The file with these texts (tEXt, Latin 1) in place of others of their names.
-    func data(with texts: [(key: String, value: String)]) -> Data {
+    package func data(with texts: [(key: String, value: String)]) -> Data {
         var all = chunks.filter { chunk in
             chunk.type != Array("tEXt".utf8) || !texts.contains { chunk.data.starts(with: Array($0.key.utf8) + [0]) }
         }
@@ -49,6 +49,13 @@ struct PNGPicture {
             bytes += Self.bytes(Self.checksum(chunk.type + chunk.data))
         }
         return Data(bytes)
+    }
+
+    /// The text (tEXt) of this name; nil: it has none.
+    package func text(_ key: String) -> String? {
+        let prefix = Array(key.utf8) + [0]
+        return chunks.first { $0.type == Array("tEXt".utf8) && $0.data.starts(with: prefix) }
+            .map { String(decoding: $0.data.dropFirst(prefix.count), as: UTF8.self) }
     }
 
     private static func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }

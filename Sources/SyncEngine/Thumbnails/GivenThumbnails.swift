@@ -1,0 +1,187 @@
+package import FileProvider
+import Foundation
+package import ItemCatalog
+import Logging
+import Synchronization
+
+/// Pictures that programs have given the documents they saved, until the store has them, or is known to keep none. Files, so that
+/// they survive a restart.
+///
+/// A picture is of certain contents: of a document's local change by its revision (``ItemRecord/contentRevision``), and from its upload on
+/// of a version of the store's. With other contents it is of no use.
+package final class GivenThumbnails: Sendable {
+    /// Which contents a picture is of.
+    package enum Contents: Hashable, Sendable {
+        /// Those of a local change.
+        case revision(Int64)
+        /// Those of a version of the store's, by its digest.
+        case version(String)
+
+        init(_ item: ItemRecord) {
+            let version = item.contentRevision == 0 ? item.baseVersion?.content : nil
+            self = version.map { .version(VersionDigest.text($0)) } ?? .revision(item.contentRevision)
+        }
+    }
+
+    struct Entry: Hashable, Sendable {
+        var item: ItemID
+        var contents: Contents
+        /// Where the contents were when the picture came: an item may have others by now, and these belong to another one.
+        var inode: InodeID
+        var size: Int64
+        var modified: FileTime
+
+        fileprivate var name: String {
+            let mark =
+                switch contents {
+                case .revision(let number): "r\(number)"
+                case .version(let digest): "v\(digest)"
+                }
+            return "\(item.rawValue).\(mark).\(inode.rawValue).\(size).\(modified.nanoseconds)"
+        }
+
+        fileprivate init?(name: String) {
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 5, let item = Int64(parts[0]), let mark = parts[1].first, let inode = Int64(parts[2]),
+                let size = Int64(parts[3]), let modified = Int64(parts[4])
+            else { return nil }
+            let value = parts[1].dropFirst()
+            switch mark {
+            case "r":
+                guard let number = Int64(value) else { return nil }
+                contents = .revision(number)
+            case "v": contents = .version(String(value))
+            default: return nil
+            }
+            self.item = ItemID(rawValue: item)
+            self.inode = InodeID(rawValue: inode)
+            self.size = size
+            self.modified = FileTime(nanoseconds: modified)
+        }
+
+        init(_ item: ItemRecord, _ inode: InodeRecord) {
+            (self.item, contents) = (item.id, Contents(item))
+            (self.inode, size, modified) = (inode.id, inode.size, inode.modified)
+        }
+    }
+
+    private struct Kept: Sendable {
+        var entry: Entry
+        var bytes: Int
+        var number: Int
+    }
+    private struct State {
+        var all: [ItemID: Kept] = [:]
+        var number = 0
+    }
+    private let folder: String
+    private let logger: Logger
+    private let state: Mutex<State>
+    /// When there are more, the oldest go, and that is said.
+    private static let most = 10_000
+    /// The same, in bytes.
+    private static let mostBytes = 512 << 20
+
+    init(directory: String, logger: Logger) {
+        folder = directory + "/thumbnails-given"
+        self.logger = logger
+        var state = State()
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        for name in names {
+            guard let entry = Entry(name: name) else {
+                // Half written when the machine went off.
+                unlink("\(folder)/\(name)")
+                continue
+            }
+            let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+            // (Of two of one item the later came with the later contents.)
+            if let other = state.all[entry.item], other.entry.modified > entry.modified { continue }
+            state.all[entry.item] = Kept(entry: entry, bytes: attributes?[.size] as? Int ?? 0, number: 0)
+        }
+        self.state = Mutex(state)
+    }
+
+    var all: [Entry] { state.withLock { state in state.all.values.map(\.entry) } }
+    var isEmpty: Bool { state.withLock { $0.all.isEmpty } }
+
+    /// The picture is of the contents that the item has, by its record. When this returns it survives a restart.
+    func put(_ thumbnail: Thumbnail, _ item: ItemRecord, _ inode: InodeRecord) throws {
+        let entry = Entry(item, inode)
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try write(thumbnail.bytes, to: entry.name)
+        let gone = state.withLock { state -> [Entry] in
+            var gone: [Entry] = []
+            state.number += 1
+            let kept = Kept(entry: entry, bytes: thumbnail.bytes.count, number: state.number)
+            if let old = state.all.updateValue(kept, forKey: entry.item), old.entry != entry { gone.append(old.entry) }
+            var bytes = state.all.values.reduce(0) { $0 + $1.bytes }
+            while state.all.count > Self.most || bytes > Self.mostBytes,
+                let oldest = state.all.values.min(by: { $0.number < $1.number })
+            {
+                state.all[oldest.entry.item] = nil
+                bytes -= oldest.bytes
+                gone.append(oldest.entry)
+                logger.warning(
+                    "too many thumbnails wait for the store; the oldest is dropped",
+                    metadata: ["item": "\(oldest.entry.item)"])
+            }
+            return gone
+        }
+        for entry in gone { remove(entry) }
+    }
+
+    /// Written beside, synced, renamed.
+    private func write(_ bytes: [UInt8], to name: String) throws {
+        let draft = "\(folder)/draft-\(UUID().uuidString)"
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        defer { close(file) }
+        do {
+            try FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: Data(bytes))
+            guard fdatasync(file) == 0, rename(draft, "\(folder)/\(name)") == 0 else {
+                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+            }
+        } catch {
+            unlink(draft)
+            throw error
+        }
+    }
+
+    /// Nil: there is none of the contents that the item has.
+    package func thumbnail(of item: ItemRecord) -> Thumbnail? {
+        guard let entry = state.withLock({ $0.all[item.id]?.entry }), entry.contents == Contents(item) else { return nil }
+        return picture(entry)
+    }
+
+    func picture(_ entry: Entry) -> Thumbnail? {
+        (try? Data(contentsOf: URL(filePath: "\(folder)/\(entry.name)", directoryHint: .notDirectory)))
+            .map { Thumbnail(bytes: Array($0)) }
+    }
+
+    /// The store has the contents of this revision as this version now.
+    func confirmed(_ item: ItemID, _ revision: Int64, as version: ContentVersion) {
+        guard let entry = state.withLock({ $0.all[item]?.entry }), entry.contents == .revision(revision) else { return }
+        var confirmed = entry
+        confirmed.contents = .version(VersionDigest.text(version))
+        replace(entry, with: confirmed)
+    }
+
+    /// It is known by something else now.
+    func replace(_ entry: Entry, with other: Entry) {
+        guard rename("\(folder)/\(entry.name)", "\(folder)/\(other.name)") == 0 else { return }
+        state.withLock { state in
+            guard var kept = state.all[entry.item], kept.entry == entry else { return }
+            state.all[entry.item] = nil
+            kept.entry = other
+            state.all[other.item] = kept
+        }
+    }
+
+    func remove(_ entry: Entry) {
+        state.withLock { state in
+            if state.all[entry.item]?.entry == entry { state.all[entry.item] = nil }
+        }
+        unlink("\(folder)/\(entry.name)")
+    }
+}

@@ -1,0 +1,158 @@
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+import Synchronization
+
+/// Brings the pictures that programs gave to the store, after the contents, where the provider keeps them
+/// (``FileProvider/ThumbnailKeeping``); else this machine keeps them. No document's upload waits for its picture, or fails for it.
+final class ThumbnailSender: Sendable {
+    private let context: SyncContext
+    private let shelf: ThumbnailShelf
+    private let wakes: AsyncStream<Void>
+    private let waker: AsyncStream<Void>.Continuation
+    /// Changes that come one after another are looked at together.
+    private static let pause = Duration.milliseconds(100)
+    /// In seconds.
+    private static let mostDelay = 300.0
+
+    private var given: GivenThumbnails { context.given }
+
+    init(context: SyncContext, shelf: ThumbnailShelf) {
+        self.context = context
+        self.shelf = shelf
+        (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Something changed. Never blocks; from any thread.
+    func wake() {
+        if !given.isEmpty { waker.yield() }
+    }
+
+    /// Runs until its task is cancelled.
+    func run() async {
+        var delay = context.times.firstRetry
+        waker.yield()
+        var iterator = wakes.makeAsyncIterator()
+        while await iterator.next() != nil, !Task.isCancelled {
+            guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
+            if await sendAll() {
+                delay = context.times.firstRetry
+                continue
+            }
+            let seconds = delay
+            delay = min(delay * 2, Self.mostDelay)
+            Task { [waker] in
+                try? await Task.sleep(for: .seconds(seconds))
+                waker.yield()
+            }
+        }
+    }
+
+    /// - Returns: false: one is to be tried again.
+    private func sendAll() async -> Bool {
+        var isDone = true
+        for entry in given.all {
+            if Task.isCancelled { return true }
+            if context.pause.isOn || context.isMasked { return true }
+            if await !send(entry) { isDone = false }
+        }
+        return isDone
+    }
+
+    /// What is to be done with a picture.
+    private enum Plan {
+        /// Its contents are not in the store yet.
+        case wait
+        case send(ItemIdentifier, ContentVersion)
+        /// Its contents belong to another item by now, or have got a version.
+        case becomes(GivenThumbnails.Entry)
+        case drop
+    }
+
+    private func plan(_ entry: GivenThumbnails.Entry) throws -> Plan {
+        try context.catalog.read { reader in
+            if let item = try reader.item(entry.item), item.inode != nil {
+                if case .revision(let number) = entry.contents, number != 0 || item.identifier == nil,
+                    item.contentRevision == number
+                {
+                    return .wait
+                }
+                // (Changed here since: until that is sent the store has these contents.)
+                if let identifier = item.identifier, let version = item.baseVersion?.content,
+                    entry.contents == .version(VersionDigest.text(version))
+                {
+                    return .send(identifier, version)
+                }
+            }
+            // A conflict has given the contents to another item; or a daemon was killed right after an upload.
+            guard let inode = try reader.inodeIfPresent(entry.inode), inode.size == entry.size,
+                inode.modified == entry.modified, let item = try reader.item(of: entry.inode)
+            else { return .drop }
+            let now = GivenThumbnails.Entry(item, inode)
+            return now == entry ? .drop : .becomes(now)
+        }
+    }
+
+    /// - Returns: false: it is to be tried again.
+    private func send(_ entry: GivenThumbnails.Entry) async -> Bool {
+        guard let plan = try? plan(entry) else { return false }
+        switch plan {
+        case .wait: return true
+        case .drop:
+            context.logger.debug(
+                "a thumbnail is dropped: the document has other contents", metadata: ["item": "\(entry.item)"])
+            given.remove(entry)
+            return true
+        case .becomes(let other):
+            given.replace(entry, with: other)
+            waker.yield()
+            return true
+        case .send(let identifier, let version):
+            guard let thumbnail = given.picture(entry) else {
+                given.remove(entry)
+                return true
+            }
+            return await send(thumbnail, entry, identifier, version)
+        }
+    }
+
+    private func send(
+        _ thumbnail: Thumbnail, _ entry: GivenThumbnails.Entry, _ identifier: ItemIdentifier, _ version: ContentVersion
+    ) async -> Bool {
+        guard let provider = context.provider as? any ThumbnailKeeping, !context.isReadOnly else {
+            return keepHere(thumbnail, entry, identifier, version)
+        }
+        do {
+            let path = context.path(of: identifier)
+            try await context.told(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
+                () async throws(FileProviderError) in
+                try await provider.keepThumbnail(thumbnail, of: identifier, version: version)
+            }
+            return keepHere(thumbnail, entry, identifier, version)
+        } catch {
+            switch error.code {
+            case .versionMismatch, .noSuchItem:
+                given.remove(entry)
+                return true
+            case .unsupported, .permissionDenied, .readOnly, .insufficientQuota, .invalidName:
+                context.logger.info(
+                    "the store does not keep a thumbnail; this machine does",
+                    metadata: ["item": "\(context.path(of: identifier) ?? "\(identifier)")", "error": "\(error.message)"])
+                return keepHere(thumbnail, entry, identifier, version)
+            default: return false
+            }
+        }
+    }
+
+    private func keepHere(
+        _ thumbnail: Thumbnail, _ entry: GivenThumbnails.Entry, _ identifier: ItemIdentifier, _ version: ContentVersion
+    ) -> Bool {
+        do { try shelf.put(thumbnail, of: identifier, version) } catch {
+            context.logger.warning("a thumbnail cannot be kept", metadata: ["error": "\(error)"])
+            return false
+        }
+        given.remove(entry)
+        return true
+    }
+}
