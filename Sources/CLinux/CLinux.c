@@ -166,3 +166,12 @@ __attribute__((constructor)) static void share_arenas(void) {
 void clinux_trim_memory(void) { malloc_trim(0); }
 
 int clinux_pipe(int ends[2], int flags) { return pipe2(ends, flags); }
+
+int clinux_bound(pid_t pid, uint64_t memory, uint64_t seconds, uint64_t file) {
+    struct rlimit space = {memory, memory}, time = {seconds, seconds + 1}, size = {file, file}, none = {0, 0};
+    int result = prlimit(pid, RLIMIT_AS, &space, NULL);
+    result |= prlimit(pid, RLIMIT_CPU, &time, NULL);
+    result |= prlimit(pid, RLIMIT_FSIZE, &size, NULL);
+    result |= prlimit(pid, RLIMIT_CORE, &none, NULL);
+    return result;
+}

@@ -32,11 +32,29 @@ package struct ChildProcess: Sendable {
 
     /// In bytes: more of what it prints is left out.
     private let mostPrinted: Int
+    private let bounds: Bounds?
+
+    /// What one process of it may take.
+    package struct Bounds: Sendable {
+        /// In bytes: its address space.
+        package var memory: UInt64
+        /// Of processor time.
+        package var seconds: UInt64
+        /// In bytes: a file that it writes.
+        package var file: UInt64
+
+        package init(memory: UInt64, seconds: UInt64, file: UInt64) {
+            self.memory = memory
+            self.seconds = seconds
+            self.file = file
+        }
+    }
     /// From SIGTERM to SIGKILL.
     private static let grace = Duration.seconds(2)
 
-    package init(_ words: [String], limit: Duration, mostPrinted: Int = 64 << 10) {
+    package init(_ words: [String], limit: Duration, mostPrinted: Int = 64 << 10, bounds: Bounds? = nil) {
         self.words = words
+        self.bounds = bounds
         self.mostPrinted = mostPrinted
         self.limit = limit
     }
@@ -88,6 +106,8 @@ package struct ChildProcess: Sendable {
         var child = pid_t()
         let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
         guard code == 0 else { throw .notStarted(code) }
+        // (It has just begun, and what it starts has the same.)
+        if let bounds { _ = clinux_bound(child, bounds.memory, bounds.seconds, bounds.file) }
         return child
     }
 

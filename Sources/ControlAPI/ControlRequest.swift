@@ -122,6 +122,9 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// Whether the texts of documents that are here are indexed from now on (nil: as before); answered with
     /// ``ControlResponse/textIndex(_:)`` when that is recorded. Without it the index is removed.
     case textIndex(isOn: Bool?)
+    /// Whether pictures of the documents in folders that somebody looks at are put into the user's cache of thumbnails (nil: as
+    /// before); answered with ``ControlResponse/thumbnails(_:)`` when that is recorded. Off takes out what was put there.
+    case thumbnails(isOn: Bool?)
     /// How items are, whether or not they are here; answered with ``ControlResponse/promised(_:)`` in the order of `paths`.
     case promised(paths: [PathBytes], wantsTags: Bool, thumbnail: Int?)
     /// The copy in this folder is removed when its process has ended; answered with ``ControlResponse/done``, at once.

@@ -35,6 +35,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case place(PathBytes)
     case promised([PromisedItem])
     case textIndex(TextIndexStatus)
+    case thumbnails(ThumbnailStatus)
     case policy([DownloadRule])
 }
 

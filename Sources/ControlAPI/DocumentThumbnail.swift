@@ -41,3 +41,32 @@ public struct SavedContents: Codable, Sendable, Equatable {
         self.modified = modified
     }
 }
+
+/// How the user's cache of thumbnails is kept.
+public struct ThumbnailStatus: Codable, Sendable, Equatable {
+    public var isOn: Bool
+    /// Of how many documents of the domain it has a picture that the daemon has put there.
+    public var documents: Int
+    /// The cache; nil: the user has none.
+    public var folder: String?
+
+    public init(isOn: Bool, documents: Int, folder: String?) {
+        self.isOn = isOn
+        self.documents = documents
+        self.folder = folder
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case isOn = "on"
+        case documents
+        case folder
+    }
+
+    // Written by hand: the synthesized one leaves out the keys of nil values.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(isOn, forKey: .isOn)
+        try container.encode(documents, forKey: .documents)
+        try container.encode(folder, forKey: .folder)
+    }
+}

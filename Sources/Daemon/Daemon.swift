@@ -62,6 +62,9 @@ struct Daemon: Sendable {
         let signOut = SignOutDesk(volume: volume, scopes: scopes, logger: logger) { folder throws(DaemonError) in
             try DomainRemoval.putAside(state, in: folder)
         }
+        let thumbnails = ThumbnailDesk(
+            volume: volume, mountPoint: mountPoint, stateDirectory: state.path, cache: try? ThumbnailCache(),
+            isConfigured: configuration.thumbnails)
         let service = DomainService(
             volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
@@ -75,6 +78,7 @@ struct Daemon: Sendable {
                 patience: configuration.presenterPatience),
             policy: PolicyDesk(
                 context: parts.engine.context, configured: configuration.downloadRules, mountPoint: mountPoint),
+            thumbnails: thumbnails,
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer
         do {
@@ -88,6 +92,7 @@ struct Daemon: Sendable {
         }
         let signals = SignalWatcher { session.exit() }
         parts.engine.start()
+        thumbnails.begin()
         logger.info(
             "mounted", metadata: ["store": "\(location.canonical)", "at": "\(mountPoint)", "state": "\(state.path)"])
         async let ended = loop(session)
@@ -99,6 +104,7 @@ struct Daemon: Sendable {
         service.fetches.endAll()
         await server.stop()
         await service.queries.close()
+        await thumbnails.close()
         let isIdle = await parts.engine.stop()
         let isOver = signOut.isOver()
         // What has been committed is safe without it; it only tidies up the write-ahead log.

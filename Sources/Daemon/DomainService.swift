@@ -19,6 +19,7 @@ struct DomainService: ControlService {
     let signOut: SignOutDesk
     let queries: QueryDesk
     let policy: PolicyDesk
+    let thumbnails: ThumbnailDesk
     /// As people know the domain.
     let title: String
     let fetches = Fetches()
@@ -60,6 +61,7 @@ struct DomainService: ControlService {
             case .policy(let changes): return .policy(try policy.change(changes))
             case .queryTaken(let id, let question): return queries.taken(id, question)
             case .textIndex(let isOn): return .textIndex(try await queries.texts.set(isOn))
+            case .thumbnails(let isOn): return .thumbnails(try await thumbnails.set(isOn))
             case .settleQueries: return await queries.settle()
             case .promised(let paths, let wantsTags, let size):
                 return .promised(await promised(paths, wantsTags: wantsTags, thumbnail: size))

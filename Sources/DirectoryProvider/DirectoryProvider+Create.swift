@@ -75,15 +75,15 @@ extension DirectoryProvider {
     /// Names that would be a path, or one of our own files.
     static func checkName(_ name: Filename) throws(FileProviderError) {
         if let problem = name.problem { throw FileProviderError(.invalidName, "\(name): \(problem)") }
-        if TemporaryName.kind(of: name.bytes) != nil {
-            throw FileProviderError(.invalidName, "\(name): the name is used for uploads")
+        if OwnName.isOurs(name.bytes) {
+            throw FileProviderError(.invalidName, "\(name): the name is used by hydrant itself")
         }
     }
 }
 
 extension Store {
     /// A folder or a link: made in a place of our own, complete, and then brought to its name.
-    fileprivate func make(
+    func make(
         _ template: ItemTemplate, _ modified: Timestamp, in parent: Folder
     ) throws(FileProviderError) {
         let path = parent.path(of: template.filename.bytes)

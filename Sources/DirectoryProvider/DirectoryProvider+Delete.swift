@@ -16,6 +16,7 @@ extension DirectoryProvider {
                 try store.deleteFolder(entry)
             } else {
                 try store.delete(entry, base: baseVersion.content)
+                store.forgetThumbnails(of: entry.name, in: entry.folder)
             }
             try entry.folder.sync()
             store.index.forget(identifier)
@@ -79,11 +80,13 @@ extension Store {
             guard let inside = try open(entry.name, in: entry.folder), inside.identifier == entry.identifier
             else { throw error }
             let names = try inside.names()
-            guard names.allSatisfy({ TemporaryName.kind(of: $0) != nil }) else {
+            guard names.allSatisfy(OwnName.isOurs) else {
                 throw FileProviderError(.directoryNotEmpty, "\(entry.path): not empty", cause: error.cause)
             }
             for name in names {
-                if TemporaryName.kind(of: name) == .draft {
+                if name == KeptThumbnails.folder {
+                    try removeThumbnails(of: inside)
+                } else if TemporaryName.kind(of: name) == .draft {
                     try Draft.remove(name, in: inside)
                 } else {
                     try renameWithoutReplacing(name, in: inside, to: entry.folder, as: TemporaryName.make(.aside))

@@ -43,6 +43,7 @@ extension Store {
             try? renameWithoutReplacing(name, in: folder, to: entry.folder, as: entry.name)
             throw FileProviderError(.busy, "\(entry.path): replaced by another program just now")
         }
+        moveThumbnail(of: entry, to: folder, as: name)
         try folder.sync()
         if folder !== entry.folder { try entry.folder.sync() }
         if !entry.usesInodes { index.forget(entry.identifier) }

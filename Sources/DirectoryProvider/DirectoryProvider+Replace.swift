@@ -26,7 +26,9 @@ extension DirectoryProvider {
             return try await withEntry(identifier) { [store] entry throws(FileProviderError) in
                 try entry.checkIsDocument(at: base)
                 try store.dress(draft, as: entry, metadata)
-                return try store.commit(draft, over: entry, base: base)
+                let item = try store.commit(draft, over: entry, base: base)
+                store.forgetThumbnails(of: entry.name, in: entry.folder)
+                return item
             }
         }
     }

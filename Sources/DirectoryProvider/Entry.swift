@@ -124,7 +124,7 @@ extension Store {
     /// What `name` in `folder` is now. Nil when nothing has the name, or something that is no item:
     /// sockets, pipes, devices, our own temporary files, and what lies too deep.
     func look(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
-        guard TemporaryName.kind(of: name) == nil, mayHoldItems(folder) else { return nil }
+        guard !OwnName.isOurs(name), mayHoldItems(folder) else { return nil }
         let place = Sightings.Place(folder: folder.identifier, name: name)
         var attempt = 0
         while true {

@@ -208,7 +208,7 @@ private final class WatchLoop {
             changed.insert(folder)
             if watch == tree.rootWatch { rootChanged = true }
         }
-        guard !name.isEmpty, TemporaryName.kind(of: name) == nil else { return }
+        guard !name.isEmpty, !OwnName.isOurs(name) else { return }
         if let folder = tree.identifier(of: watch) {
             changed.insert(folder)
             if has(IN_MODIFY, IN_CLOSE_WRITE) {

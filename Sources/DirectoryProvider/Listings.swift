@@ -100,7 +100,8 @@ final class Listings: Sendable {
     private func names(of folder: Folder, in store: Store) throws(FileProviderError) -> [[UInt8]] {
         let names = try folder.names()
         store.sweep(folder, names)
-        return names.filter { TemporaryName.kind(of: $0) == nil }
+        store.sweepThumbnails(of: folder, names)
+        return names.filter { !OwnName.isOurs($0) }
     }
 
     private func take(_ page: Page) -> Listing? {

@@ -26,7 +26,7 @@ struct TreeWalk<Mark> {
         let names = try folder.names()
         store.sweep(folder, names)
         levels.append(
-            Level(folder: folder, mark: mark, names: names.reversed().filter { TemporaryName.kind(of: $0) == nil }))
+            Level(folder: folder, mark: mark, names: names.reversed().filter { !OwnName.isOurs($0) }))
     }
 
     /// Nil at the end.

@@ -15,9 +15,9 @@ extension MountFrontend {
             request.reply(errno: ENOSYS)
             return
         }
-        let volume = volume
+        let (volume, thread) = (volume, request.context.pid)
         answer(request) { () throws(VolumeError) in
-            try volume.openFolder(NodeID(rawValue: node))
+            try volume.openFolder(NodeID(rawValue: node), thread: thread)
         } _: { request, handle in
             let reply = FUSEOpenReply(handle: handle.rawValue, keepCache: true, cacheDirectory: true)
             if !request.reply(open: reply) { volume.closeFolder(handle) }
@@ -66,9 +66,9 @@ extension MountFrontend {
     ) {
         // An entry takes at least this many bytes (fuse_direntplus, fuse_dirent).
         let limit = size / (listing == .names ? 24 : 160) + 1
-        let volume = volume
+        let (volume, thread) = (volume, request.context.pid)
         answer(request) { () throws(VolumeError) -> Outcome<([FolderEntry], UInt64)> in
-            if offset == 0, case .wait(let wait) = try volume.listed(node) { return .wait(wait) }
+            if offset == 0, case .wait(let wait) = try volume.listed(node, thread: thread) { return .wait(wait) }
             let moment = volume.moment
             return .ready((try volume.entries(of: node, after: max(0, offset - 2), limit: limit), moment))
         } _: { [self] request, found in

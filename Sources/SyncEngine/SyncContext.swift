@@ -58,6 +58,7 @@ package final class SyncContext: Sendable {
     private let doubts = Callback<(ChangeSignal, SyncError?)>()
     private let answers = Callback<Void>()
     private let losses = Callback<Void>()
+    let refusals = Callback<InodeID>()
 
     package init(
         provider: any FileProviderExtension, catalog: Catalog, store: ContentStore, times: SyncTimes,
@@ -126,6 +127,9 @@ package final class SyncContext: Sendable {
     func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.set(body) }
 
     func storeAnswers() { answers() }
+
+    /// Told of each document that a program wanted to open and may not have downloaded. Set once; must not block.
+    package func onRefusal(_ body: @escaping @Sendable (InodeID) -> Void) { refusals.set(body) }
 
     /// Told when the store does not answer any more. Set once; must not block.
     func onLoss(_ body: @escaping @Sendable () -> Void) { losses.set(body) }

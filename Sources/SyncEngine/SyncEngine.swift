@@ -15,6 +15,7 @@ package final class SyncEngine: Sendable {
     private let listener: ChangeListener
     private let stopper: StopScheduler
     private let probe: ReturnProbe
+    private let looks = Callback<(InodeID, Int32)>()
     package let cache: CacheKeeper
     package let quota: QuotaKeeper
     package let thumbnails: ThumbnailShelf
@@ -158,11 +159,16 @@ package final class SyncEngine: Sendable {
     /// What is deleted goes to the store's trash.
     package var hasTrash: Bool { (context.provider as? any Trashing)?.hasTrash == true }
 
-    package func wasLookedAt(_ folder: InodeID) {
+    /// - Parameter thread: of the program that looks, as FUSE says it.
+    package func wasLookedAt(_ folder: InodeID, thread: Int32? = nil) {
+        if let thread { looks((folder, thread)) }
         if context.followsChanges { return }
         goAhead(of: folder)
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
+
+    /// Told when a program has listed a folder, with its thread. Set once; must not block.
+    package func onLook(_ body: @escaping @Sendable (InodeID, Int32) -> Void) { looks.set { body($0.0, $0.1) } }
 
     /// So many names of a folder were given to a program.
     package func gaveOut(names: Int) { context.listingMemory.took(names) }

@@ -53,6 +53,11 @@ public struct UniformTypeTable: Sendable {
         return type(ofMIMEType: "application/octet-stream")
     }
 
+    /// The MIME type of a document of this name; nil: nobody knows.
+    package func mimeType(ofFilename name: String) -> String? {
+        database.mimeType(ofFilename: name).map { database.canonical($0) } ?? mimeType(of: type(ofFilename: name))
+    }
+
     func isLiteral(_ name: String) -> Bool { database.isLiteral(name) }
 
     /// Of a name that ends like this; nil: more than its end has to be looked at.

@@ -198,13 +198,15 @@ extension Volume {
     // MARK: Folders
 
     /// opendir(3). The listing is here when this is ready.
-    package func openFolder(_ id: NodeID) throws(VolumeError) -> Outcome<HandleID> {
-        if case .wait(let wait) = try listed(id) { return .wait(wait) }
+    ///
+    /// - Parameter thread: of the program that looks, as FUSE says it.
+    package func openFolder(_ id: NodeID, thread: Int32? = nil) throws(VolumeError) -> Outcome<HandleID> {
+        if case .wait(let wait) = try listed(id, thread: thread) { return .wait(wait) }
         return .ready(handles.add(HandleTable.Handle(node: try node(id), isWritable: false, isFolder: true)))
     }
 
     /// Ready when the folder's listing is here.
-    package func listed(_ id: NodeID) throws(VolumeError) -> Outcome<Void> {
+    package func listed(_ id: NodeID, thread: Int32? = nil) throws(VolumeError) -> Outcome<Void> {
         try refuseSignedOut()
         let folder = try node(id)
         return try answer {
@@ -213,7 +215,7 @@ extension Volume {
                 throw VolumeError(EACCES, "the store does not let the folder be listed")
             }
             guard record.isEnumerated else { throw CatalogError(.notEnumerated(record.id), "not listed yet") }
-            engine.wasLookedAt(folder.inode)
+            engine.wasLookedAt(folder.inode, thread: thread)
             return .ready(())
         }
     }

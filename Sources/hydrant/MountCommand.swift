@@ -194,6 +194,7 @@ struct MountCommand: ParsableCommand {
             try configuration.setDownloads(
                 allow: settings.downloadsAllow, deny: settings.downloadsDeny, ask: settings.downloadsAsk)
         }
+        if let thumbnails = settings?.thumbnails { configuration.thumbnails = thumbnails }
         guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
             throw DaemonError("--log-level \(logLevel): not a level; write one of \(Self.levels)")
         }

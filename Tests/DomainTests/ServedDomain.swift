@@ -23,6 +23,7 @@ final class ServedDomain: Sendable {
     private let session: FUSESession
     private let server: ControlServer
     private let queries: QueryDesk
+    let thumbnails: ThumbnailDesk
     private let hasEnded = DispatchSemaphore(value: 0)
 
     var engine: SyncEngine { volume.engine }
@@ -65,6 +66,10 @@ final class ServedDomain: Sendable {
         let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)
         let queries = QueryDesk(volume: volume, stateDirectory: sandbox.state, domain: "test:", patience: 60)
         self.queries = queries
+        let thumbnails = ThumbnailDesk(
+            volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state,
+            cache: ThumbnailCache(folder: sandbox.path + "/home/.cache/thumbnails"), isConfigured: true)
+        self.thumbnails = thumbnails
         let service = DomainService(
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
             stateDirectory: sandbox.state,
@@ -77,6 +82,7 @@ final class ServedDomain: Sendable {
                 scopes: scopes),
             signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
             policy: PolicyDesk(context: context, configured: [], mountPoint: sandbox.mountPoint),
+            thumbnails: thumbnails,
             title: "test")
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,
@@ -89,14 +95,16 @@ final class ServedDomain: Sendable {
         }
         thread.start()
         volume.engine.start()
+        thumbnails.begin()
     }
 
     func end() {
         session.exit()
         hasEnded.wait()
-        try? blocking { [volume, catalog, server, identifiers, queries] in
+        try? blocking { [volume, catalog, server, identifiers, queries, thumbnails] in
             await server.stop()
             await queries.close()
+            await thumbnails.close()
             if await volume.engine.stop() {
                 try identifiers.refresh(from: catalog)
                 catalog.close()

@@ -24,6 +24,7 @@ package struct AccountSettings: Sendable, Equatable {
     package var downloadsAllow: [String] = []
     package var downloadsDeny: [String] = []
     package var downloadsAsk: [String] = []
+    package var thumbnails: Bool?
 
     package init() {}
 }
@@ -78,7 +79,7 @@ package struct Configuration: Sendable, Equatable {
                 try settings.set(key, string) { wrong(place, $0) }
             case .flag:
                 guard let flag = value?.bool else { throw wrong(place, "“\(text)” takes \(key.kind.name)") }
-                settings.isReadOnly = flag
+                if key == .thumbnails { settings.thumbnails = flag } else { settings.isReadOnly = flag }
             case .list:
                 let array = value?.array.map { Array($0) } ?? []
                 let strings = array.compactMap(\.string)

@@ -18,6 +18,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
     case downloadsAllow = "downloads-allow"
     case downloadsDeny = "downloads-deny"
     case downloadsAsk = "downloads-ask"
+    case thumbnails
 
     package enum Kind: Sendable {
         case text, flag
@@ -34,7 +35,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
 
     package var kind: Kind {
         switch self {
-        case .readOnly: .flag
+        case .readOnly, .thumbnails: .flag
         case .exclude, .passwordCommand, .downloadsAllow, .downloadsDeny, .downloadsAsk: .list
         default: .text
         }
@@ -62,6 +63,8 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
         case .downloadsAllow: "Programs that may download what they open, as hydrant policy has them."
         case .downloadsDeny: "Programs that may not."
         case .downloadsAsk: "Programs of which you are asked."
+        case .thumbnails:
+            "Whether pictures of documents are put into your cache of thumbnails, for file managers; true if you say nothing."
         }
     }
 }

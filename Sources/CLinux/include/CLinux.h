@@ -35,6 +35,10 @@ int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status
 /// (AT_STATX_DONT_SYNC); the names on the way are looked up as ever.
 int clinux_identity(const char *path, uint64_t *device, uint64_t *inode);
 
+/// prlimit(2): what a process, and those that it starts from then on, may take: bytes of address space, seconds of processor
+/// time, bytes of a file that it writes; and no core files.
+int clinux_bound(pid_t pid, uint64_t memory, uint64_t seconds, uint64_t file);
+
 int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned int flags);
 
 /// posix_spawn_file_actions_addclosefrom_np(3), of a `posix_spawn_file_actions_t`: the new process has no descriptor from this

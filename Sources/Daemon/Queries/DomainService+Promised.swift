@@ -15,7 +15,7 @@ extension DomainService {
                     promised.error = path.bytes.isEmpty ? "\(mountPoint): is a whole domain" : "\(path.string): is gone"
                 }
                 if let size, promised.item?.kind == .document, room > 0 {
-                    promised.thumbnail = try? await self.thumbnail(of: path, size: size)
+                    promised.thumbnail = try? await self.thumbnail(of: path, size: size, makes: false)
                     room -= (promised.thumbnail?.picture.count ?? 0) * 4 / 3
                 }
                 all.append(promised)

@@ -11,7 +11,7 @@ package enum Release {
 /// What a daemon is to mount, and how. The command makes it and hands it over (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
     /// Of the fields below: raised in a release in which they are others than in the one before.
-    package static let currentVersion = 5
+    package static let currentVersion = 6
     package private(set) var version = DaemonConfiguration.currentVersion
 
     /// `SCHEME:REST`, as the user gave it. May hold a password.
@@ -43,6 +43,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     package var exclusions = Exclusions()
     /// Which programs may download, besides what the domain remembers and what is built in.
     package var downloadRules: [PolicyRule] = []
+    /// Whether the user's cache of thumbnails gets pictures, where the domain remembers nothing else.
+    package var thumbnails = true
     /// Which deletions in the store wait for a person.
     package var hold = DeletionHold()
     package var times = SyncTimes()

@@ -16,31 +16,56 @@ extension DomainService {
             code: "thumbnail", message: "\(mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string)): \(why)")
     }
 
-    func thumbnail(of path: PathBytes, size: Int) async throws -> DocumentThumbnail {
+    /// - Parameter makes: whether one may be made of a document that is here, which takes some seconds.
+    func thumbnail(of path: PathBytes, size: Int, makes: Bool = true) async throws -> DocumentThumbnail {
         let (record, item) = try volume.inspect(try await resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }
-        guard let item, let identifier = item.identifier, let version = item.baseVersion?.content,
-            item.contentRevision == 0, record.writing != .modified
-        else { throw refusal(path, "has changes that are not in the store yet; run hydrant sync first") }
-        let engine = volume.engine
-        let maker = engine.context.provider as? any ThumbnailProviding
-        let picture: Thumbnail?
-        do {
-            let made = try await maker?.thumbnail(of: identifier, version: version, size: size)
-            picture = made ?? engine.thumbnails.thumbnail(of: identifier, version)
-        } catch {
-            throw refusal(path, error.message)
-        }
-        guard let picture, !picture.bytes.isEmpty else {
-            throw refusal(path, maker == nil ? "its provider makes no thumbnails" : "there is no thumbnail of it")
-        }
-        guard picture.bytes.count <= Self.largest else {
-            throw refusal(path, "the provider's thumbnail has \(picture.bytes.count) bytes; report it to its author")
-        }
         return DocumentThumbnail(
-            picture: Data(picture.bytes),
-            uri: "file://" + DocumentURL.encode(Array(mountPoint.utf8) + [UInt8(ascii: "/")] + path.bytes),
-            modified: record.modified.seconds)
+            picture: try await picture(path, record, item, size, makes: makes),
+            uri: ThumbnailDesk.uri(mountPoint, names(path).map(\.bytes)), modified: record.modified.seconds)
+    }
+
+    /// The first of: what a program gave, what is in the cache already, what the store has, what can be made here. Where a store makes
+    /// pictures of any document, one that is here need not be asked for.
+    private func picture(
+        _ path: PathBytes, _ record: InodeRecord, _ item: ItemRecord?, _ size: Int, makes: Bool
+    ) async throws -> Data {
+        let pictures = thumbnails.pictures
+        if let given = item.flatMap(pictures.given), let fitted = DocumentPictures.fitted(given, size) { return fitted }
+        if let cached = thumbnails.cached(record, size: size) { return cached }
+        let name = names(path).last ?? ""
+        let canMake = makes && record.extents == nil && record.writing == nil && pictures.canMake(name)
+        var refused: FileProviderError?
+        if let item, pictures.isKept || !canMake {
+            var found: Thumbnail?
+            do { found = try await pictures.stores(item, record, size: size) } catch { refused = error }
+            if let found { return try checked(found, path, size) }
+        }
+        if canMake {
+            let context = volume.engine.context
+            let made = await Task(executorPreference: context.workers) {
+                pictures.make(record.id, named: name)
+            }.value
+            if case .picture(let raster) = made, let png = raster.fitting(size)?.png { return png }
+            if let item, !pictures.isKept, let found = try? await pictures.stores(item, record, size: size) {
+                return try checked(found, path, size)
+            }
+        }
+        if let refused { throw refusal(path, refused.message) }
+        guard let item, item.identifier != nil, item.contentRevision == 0, record.writing != .modified else {
+            throw refusal(
+                path, "has changes that are not in the store yet, and no picture of its own; run hydrant sync first")
+        }
+        throw refusal(path, pictures.isMade ? "there is no thumbnail of it" : "its provider makes no thumbnails")
+    }
+
+    private func checked(_ found: Thumbnail, _ path: PathBytes, _ size: Int) throws -> Data {
+        guard !found.bytes.isEmpty else { throw refusal(path, "there is no thumbnail of it") }
+        guard found.bytes.count <= Self.largest else {
+            throw refusal(path, "the provider's thumbnail has \(found.bytes.count) bytes; report it to its author")
+        }
+        // (What cannot be read here somebody else may be able to.)
+        return DocumentPictures.fitted(found, size) ?? Data(found.bytes)
     }
 
     /// A program gives the document that it has saved its picture.
@@ -53,12 +78,11 @@ extension DomainService {
         guard record.kind == .document else { throw refusal(path, "is not a document") }
         guard let item else { throw refusal(path, "is another name of a document, which stays on this machine") }
         if volume.engine.context.isReadOnly { throw refusal(path, "is mounted read-only") }
-        guard let raster = Raster(picture, mostPixels: GivenThumbnail.pixels), PNGPicture(picture) != nil else {
+        guard PNGPicture(picture) != nil, Raster(picture, mostPixels: GivenThumbnail.pixels) != nil else {
             throw refusal(
                 path,
                 "the picture is no whole PNG of at most \(GivenThumbnail.pixels) × \(GivenThumbnail.pixels) pixels")
         }
-        _ = raster
         if let contents, contents != SavedContents(size: record.size, modified: record.modified.nanoseconds) {
             throw ControlFailure(
                 code: ControlFailure.otherContents,

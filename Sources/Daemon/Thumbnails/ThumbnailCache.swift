@@ -3,49 +3,159 @@ import Foundation
 package import Pictures
 import Surroundings
 
-/// The user's cache of thumbnails, where file managers look before they make one themselves.
+/// A user's cache of thumbnails, where file managers look before they make one themselves.
 ///
-/// Source: freedesktop.org, Thumbnail Managing Standard.
+/// Source: freedesktop.org, Thumbnail Managing Standard 0.9.
 package struct ThumbnailCache: Sendable {
-    private let folder: String
+    /// The folder of this user's.
+    package let folder: String
 
+    /// One of its folders: for pictures that fit into a square.
+    package enum Size: Int, CaseIterable, Sendable {
+        case normal = 128
+        case large = 256
+        case xLarge = 512
+        case xxLarge = 1024
+
+        var name: String {
+            switch self {
+            case .normal: "normal"
+            case .large: "large"
+            case .xLarge: "x-large"
+            case .xxLarge: "xx-large"
+            }
+        }
+        /// In pixels.
+        var pixels: Int { rawValue }
+    }
+
+    /// The one of this process's environment.
     package init() throws {
         guard let cache = BaseDirectory.cache.path() else {
             throw Problem("\(BaseDirectory.cache.missing); get the picture with -o FILE")
         }
-        folder = cache + "/thumbnails"
+        self.init(folder: cache + "/thumbnails")
     }
+
+    package init(folder: String) { self.folder = folder }
 
     package struct Problem: Error, CustomStringConvertible {
         package let description: String
-        init(_ description: String) { self.description = description }
+        package init(_ description: String) { self.description = description }
     }
 
-    /// - Parameter modified: of the document, in seconds since 1970: with another date the picture is old.
-    /// - Returns: the path of the picture, which is there whole or not at all.
-    package func install(_ picture: PNGPicture, of uri: String, modified: Int64) throws -> String {
-        let side = max(picture.width, picture.height)
-        let sizes = [("normal", 128), ("large", 256), ("x-large", 512), ("xx-large", 1024)]
-        guard let (name, _) = sizes.first(where: { side <= $0.1 }) else {
-            throw Problem(
-                "the provider's picture has \(picture.width) × \(picture.height) pixels, too many for the thumbnail cache"
-            )
+    private static let software = "hydrant"
+
+    // MARK: Where
+
+    private static func name(of uri: String) -> String {
+        Insecure.MD5.hash(data: Array(uri.utf8))
+            .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ".png"
+    }
+
+    package func path(of uri: String, _ size: Size) -> String { "\(folder)/\(size.name)/\(Self.name(of: uri))" }
+
+    /// What no program of ours can make a picture of, it notes by its own name.
+    private func failurePath(of uri: String) -> String { "\(folder)/fail/hydrant-\(Release.version)/\(Self.name(of: uri))" }
+
+    // MARK: Looking
+
+    /// Whether there is a picture of the document as it is, whoever made it.
+    ///
+    /// - Parameter modified: of the document, in seconds since 1970.
+    package func has(_ uri: String, modified: Int64, _ size: Size) -> Bool {
+        picture(of: uri, modified: modified, size) != nil
+    }
+
+    /// Nil: there is none, or one of the document as it was.
+    package func picture(of uri: String, modified: Int64, _ size: Size) -> PNGPicture? {
+        read(path(of: uri, size), uri, modified)
+    }
+
+    package func hasFailed(_ uri: String, modified: Int64) -> Bool { read(failurePath(of: uri), uri, modified) != nil }
+
+    /// In bytes; larger ones are no thumbnails.
+    private static let largest: Int64 = 16 << 20
+
+    private func read(_ path: String, _ uri: String, _ modified: Int64) -> PNGPicture? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.largest,
+            let data = FileManager.default.contents(atPath: path), let picture = PNGPicture(data),
+            picture.text("Thumb::URI") == uri, picture.text("Thumb::MTime") == "\(modified)"
+        else { return nil }
+        return picture
+    }
+
+    // MARK: Putting
+
+    /// Puts a picture into the folders of all sizes up to `largest`, made smaller for each.
+    ///
+    /// - Returns: how many bytes they have together.
+    package func install(
+        _ raster: Raster, of uri: String, modified: Int64, upTo largest: Size = .xxLarge
+    ) throws -> Int64 {
+        var bytes: Int64 = 0
+        // (The largest first: each is made of the one before.)
+        var current = raster
+        for size in Size.allCases.reversed() where size.pixels <= largest.pixels {
+            guard let smaller = current.fitting(size.pixels), let png = smaller.png, let picture = PNGPicture(png) else {
+                throw Problem("there is no memory for a picture of \(size.pixels) pixels")
+            }
+            current = smaller
+            bytes += try put(picture, uri, modified, at: path(of: uri, size))
         }
-        let directory = "\(folder)/\(name)"
-        try FileManager.default.createDirectory(
-            atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        let digest = Insecure.MD5.hash(data: Array(uri.utf8)).map { byte in
-            String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
-        }
-        let path = "\(directory)/\(digest.joined()).png"
-        let data = picture.data(with: [("Thumb::URI", uri), ("Thumb::MTime", "\(modified)")])
-        let draft = "\(path).\(getpid()).tmp"
+        return bytes
+    }
+
+    /// No picture can be made of the document as it is.
+    package func installFailure(of uri: String, modified: Int64) throws -> Int64 {
+        // A pixel that is not seen, made with Python's zlib.
+        let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGNgAAIAAAUAAXpeqz8AAAAASUVORK5CYII="
+        guard let picture = Data(base64Encoded: pixel).flatMap({ PNGPicture($0) }) else { return 0 }
+        return try put(picture, uri, modified, at: failurePath(of: uri))
+    }
+
+    /// It is there whole or not at all.
+    private func put(_ picture: PNGPicture, _ uri: String, _ modified: Int64, at path: String) throws -> Int64 {
+        let directory = (path as NSString).deletingLastPathComponent
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch { throw Problem("\(directory): cannot be made: \(error.localizedDescription)") }
+        let data = picture.data(
+            with: [("Thumb::URI", uri), ("Thumb::MTime", "\(modified)"), ("Software", Self.software)])
+        let draft = "\(path).\(UUID().uuidString).tmp"
         guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600]),
             rename(draft, path) == 0
         else {
             unlink(draft)
             throw Problem("\(path): cannot be written")
         }
-        return path
+        return Int64(data.count)
+    }
+
+    // MARK: Going
+
+    /// What is there of a document, if we have put it there.
+    package func remove(_ uri: String) {
+        for path in Size.allCases.map({ path(of: uri, $0) }) + [failurePath(of: uri)] where isOurs(path) { unlink(path) }
+    }
+
+    /// The document has another name by now.
+    package func move(_ uri: String, to other: String, modified: Int64) {
+        for size in Size.allCases {
+            let old = path(of: uri, size)
+            guard isOurs(old), let data = FileManager.default.contents(atPath: old), let picture = PNGPicture(data)
+            else { continue }
+            if (try? put(picture, other, modified, at: path(of: other, size))) != nil { unlink(old) }
+        }
+        let failure = failurePath(of: uri)
+        if isOurs(failure) { unlink(failure) }
+    }
+
+    private func isOurs(_ path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_size <= Self.largest else { return false }
+        return FileManager.default.contents(atPath: path).flatMap { PNGPicture($0) }?.text("Software") == Self.software
     }
 }

@@ -66,6 +66,7 @@ extension SyncContext {
     /// A program that may not download opened a document that is not here. Of one that opens thousands only the first of
     /// each while are told.
     package func tellRefusal(_ verdict: DownloadPolicy.Verdict, of inode: InodeID) {
+        refusals(inode)
         guard policy.isTold(verdict) else { return }
         let item = (try? catalog.read { try $0.item(of: inode) }).flatMap { $0 }
         let program = verdict.program ?? verdict.process?.name ?? "?"

@@ -95,6 +95,9 @@ package final class DownloadPolicy: Sendable {
         return verdict
     }
 
+    /// What holds for the process, or held; nobody is asked about it. Looks in `/proc`.
+    package func judgement(onThread thread: Int32) -> Verdict { decide(thread) }
+
     /// Whether one more refusal of this program is worth telling.
     func isTold(_ verdict: Verdict) -> Bool {
         let now = ContinuousClock.now

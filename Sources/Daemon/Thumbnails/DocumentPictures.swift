@@ -1,0 +1,111 @@
+import ContentStore
+import FileProvider
+import Foundation
+import ItemCatalog
+import Pictures
+import SyncEngine
+import Synchronization
+import UniformTypes
+
+/// Where a document's picture comes from: of the program that saved it, of the store, or of the desktop's thumbnailers, if the
+/// document is here. None of these downloads anything.
+final class DocumentPictures: Sendable {
+    let context: SyncContext
+    private let shelf: ThumbnailShelf
+    private let run: ThumbnailerRun
+    private let types = UniformTypeTable.system
+
+    private struct Programs {
+        var found: DesktopThumbnailers
+        var moment: ContinuousClock.Instant
+    }
+    private let programs = Mutex<Programs?>(nil)
+    /// What was installed since then is known this much later.
+    private static let fresh: Duration = .seconds(60)
+
+    init(context: SyncContext, shelf: ThumbnailShelf, stateDirectory: String) {
+        self.context = context
+        self.shelf = shelf
+        run = ThumbnailerRun(stateDirectory: stateDirectory)
+    }
+
+    /// The provider knows what programs gave: its word goes before what is made here.
+    var isKept: Bool { context.provider is any ThumbnailKeeping }
+    var isMade: Bool { context.provider is any ThumbnailProviding }
+
+    // MARK: Of programs
+
+    /// The picture of the contents that the item has, which a program gave on this machine and which is not in the store yet.
+    func given(_ item: ItemRecord) -> Thumbnail? { context.given.thumbnail(of: item) }
+
+    // MARK: Of the store
+
+    /// - Returns: nil: there is none, or the document has changes that the store does not have.
+    func stores(_ item: ItemRecord, _ inode: InodeRecord, size: Int) async throws(FileProviderError) -> Thumbnail? {
+        guard let identifier = item.identifier, let version = item.baseVersion?.content, item.contentRevision == 0,
+            inode.writing != .modified
+        else { return nil }
+        guard let maker = context.provider as? any ThumbnailProviding else {
+            return shelf.thumbnail(of: identifier, version)
+        }
+        do {
+            let made = try await maker.thumbnail(of: identifier, version: version, size: size)
+            return made ?? shelf.thumbnail(of: identifier, version)
+        } catch {
+            if let kept = shelf.thumbnail(of: identifier, version) { return kept }
+            throw error
+        }
+    }
+
+    // MARK: Of the desktop
+
+    private func thumbnailers(of name: String) -> [DesktopThumbnailers.Program] {
+        guard let type = types.mimeType(ofFilename: name) else { return [] }
+        let known = programs.withLock { programs in
+            if let known = programs, known.moment + Self.fresh > .now { return known.found }
+            let found = DesktopThumbnailers()
+            programs = Programs(found: found, moment: .now)
+            return found
+        }
+        return known.programs(for: type)
+    }
+
+    func canMake(_ name: Filename) -> Bool { !thumbnailers(of: name.string).isEmpty }
+
+    /// What came of having one made.
+    enum Made {
+        case picture(Raster)
+        /// It cannot be done.
+        case none
+        /// Not now: it is not all here, or somebody changes it.
+        case notNow
+    }
+
+    /// Blocks for some seconds: on a worker's thread.
+    func make(_ inode: InodeID, named name: Filename) -> Made {
+        do {
+            let (record, content) = try context.openCurrent(inode)
+            guard record.kind == .document, record.size > 0, content.isComplete, record.writing == nil else {
+                return .notNow
+            }
+            for program in thumbnailers(of: name.string).prefix(2) {
+                guard let raster = run.picture(of: content, named: name.string, by: program) else { continue }
+                let now = try context.catalog.read { try $0.inodeIfPresent(inode) }
+                let isAsBefore =
+                    now?.generation == record.generation && now?.size == record.size
+                    && now?.modified == record.modified && now?.writing == nil
+                return isAsBefore ? .picture(raster) : .notNow
+            }
+            return .none
+        } catch { return .notNow }
+    }
+
+    // MARK: In a size
+
+    /// As it is if it fits into a square of `size` pixels, else made smaller; nil: it cannot be read.
+    static func fitted(_ thumbnail: Thumbnail, _ size: Int) -> Data? {
+        let data = Data(thumbnail.bytes)
+        guard let raster = Raster(data) else { return nil }
+        return max(raster.width, raster.height) <= size ? data : raster.fitting(size)?.png
+    }
+}

@@ -1,0 +1,471 @@
+import ControlAPI
+import FileProvider
+import Foundation
+import ItemCatalog
+import Logging
+import Pictures
+import SyncEngine
+import Synchronization
+import Volume
+
+/// Puts pictures of the documents in folders that somebody looks at into the user's cache of thumbnails, so that file managers find
+/// them there, and need not open a document for one. In the background, bounded in number and speed; downloads no document.
+final class ThumbnailDesk: Sendable {
+    private struct Look {
+        var folder: InodeID
+        var thread: Int32
+        var moment: ContinuousClock.Instant
+    }
+    /// Of a document without a picture: until when nobody is asked for one again.
+    private struct Silence {
+        var stamp: Stamp
+        var until: ContinuousClock.Instant
+        var count: Int
+    }
+    fileprivate struct Stamp: Equatable {
+        var modified: FileTime
+        var size: Int64
+        var isWhole: Bool
+    }
+    private struct State {
+        var isOn = false
+        var isClosed = false
+        var looks: [Look] = []
+        /// Folders that were looked at a while ago, and when.
+        var recent: [InodeID: ContinuousClock.Instant] = [:]
+        /// Documents of which a picture is wanted.
+        var wanted: Set<InodeID> = []
+        var changed = ChangedRows()
+        /// Documents of which one is to be made, the next last.
+        var jobs: [InodeID] = []
+        var silent: [InodeID: Silence] = [:]
+        var task: Task<Void, Never>?
+        var watch: Int?
+        var isRunning = false
+    }
+
+    private let volume: Volume
+    private let mountPoint: String
+    /// Nil: the user has none, or it lies in the mount itself.
+    private let cache: ThumbnailCache?
+    private let ledger: ThumbnailLedger
+    let pictures: DocumentPictures
+    private let isConfigured: Bool
+    private let state = Mutex(State())
+    private let signals: AsyncStream<Void>
+    private let signal: AsyncStream<Void>.Continuation
+    private let makerSignals: [(stream: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
+
+    private static let note = "thumbnails"
+    /// What comes within it is looked at together.
+    private static let pause: Duration = .milliseconds(200)
+    /// Who lists more folders than that within two seconds walks through a tree, and looks at none of them.
+    private static let mostFolders = 6
+    private static let walk: Duration = .seconds(2)
+    /// Of one folder, each time that somebody looks at it.
+    private static let mostOfFolder = 2_000
+    private static let atOnce = 4
+    private static let mostWanted = 2_000
+    private static let mostSilent = 20_000
+    /// What changes in a folder after that is seen when somebody looks at it again.
+    private static let recently: Duration = .seconds(600)
+    private static let mostRecent = 64
+    /// How long nobody is asked again, the first time, the second time, …
+    private static let silences: [Duration] = [.seconds(2), .seconds(10), .seconds(60), .seconds(600)]
+
+    private var context: SyncContext { volume.engine.context }
+
+    /// - Parameter isConfigured: what holds where nobody has said anything in this domain.
+    init(volume: Volume, mountPoint: String, stateDirectory: String, cache: ThumbnailCache?, isConfigured: Bool) {
+        self.volume = volume
+        self.mountPoint = mountPoint
+        let isInside = cache.map { ($0.folder + "/").hasPrefix(mountPoint + "/") } ?? false
+        self.cache = isInside ? nil : cache
+        self.isConfigured = isConfigured
+        ledger = ThumbnailLedger(stateDirectory: stateDirectory)
+        pictures = DocumentPictures(
+            context: volume.engine.context, shelf: volume.engine.thumbnails, stateDirectory: stateDirectory)
+        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        makerSignals = (0..<2).map { _ in
+            let made = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+            return (made.stream, made.continuation)
+        }
+    }
+
+    // MARK: On and off
+
+    /// As it was left.
+    func begin() {
+        volume.engine.onLook { [weak self] folder, thread in self?.looked(folder, thread) }
+        context.onRefusal { [weak self] inode in self?.want(inode) }
+        let said = try? context.catalog.read { try $0.note(Self.note) }
+        if said.flatMap({ $0 }).map({ $0 == "on" }) ?? isConfigured { start() }
+    }
+
+    /// - Returns: how it is, once that is recorded.
+    func set(_ isOn: Bool?) async throws -> ThumbnailStatus {
+        if let isOn {
+            try context.catalog.write { try $0.takeNote(Self.note, isOn ? "on" : "off") }
+            if isOn {
+                start()
+            } else {
+                await stop()
+                removeAll()
+            }
+        }
+        return ThumbnailStatus(
+            isOn: state.withLock { $0.isOn }, documents: ledger.all.filter { !$0.hasFailed }.count,
+            folder: cache?.folder)
+    }
+
+    private func start() {
+        guard cache != nil else { return }
+        let isNew = state.withLock { state in
+            guard !state.isOn, !state.isClosed else { return false }
+            (state.isOn, state.isRunning) = (true, true)
+            return true
+        }
+        guard isNew else { return }
+        let watch = try? context.catalog.watchRows { [weak self] in self?.changed($0) }
+        let task = Task(executorPreference: context.workers) { [weak self] in
+            await self?.run()
+            self?.state.withLock { $0.isRunning = false }
+        }
+        state.withLock { ($0.task, $0.watch) = (task, watch) }
+    }
+
+    private func stop() async {
+        let (task, watch) = state.withLock { state in
+            defer {
+                (state.isOn, state.task, state.watch) = (false, nil, nil)
+                (state.looks, state.wanted, state.jobs, state.silent, state.recent) = ([], [], [], [:], [:])
+            }
+            return (state.task, state.watch)
+        }
+        task?.cancel()
+        wake()
+        if let watch { context.catalog.unwatchRows(watch) }
+        // (A provider that does not answer is not waited for.)
+        for _ in 0..<200 where state.withLock({ $0.isRunning }) { try? await Task.sleep(for: .milliseconds(10)) }
+    }
+
+    func close() async {
+        state.withLock { $0.isClosed = true }
+        await stop()
+    }
+
+    /// The user signs out: nothing of the domain's stays in the cache.
+    func removeAll() { ledger.removeAll(from: cache) }
+
+    private func wake() {
+        signal.yield()
+        for maker in makerSignals { maker.signal.yield() }
+    }
+
+    // MARK: What happens
+
+    private func looked(_ folder: InodeID, _ thread: Int32) {
+        let isTaken = state.withLock { state in
+            guard state.isOn else { return false }
+            if state.looks.count >= 256 { state.looks.removeFirst(128) }
+            state.looks.append(Look(folder: folder, thread: thread, moment: .now))
+            return true
+        }
+        if isTaken { signal.yield() }
+    }
+
+    private func want(_ inode: InodeID) {
+        let isTaken = state.withLock { state in
+            guard state.isOn, state.wanted.count < Self.mostWanted else { return false }
+            return state.wanted.insert(inode).inserted
+        }
+        if isTaken { signal.yield() }
+    }
+
+    private func changed(_ rows: ChangedRows) {
+        let isOfUse = state.withLock { state in
+            guard state.isOn, !state.recent.isEmpty || !ledger.isEmpty else { return false }
+            state.changed.add(rows)
+            return true
+        }
+        if isOfUse { signal.yield() }
+    }
+
+    // MARK: Running
+
+    private func run() async {
+        await withTaskGroup(of: Void.self) { group in
+            for maker in makerSignals {
+                group.addTask { [self] in
+                    for await _ in maker.stream {
+                        while !Task.isCancelled, let inode = state.withLock({ $0.jobs.popLast() }) { make(inode) }
+                        if Task.isCancelled { return }
+                    }
+                }
+            }
+            checkAll()
+            for await _ in signals {
+                guard (try? await Task.sleep(for: Self.pause)) != nil else { break }
+                takeChanges()
+                let folders = takeLooks()
+                let wanted = state.withLock { state in
+                    defer { state.wanted = [] }
+                    return state.wanted
+                }
+                await provide(wanted.compactMap { inode in row(inode) }, again: true)
+                for folder in folders {
+                    if Task.isCancelled || context.isMasked { break }
+                    await show(folder)
+                }
+                if Task.isCancelled { break }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// The folders that somebody looks at, the last first.
+    private func takeLooks() -> [InodeID] {
+        let now = ContinuousClock.now
+        let looks = state.withLock { state in
+            defer { state.looks.removeAll { now - $0.moment > Self.walk || !state.isOn } }
+            return state.looks
+        }
+        var processes: [Int32: (pid: Int32, isDenied: Bool)] = [:]
+        var folders: [Int32: Set<InodeID>] = [:]
+        for look in looks {
+            if processes[look.thread] == nil {
+                let verdict = context.policy.judgement(onThread: look.thread)
+                processes[look.thread] = (verdict.process?.pid ?? look.thread, verdict.decision == .deny)
+            }
+            folders[processes[look.thread]!.pid, default: []].insert(look.folder)
+        }
+        var found: [InodeID] = []
+        for look in looks.reversed() where !found.contains(look.folder) {
+            guard let process = processes[look.thread], !process.isDenied,
+                folders[process.pid]?.count ?? 0 <= Self.mostFolders
+            else { continue }
+            found.append(look.folder)
+        }
+        state.withLock { state in
+            // (Each once: what stays in the list says who walks.)
+            let isNew = found.filter { state.recent[$0].map { now - $0 > Self.walk } ?? true }
+            found = isNew
+            for folder in found { state.recent[folder] = now }
+            state.recent = state.recent.filter { now - $0.value < Self.recently }
+            if state.recent.count > Self.mostRecent {
+                let oldest = state.recent.sorted { $0.value < $1.value }.prefix(state.recent.count - Self.mostRecent)
+                for folder in oldest { state.recent[folder.key] = nil }
+            }
+        }
+        return found
+    }
+
+    private func row(_ inode: InodeID) -> SearchRow? {
+        (try? context.catalog.readAside { try $0.searchRows(of: inode).first }).flatMap { $0 }
+    }
+
+    private func show(_ folder: InodeID) async {
+        var last: Int64?
+        var count = 0
+        while count < Self.mostOfFolder, !Task.isCancelled {
+            let rows = (try? context.catalog.readAside { try $0.searchRows(in: folder, after: last, limit: 200) }) ?? []
+            guard let end = rows.last else { return }
+            last = end.number
+            count += rows.count
+            await provide(rows, again: false)
+        }
+    }
+
+    /// - Parameter again: somebody wants these: those that had none a while ago are asked for once more.
+    private func provide(_ rows: [SearchRow], again: Bool) async {
+        var rest = rows.filter { needs($0) }[...]
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<Self.atOnce { if let row = rest.popFirst() { group.addTask { await self.provide(row, again) } } }
+            while await group.next() != nil {
+                if let row = rest.popFirst(), !Task.isCancelled { group.addTask { await self.provide(row, again) } }
+            }
+        }
+        for maker in makerSignals { maker.signal.yield() }
+    }
+
+    private func needs(_ row: SearchRow) -> Bool {
+        guard row.kind == .document, row.size > 0, row.name.bytes.first != UInt8(ascii: "."), let cache else { return false }
+        let silence = state.withLock { $0.silent[row.inode] }
+        if let silence, silence.stamp == Stamp(row), silence.until > .now { return false }
+        guard let uri = uri(row.inode) else { return false }
+        if let entry = ledger[row.inode], entry.isOf(row, uri) {
+            if entry.hasFailed { return !row.isWhole || !cache.hasFailed(uri, modified: entry.modified) }
+            return access(cache.path(of: uri, .xxLarge), F_OK) != 0
+        }
+        // Of a file manager's own, while the document was here.
+        return !cache.has(uri, modified: row.modified.seconds, .xxLarge)
+    }
+
+    private func provide(_ row: SearchRow, _ again: Bool) async {
+        guard let (record, item) = try? volume.inspect(row.inode), let item else { return }
+        if let given = pictures.given(item), put(given, row) { return }
+        let canMake = row.isWhole && pictures.canMake(row.name)
+        if pictures.isKept || !canMake {
+            if let found = await ask(item, record), put(found, row) { return }
+        }
+        if canMake, !(ledger[row.inode]?.hasFailed ?? false) {
+            state.withLock { state in
+                if !state.jobs.contains(row.inode) { state.jobs.append(row.inode) }
+                if state.jobs.count > Self.mostWanted { state.jobs.removeFirst() }
+            }
+            return
+        }
+        hasNone(row, again)
+    }
+
+    private func ask(_ item: ItemRecord, _ record: InodeRecord) async -> Thumbnail? {
+        guard !context.pause.isOn, !context.isMasked, context.connection.failure == nil || !pictures.isMade else {
+            return nil
+        }
+        return (try? await pictures.stores(item, record, size: ThumbnailCache.Size.xxLarge.pixels)).flatMap { $0 }
+    }
+
+    /// There is none now. Of a document that has just come the picture may be on its way.
+    private func hasNone(_ row: SearchRow, _ again: Bool) {
+        let silence = state.withLock { state -> Silence in
+            if state.silent.count >= Self.mostSilent { state.silent = [:] }
+            let old = state.silent[row.inode].flatMap { $0.stamp == Stamp(row) ? $0 : nil }
+            let count = (old?.count ?? -1) + 1
+            let pause = Self.silences[min(count, Self.silences.count - 1)]
+            let silence = Silence(stamp: Stamp(row), until: .now + pause, count: count)
+            state.silent[row.inode] = silence
+            return silence
+        }
+        guard again, silence.count < 2 else { return }
+        Task { [weak self] in
+            try? await Task.sleep(until: silence.until + .milliseconds(50))
+            self?.want(row.inode)
+        }
+    }
+
+    /// By a program of the desktop. Blocks.
+    private func make(_ inode: InodeID) {
+        guard let row = row(inode), needs(row) else { return }
+        switch pictures.make(inode, named: row.name) {
+        case .picture(let raster): put(raster, row)
+        case .notNow: hasNone(row, false)
+        case .none:
+            context.logger.debug("no thumbnail can be made", metadata: ["document": "\(row.name)"])
+            guard let cache, let uri = uri(inode) else { return }
+            do {
+                let bytes = try cache.installFailure(of: uri, modified: row.modified.seconds)
+                note(row, uri, bytes, hasFailed: true)
+            } catch { hasNone(row, false) }
+        }
+    }
+
+    // MARK: The cache
+
+    func uri(_ inode: InodeID) -> String? {
+        guard let names = (try? context.catalog.readAside { try $0.path(of: inode) }).flatMap({ $0 }) else { return nil }
+        return Self.uri(mountPoint, names.map(\.bytes))
+    }
+
+    static func uri(_ mountPoint: String, _ names: [[UInt8]]) -> String {
+        "file://" + DocumentURL.encode(names.reduce(Array(mountPoint.utf8)) { $0 + [UInt8(ascii: "/")] + $1 })
+    }
+
+    /// - Returns: false: it is no picture, or there is no room for it.
+    private func put(_ thumbnail: Thumbnail, _ row: SearchRow) -> Bool {
+        guard let raster = Raster(Data(thumbnail.bytes)) else {
+            context.logger.info("a thumbnail cannot be read", metadata: ["document": "\(row.name)"])
+            return false
+        }
+        return put(raster, row)
+    }
+
+    @discardableResult
+    private func put(_ raster: Raster, _ row: SearchRow) -> Bool {
+        guard let cache, let uri = uri(row.inode), !context.isMasked, state.withLock({ $0.isOn }) else { return false }
+        do {
+            let bytes = try cache.install(raster, of: uri, modified: row.modified.seconds)
+            note(row, uri, bytes)
+            return true
+        } catch {
+            context.logger.info("a thumbnail cannot be put into the cache", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    private func note(_ row: SearchRow, _ uri: String, _ bytes: Int64, hasFailed: Bool = false) {
+        let entry = ThumbnailLedger.Entry(
+            inode: row.inode.rawValue, uri: uri, modified: row.modified.seconds,
+            nanoseconds: row.modified.nanoseconds, size: row.size, bytes: bytes, hasFailed: hasFailed)
+        for gone in ledger.put(entry) { cache?.remove(gone.uri) }
+        // It may have been renamed, or changed, meanwhile.
+        check(entry)
+    }
+
+    /// What the cache has of a document, for whoever wants a picture of it in this size; nil: nothing of its contents as they are.
+    func cached(_ record: InodeRecord, size: Int) -> Data? {
+        guard let cache, let entry = ledger[record.id], !entry.hasFailed, entry.nanoseconds == record.modified.nanoseconds,
+            entry.size == record.size
+        else { return nil }
+        let best = ThumbnailCache.Size.allCases.first { $0.pixels >= size } ?? .xxLarge
+        guard let picture = cache.picture(of: entry.uri, modified: entry.modified, best) else { return nil }
+        return max(picture.width, picture.height) <= size
+            ? picture.data(with: []) : Raster(picture.data(with: []))?.fitting(size)?.png
+    }
+
+    // MARK: What has changed
+
+    private func takeChanges() {
+        let (rows, recent) = state.withLock { state in
+            defer { state.changed = ChangedRows() }
+            return (state.changed, state.recent)
+        }
+        if rows.isEmpty { return }
+        var inodes = rows.inodes
+        var isAny = rows.isTooMany
+        for number in rows.names {
+            guard let row = (try? context.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else { continue }
+            // (What is in it has other names now.)
+            if row.kind == .folder { isAny = true }
+            inodes.insert(row.inode)
+        }
+        if isAny { checkAll() }
+        for inode in inodes {
+            if !isAny, let entry = ledger[inode] { check(entry) }
+            if !recent.isEmpty, let row = row(inode), recent[row.folder] != nil { want(inode) }
+        }
+    }
+
+    private func checkAll() {
+        for entry in ledger.all {
+            if Task.isCancelled { return }
+            check(entry)
+        }
+    }
+
+    /// What the cache has of a document goes when that is gone, or has other contents; and with it to another name.
+    private func check(_ entry: ThumbnailLedger.Entry) {
+        guard let cache else { return }
+        let inode = InodeID(rawValue: entry.inode)
+        guard let row = row(inode), let uri = uri(inode), entry.isOf(row, nil) else {
+            cache.remove(entry.uri)
+            return ledger.remove(entry)
+        }
+        guard uri != entry.uri else { return }
+        cache.move(entry.uri, to: uri, modified: entry.modified)
+        var moved = entry
+        moved.uri = uri
+        if entry.hasFailed { return ledger.remove(entry) }
+        for gone in ledger.put(moved) { cache.remove(gone.uri) }
+    }
+}
+
+extension ThumbnailDesk.Stamp {
+    fileprivate init(_ row: SearchRow) { self.init(modified: row.modified, size: row.size, isWhole: row.isWhole) }
+}
+
+extension ThumbnailLedger.Entry {
+    /// - Parameter uri: nil: whatever its name is.
+    fileprivate func isOf(_ row: SearchRow, _ uri: String?) -> Bool {
+        nanoseconds == row.modified.nanoseconds && size == row.size && (uri == nil || uri == self.uri)
+    }
+}

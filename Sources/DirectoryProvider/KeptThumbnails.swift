@@ -1,0 +1,173 @@
+import CLinux
+import Crypto
+import FileProvider
+import Glibc
+import Logging
+
+/// Names in the store that are ours, and no items.
+enum OwnName {
+    static func isOurs(_ name: [UInt8]) -> Bool { name == KeptThumbnails.folder || TemporaryName.kind(of: name) != nil }
+}
+
+/// Pictures that programs gave documents: PNG files in a folder of ours beside the documents, so that they go wherever their folder
+/// goes, whoever moves or removes that, and nobody can see a picture who cannot get to the document. Each is called by its document's
+/// name, size and date: so every machine that has the directory finds it, whichever inode numbers it sees there, and the one of
+/// contents that are no more is not found. A document that somebody else renames, or moves to another folder, loses its picture.
+enum KeptThumbnails {
+    static let folder = Array(".hydrant-thumbnails".utf8)
+    private static let suffix = Array(".png".utf8)
+
+    /// What the names of a document's pictures begin with.
+    static func prefix(_ name: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789abcdef".utf8)
+        return SHA256.hash(data: name).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+            + [UInt8(ascii: ".")]
+    }
+
+    static func name(_ name: [UInt8], _ status: FileStatus) -> [UInt8] {
+        prefix(name) + Array("\(status.size).\(status.modified)".utf8) + suffix
+    }
+
+    static func isPicture(_ name: [UInt8]) -> Bool { name.count > 36 && name.suffix(4).elementsEqual(suffix) }
+}
+
+extension Store {
+    /// Nil: there is none in this folder.
+    private func thumbnails(of folder: Folder) throws(FileProviderError) -> Folder? {
+        try open(KeptThumbnails.folder, in: folder)
+    }
+
+    /// The picture that a document has; nil: none, or one of other contents.
+    func keptThumbnail(of entry: Entry) throws(FileProviderError) -> [UInt8]? {
+        guard let folder = try thumbnails(of: entry.folder) else { return nil }
+        let name = KeptThumbnails.name(entry.name, entry.status)
+        let file: Descriptor
+        do throws(FileProviderError) { file = try folder.open(name, O_RDONLY) } catch {
+            if error.saysAbsent { return nil }
+            throw error
+        }
+        return try naming(folder.path(of: name)) { () throws(SystemError) -> [UInt8]? in
+            let status = try file.status()
+            guard status.kind == .document, status.size > 0, status.size <= Int64(Thumbnail.mostBytes) else { return nil }
+            // Contents that were changed while size and date stayed as they were.
+            if let doubt = entry.doubt, status.modified < doubt { return nil }
+            return try file.read(at: 0, upTo: Int(status.size))
+        }
+    }
+
+    func keepThumbnail(_ bytes: [UInt8], of entry: Entry) throws(FileProviderError) {
+        let folder: Folder
+        if let there = try thumbnails(of: entry.folder) { folder = there } else { folder = try makeThumbnails(in: entry.folder) }
+        let draft = try Draft(in: folder)
+        do throws(FileProviderError) {
+            try naming(folder.path()) { () throws(SystemError) in try draft.descriptor.write(bytes, at: 0) }
+            try dress(draft, as: entry)
+            let name = KeptThumbnails.name(entry.name, entry.status)
+            try forgetPictures(of: entry.name, in: folder, but: name)
+            try folder.rename(draft.name, to: folder, as: name)
+        } catch {
+            draft.discard()
+            throw error
+        }
+        try folder.sync()
+    }
+
+    /// Seen by those who see the document.
+    private func dress(_ draft: Draft, as entry: Entry) throws(FileProviderError) {
+        let file = draft.descriptor.number
+        // Only root may give files away; to a group of his everybody may.
+        if fchown(file, entry.status.owner, entry.status.group) != 0 { _ = fchown(file, .max, entry.status.group) }
+        var mode = entry.status.permissions & 0o666 | 0o600
+        // (With an access list these bits are its mask.)
+        if try draft.status.group != entry.status.group || entry.accessList != nil { mode &= ~0o060 }
+        try naming(draft.folder.path(of: draft.name)) { () throws(SystemError) in
+            _ = try check("fchmod") { fchmod(file, mode_t(mode)) }
+            try draft.descriptor.sync()
+        }
+    }
+
+    private func makeThumbnails(in parent: Folder) throws(FileProviderError) -> Folder {
+        let status = try naming(parent.path()) { () throws(SystemError) in try parent.descriptor.status() }
+        var mode = status.permissions & 0o777 | 0o700
+        // Its group is that of the folder above only where that says so.
+        if status.permissions & 0o2000 == 0, status.group != getegid() { mode &= ~0o070 }
+        let template = ItemTemplate(
+            parentIdentifier: parent.identifier, filename: Filename(bytes: KeptThumbnails.folder), kind: .folder,
+            contentModificationDate: FileTime(seconds: Int64(time(nil))), posixPermissions: mode)
+        do throws(FileProviderError) { try make(template, Timestamp(template.contentModificationDate), in: parent) } catch {
+            // Somebody else was faster.
+            guard error.code == .filenameCollision else { throw error }
+        }
+        guard let folder = try thumbnails(of: parent) else {
+            throw FileProviderError(
+                .unsupported, "\(parent.path(of: KeptThumbnails.folder)): is no folder; no thumbnails are kept here")
+        }
+        return folder
+    }
+
+    // MARK: Going
+
+    private func forgetPictures(
+        of name: [UInt8], in folder: Folder, but kept: [UInt8]? = nil
+    ) throws(FileProviderError) {
+        let prefix = KeptThumbnails.prefix(name)
+        for other in try folder.names() where other.starts(with: prefix) && other != kept {
+            do throws(FileProviderError) { try folder.unlink(other) } catch { if !error.saysAbsent { throw error } }
+        }
+    }
+
+    /// The document has other contents by now, or is gone. Best effort: what stays is not found, and swept up later.
+    func forgetThumbnails(of name: [UInt8], in parent: Folder) {
+        guard let folder = try? thumbnails(of: parent) else { return }
+        try? forgetPictures(of: name, in: folder)
+        removeIfEmpty(parent)
+    }
+
+    private func removeIfEmpty(_ parent: Folder) { try? parent.removeFolder(KeptThumbnails.folder) }
+
+    /// The document was moved. Best effort: else it has none.
+    func moveThumbnail(of entry: Entry, to parent: Folder, as name: [UInt8]) {
+        guard entry.status.kind == .document, let old = try? thumbnails(of: entry.folder) else { return }
+        let (before, after) = (
+            KeptThumbnails.name(entry.name, entry.status), KeptThumbnails.name(name, entry.status)
+        )
+        do throws(FileProviderError) {
+            guard try old.status(of: before) != nil else { return }
+            let isElsewhere = parent.identifier != entry.folder.identifier
+            var new = old
+            if isElsewhere {
+                if let there = try thumbnails(of: parent) { new = there } else { new = try makeThumbnails(in: parent) }
+            }
+            try old.rename(before, to: new, as: after)
+            try forgetPictures(of: entry.name, in: old)
+            if isElsewhere { removeIfEmpty(entry.folder) }
+        } catch {
+            logger.info("a thumbnail stays behind", metadata: ["document": "\(entry.path)", "error": "\(error.message)"])
+        }
+    }
+
+    /// Those of documents that others have removed or renamed, and drafts that a crash has left.
+    func sweepThumbnails(of parent: Folder, _ names: [[UInt8]]) {
+        guard names.contains(KeptThumbnails.folder), let folder = try? thumbnails(of: parent),
+            let pictures = try? folder.names()
+        else { return }
+        let known = Set(names.map { KeptThumbnails.prefix($0) })
+        for name in pictures {
+            if TemporaryName.kind(of: name) == .draft { Draft.sweep(name, in: folder) }
+            guard KeptThumbnails.isPicture(name), !known.contains(Array(name.prefix(33))),
+                let status = try? folder.status(of: name), Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
+            else { continue }
+            try? folder.unlink(name)
+        }
+        if pictures.isEmpty { removeIfEmpty(parent) }
+    }
+
+    /// With all that is in it: the folder that they are in is to go. What is not ours in it stays, and it then, too.
+    func removeThumbnails(of parent: Folder) throws(FileProviderError) {
+        guard let folder = try thumbnails(of: parent) else { return try parent.unlink(KeptThumbnails.folder) }
+        for name in try folder.names() where KeptThumbnails.isPicture(name) || TemporaryName.kind(of: name) == .draft {
+            try folder.unlink(name)
+        }
+        try parent.removeFolder(KeptThumbnails.folder)
+    }
+}
