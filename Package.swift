@@ -57,7 +57,7 @@ let package = Package(
         .target(name: "Locking"),
         .target(name: "Surroundings"),
         .target(name: "ChildProcess", dependencies: ["CLinux"]),
-        .target(name: "CPictures", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("turbojpeg")]),
+        .target(name: "CPictures", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("turbojpeg"), .linkedLibrary("z")]),
         .target(name: "Pictures", dependencies: ["CPictures"]),
 
         .target(name: "FileProvider"),
@@ -152,6 +152,11 @@ let package = Package(
         .executableTarget(
             name: "hydrant-memo", dependencies: ["DocumentContainers", "MetadataQuery", "QueryLanguage"],
             path: "Sources/Examples/Memo", packageAccess: false),
+
+        // The program in the documentation of thumbnails.
+        .executableTarget(
+            name: "hydrant-give-picture", dependencies: ["FileCoordination"], path: "Sources/Examples/PictureGiver",
+            packageAccess: false),
 
         // A picker of a provider's own.
         .executableTarget(
@@ -259,21 +264,21 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "SyncEngine",
-                "hydrant-provider-chapters",
+                "ContentStore", "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "Pictures",
+                "SyncEngine", "hydrant-provider-chapters",
                 .logging,
             ]),
         // What desktops bring; needs their packages: scripts/test desktop.
-        .testTarget(name: "DesktopTests", dependencies: ["ControlAPI", "MountHarness", "hydrant"]),
+        .testTarget(
+            name: "DesktopTests", dependencies: ["ControlAPI", "FileCoordination", "MountHarness", "hydrant"]),
         .testTarget(
             name: "MountTests",
             dependencies: [
                 "ControlAPI", "DocumentContainers", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness",
                 "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-memo", "hydrant-microbench", "hydrant-picker-recent",
-                "hydrant-provider-chapters",
-                "hydrant-provider-memory", "hydrant-watch",
+                "hydrant-coordination-load", "hydrant-give-picture", "hydrant-memo", "hydrant-microbench",
+                "hydrant-picker-recent", "hydrant-provider-chapters", "hydrant-provider-memory", "hydrant-watch",
             ]),
     ],
     swiftLanguageModes: [.v6]

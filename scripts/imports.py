@@ -53,7 +53,10 @@ OURS = {
         "MetadataQuery", "Pictures", "QueryLanguage", "TerminalPicker", "Surroundings", "UniformTypes",
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
-    "Examples": ["Daemon", "DocumentContainers", "DocumentPicker", "FileProvider", "MetadataQuery", "QueryLanguage", "UniformTypes"],
+    "Examples": [
+        "Daemon", "DocumentContainers", "DocumentPicker", "FileCoordination", "FileProvider", "MetadataQuery",
+        "QueryLanguage", "UniformTypes",
+    ],
 }
 # Packages that one or few targets keep to themselves.
 RESERVED = {

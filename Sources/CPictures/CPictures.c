@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <turbojpeg.h>
+#include <zlib.h>
 
 static const uint8_t png_signature[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
@@ -131,4 +132,9 @@ int cpictures_encode(const struct cpictures_raster *from, uint8_t **bytes, size_
 void cpictures_free(struct cpictures_raster *raster) {
     free(raster->pixels);
     raster->pixels = NULL;
+}
+
+uint32_t cpictures_checksum(const uint8_t *first, size_t first_count, const uint8_t *second, size_t second_count) {
+    uLong sum = crc32_z(crc32_z(0, NULL, 0), first, first_count);
+    return (uint32_t)(second_count ? crc32_z(sum, second, second_count) : sum);
 }

@@ -68,6 +68,8 @@ package struct DomainRemoval {
     package func run(forgets: Bool = false) throws(DaemonError) {
         do {
             if let state, !forgets { rememberPlaces(state) }
+            // What it has put among the user's thumbnails.
+            ThumbnailLedger(stateDirectory: path).removeAll(from: try? ThumbnailCache())
             guard forgets || state != nil else { return }
             let manager = FileManager.default
             let names = (try? manager.contentsOfDirectory(atPath: path)) ?? []

@@ -73,7 +73,11 @@ struct DomainService: ControlService {
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()
                 return .done
-            case .signOut(let request): return .signedOut(putAside: try await signOut.signOut(request))
+            case .signOut(let request):
+                let putAside = try await signOut.signOut(request)
+                await thumbnails.close()
+                thumbnails.removeAll()
+                return .signedOut(putAside: putAside)
             case .prepareUnmount, .domain: return .domain(try await summary(), items: [])
             case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
             case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))

@@ -1,3 +1,4 @@
+import CPictures
 package import Foundation
 
 /// A PNG file (RFC 2083) that can be given texts; what it shows stays as it is.
@@ -11,6 +12,9 @@ package struct PNGPicture: Sendable {
     package let width: Int
     package let height: Int
 
+    /// Whether it is a PNG file, whole or not.
+    static func begins(_ data: Data) -> Bool { data.starts(with: signature) }
+
     /// Nil when it is no whole PNG file.
     package init?(_ data: Data) {
         let bytes = Array(data)
@@ -22,7 +26,7 @@ package struct PNGPicture: Sendable {
             guard length <= bytes.count - offset - 12 else { return nil }
             let type = Array(bytes[offset + 4..<offset + 8])
             let content = bytes[offset + 8..<offset + 8 + length]
-            guard Self.number(bytes[offset + 8 + length..<offset + 12 + length]) == Int(Self.checksum(type + content))
+            guard Self.number(bytes[offset + 8 + length..<offset + 12 + length]) == Int(Self.checksum(type, content))
             else { return nil }
             chunks.append(Chunk(type: type, data: content))
             offset += 12 + length
@@ -46,7 +50,7 @@ package struct PNGPicture: Sendable {
         var bytes = Self.signature
         for chunk in all {
             bytes += Self.bytes(UInt32(chunk.data.count)) + chunk.type + chunk.data
-            bytes += Self.bytes(Self.checksum(chunk.type + chunk.data))
+            bytes += Self.bytes(Self.checksum(chunk.type, chunk.data))
         }
         return Data(bytes)
     }
@@ -64,14 +68,7 @@ package struct PNGPicture: Sendable {
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
     }
 
-    /// CRC-32 as in RFC 2083, 3.4.
-    private static func checksum(_ bytes: [UInt8]) -> UInt32 {
-        var crc: UInt32 = 0xFFFF_FFFF
-        for byte in bytes { crc = table[Int((crc ^ UInt32(byte)) & 0xFF)] ^ (crc >> 8) }
-        return crc ^ 0xFFFF_FFFF
-    }
-
-    private static let table: [UInt32] = (0..<256).map { index in
-        (0..<8).reduce(UInt32(index)) { crc, _ in crc & 1 == 1 ? 0xEDB8_8320 ^ (crc >> 1) : crc >> 1 }
+    private static func checksum(_ type: [UInt8], _ data: ArraySlice<UInt8>) -> UInt32 {
+        data.withUnsafeBufferPointer { cpictures_checksum(type, type.count, $0.baseAddress, $0.count) }
     }
 }

@@ -14,6 +14,8 @@ package final class Raster: @unchecked Sendable {
 
     /// A PNG or a JPEG; nil: it is neither, is damaged, or larger than ``mostPixels``.
     package convenience init?(_ data: Data, mostPixels: Int = Raster.mostPixels) {
+        // (libpng takes what is cut off at its end.)
+        if PNGPicture.begins(data), PNGPicture(data) == nil { return nil }
         var raster = cpictures_raster()
         let result = data.withUnsafeBytes { buffer in
             cpictures_decode(

@@ -255,7 +255,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
                     p += 12 + n
                 """
             let texts = try served.sandbox.run(["python3", "-c", script, path], limit: 20)
-            #expect(texts.lines == ["Thumb::URI \(uri)", "Thumb::MTime 1500000000"], "\(texts)")
+            #expect(texts.lines == ["Thumb::URI \(uri)", "Thumb::MTime 1500000000", "Software hydrant"], "\(texts)")
             #expect(try served.run("stat -c %a '\(path)' '\(cache)/thumbnails/normal'") == "600\n700")
         }
     }

@@ -22,6 +22,9 @@ int cpictures_shrink(const struct cpictures_raster *from, uint32_t width, uint32
 /// A PNG file, which is for free(3). 0, or -1.
 int cpictures_encode(const struct cpictures_raster *from, uint8_t **bytes, size_t *count);
 
+/// CRC-32 as in RFC 2083, 3.4, of two parts after one another (zlib).
+uint32_t cpictures_checksum(const uint8_t *first, size_t first_count, const uint8_t *second, size_t second_count);
+
 void cpictures_free(struct cpictures_raster *raster);
 
 #endif

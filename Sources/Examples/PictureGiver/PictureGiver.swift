@@ -1,0 +1,30 @@
+import FileCoordination
+import Foundation
+
+/// Saves what comes from standard input as a document, as programs save, and gives it its picture:
+///
+///     plot <figures.csv | hydrant-give-picture ~/Documents/figures.csv figures.png
+@main
+enum PictureGiver {
+    static func main() async throws {
+        let words = CommandLine.arguments.dropFirst().map { URL(filePath: $0, directoryHint: .notDirectory) }
+        guard words.count == 2 else { return print("usage: hydrant-give-picture DOCUMENT PICTURE <CONTENTS") }
+        let (document, picture) = (words[0], try Data(contentsOf: words[1]))
+        let contents = FileHandle.standardInput.readDataToEndOfFile()
+        let saved = try await FileCoordinator().coordinate(writingItemAt: document, options: .forReplacing) { url in
+            // Beside it, then over it: whoever reads meanwhile has the one or the other.
+            let draft = url.deletingLastPathComponent().appending(path: ".\(UUID().uuidString)~")
+            try contents.write(to: draft)
+            let saved = try DocumentThumbnails.Contents(of: draft)
+            _ = try FileManager.default.replaceItemAt(url, withItemAt: draft)
+            return saved
+        }
+        // If somebody has changed it since, the picture is of contents that are no more.
+        do {
+            let place = try await DocumentThumbnails.set(picture, of: document, contents: saved)
+            print(place == .store ? "other machines see it, too" : "this machine shows it")
+        } catch let error as CoordinationError where error.code == .otherContents {
+            print("somebody has changed it meanwhile")
+        }
+    }
+}
