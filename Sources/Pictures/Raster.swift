@@ -39,6 +39,12 @@ package final class Raster: @unchecked Sendable {
         return Raster(smaller)
     }
 
+    /// Red, green, blue and opacity of one, from the left and from the top.
+    package func pixel(_ x: Int, _ y: Int) -> [UInt8] {
+        precondition((0..<width).contains(x) && (0..<height).contains(y))
+        return (0..<4).map { raster.pixels[(y * width + x) * 4 + $0] }
+    }
+
     /// As a PNG file; nil: no memory.
     package var png: Data? {
         var (bytes, count): (UnsafeMutablePointer<UInt8>?, Int) = (nil, 0)

@@ -37,7 +37,8 @@ struct ThumbnailCacheTests {
                     for number in 0..<Self.count {
                         let url = URL(
                             filePath: mount.mountPoint + "/" + Self.name(number), directoryHint: .notDirectory)
-                        #expect(try await DocumentThumbnails.set(picture, of: url) == .store)
+                        let place = try await DocumentThumbnails.set(picture, of: url)
+                        #expect(place == .store)
                     }
                 }
             }

@@ -239,7 +239,7 @@ struct ThumbnailTests {
             try mount.unmount()
             _ = try mount.run(
                 """
-                PATH="${HYDRANT%/*}:$PATH" "$HYDRANT" mount memory:x "$MOUNT" --state-dir "$SCRATCH/memory"
+                PATH="${HYDRANT%/*}:$PATH" "$HYDRANT" mount memory://host/x "$MOUNT" --state-dir "$SCRATCH/memory"
                 cd "$MOUNT"
                 "$HYDRANT" thumbnail hello.txt --set "$SCRATCH/red.png" | grep -q 'this machine'
                 sleep 0.5
@@ -315,8 +315,8 @@ struct ThumbnailTests {
                     python3 -c 'import os
                     for folder in [".", "folder"] + list("abcdefghi"): os.listdir(folder)
                     import time; time.sleep(1)'
-                    cp "$(command -v ls)" "$SCRATCH/updatedb"; touch x; "$SCRATCH/updatedb" . >/dev/null
-                    sleep 1
+                    printf 'import os, time\\nos.listdir(".")\\ntime.sleep(1)\\n' >"$SCRATCH/updatedb"
+                    touch x; python3 "$SCRATCH/updatedb"
                     [ ! -e "$(entry "$MOUNT/report.xyz" normal)" ]
                     touch y; ls . >/dev/null; there "$MOUNT/report.xyz"
                     """)
@@ -359,6 +359,35 @@ struct ThumbnailTests {
                     "$HYDRANT" evict good.hyt >/dev/null
                     gio info -a 'thumbnail::*' good.hyt | grep -q 'is-valid: TRUE'
                     [ -z "$(ls -A "$SCRATCH/../state/thumbnailer")" ]
+                    """)
+        }
+    }
+
+    // MARK: The page
+
+    @Test("the documentation shows a program that is there, and does what the page says")
+    func example() async throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let program = try String(
+            contentsOf: root.appending(path: "Sources/Examples/PictureGiver/PictureGiver.swift"), encoding: .utf8)
+        let page = try String(
+            contentsOf: root.appending(path: "Sources/Daemon/Documentation.docc/Thumbnails.md"), encoding: .utf8)
+        #expect(page.contains("```swift\n\(program)```"))
+        try await withPictures { mount in
+            _ = try mount.run(
+                Self.another + """
+                    cd "$MOUNT"
+                    for document in report.xyz made.xyz; do
+                        echo 'what it says now' | "${HYDRANT%/*}/hydrant-give-picture" $document "$SCRATCH/red.png" >"$SCRATCH/said"
+                        grep -q 'other machines' "$SCRATCH/said"
+                        "$HYDRANT" sync "$MOUNT" --timeout 20
+                        until "$HYDRANT" thumbnail "$SCRATCH/b/$document" --size 1024 -o "$SCRATCH/out.png" 2>/dev/null >&2; do sleep 0.05; done
+                        cmp "$SCRATCH/out.png" "$SCRATCH/red.png"
+                        "$HYDRANT" status "$SCRATCH/b/$document" | grep -q ^placeholder
+                    done
+                    [ "$(ls -A | tr '\\n' ' ')" = 'folder made.xyz report.xyz ' ]
+                    "$HYDRANT" unmount "$SCRATCH/b"
                     """)
         }
     }

@@ -11,12 +11,15 @@ enum PictureGiver {
         guard words.count == 2 else { return print("usage: hydrant-give-picture DOCUMENT PICTURE <CONTENTS") }
         let (document, picture) = (words[0], try Data(contentsOf: words[1]))
         let contents = FileHandle.standardInput.readDataToEndOfFile()
-        let saved = try await FileCoordinator().coordinate(writingItemAt: document, options: .forReplacing) { url in
+        let saved = try await FileCoordinator().coordinate(writingItemAt: document, options: .forReplacing) {
+            @Sendable url in
             // Beside it, then over it: whoever reads meanwhile has the one or the other.
             let draft = url.deletingLastPathComponent().appending(path: ".\(UUID().uuidString)~")
             try contents.write(to: draft)
             let saved = try DocumentThumbnails.Contents(of: draft)
-            _ = try FileManager.default.replaceItemAt(url, withItemAt: draft)
+            guard rename(draft.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else {
+                throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: url.path(percentEncoded: false)])
+            }
             return saved
         }
         // If somebody has changed it since, the picture is of contents that are no more.
