@@ -27,7 +27,11 @@ extension DirectoryProvider {
                 try entry.checkIsDocument(at: base)
                 try store.dress(draft, as: entry, metadata)
                 let item = try store.commit(draft, over: entry, base: base)
-                store.forgetThumbnails(of: entry.name, in: entry.folder)
+                if let digest = draft.digest, digest == entry.digest {
+                    store.keepThumbnail(of: entry, at: item)
+                } else {
+                    store.forgetThumbnails(of: entry.name, in: entry.folder)
+                }
                 return item
             }
         }

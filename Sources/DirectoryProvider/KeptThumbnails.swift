@@ -123,6 +123,16 @@ extension Store {
         removeIfEmpty(parent)
     }
 
+    /// The same contents were put there once more, perhaps with another date. Best effort.
+    func keepThumbnail(of entry: Entry, at item: Item) {
+        guard let folder = try? thumbnails(of: entry.folder), let now = try? entry.folder.status(of: entry.name),
+            now.size == item.size, FileTime(now.modified) == item.contentModificationDate
+        else { return forgetThumbnails(of: entry.name, in: entry.folder) }
+        let (before, after) = (KeptThumbnails.name(entry.name, entry.status), KeptThumbnails.name(entry.name, now))
+        if before != after { try? folder.rename(before, to: folder, as: after) }
+        try? forgetPictures(of: entry.name, in: folder, but: after)
+    }
+
     private func removeIfEmpty(_ parent: Folder) { try? parent.removeFolder(KeptThumbnails.folder) }
 
     /// The document was moved. Best effort: else it has none.

@@ -76,6 +76,10 @@ public protocol ThumbnailProviding: FileProviderExtension {
 ///
 /// Source: Apple, `URLResourceKey.thumbnailDictionaryKey`.
 public protocol ThumbnailKeeping: ThumbnailProviding {
+    /// Whether this store keeps them after all; a provider may serve some that do and some that do not. Must answer at once, from
+    /// what is known. Default: true.
+    var keepsThumbnails: Bool { get }
+
     /// Keeps a picture of a document, in the place of the one that it has. It is called after the contents are in the store.
     ///
     /// - Parameter thumbnail: a PNG of at most ``Thumbnail/pixels`` in each direction and ``Thumbnail/mostBytes``.
@@ -85,6 +89,11 @@ public protocol ThumbnailKeeping: ThumbnailProviding {
     func keepThumbnail(
         _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
     ) async throws(FileProviderError)
+}
+
+extension ThumbnailKeeping {
+    /// It does.
+    public var keepsThumbnails: Bool { true }
 }
 
 /// How full a store is, in bytes.

@@ -91,6 +91,11 @@ package final class SyncContext: Sendable {
         set { masked.store(newValue, ordering: .relaxed) }
     }
 
+    /// The store gets the pictures that programs give documents.
+    package var keepsThumbnails: Bool {
+        !isReadOnly && (provider as? any ThumbnailKeeping)?.keepsThumbnails == true
+    }
+
     /// Set once, before the first request.
     package func attach(_ volume: any VolumeObserving) { observer.withLock { $0.volume = volume } }
 

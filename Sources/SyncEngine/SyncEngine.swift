@@ -126,7 +126,7 @@ package final class SyncEngine: Sendable {
     ) throws -> Bool {
         try context.given.put(thumbnail, item, inode)
         thumbnailSender.wake()
-        return context.provider is any ThumbnailKeeping && !context.isReadOnly && !item.isExcluded
+        return context.keepsThumbnails && !item.isExcluded
     }
 
     /// The user may have signed in again.

@@ -130,8 +130,8 @@ import Testing
         defer { remove() }
         let store = try ContentStore(directory: folder + "/content")
         let content = try store.open(
-            GenerationID(inode: 1, number: 1), size: Int64(Self.picture.count), baseSize: 0, present: nil)
-        try Self.picture.withUnsafeBytes { buffer in
+            GenerationID(inode: 1, number: 1), size: 0, baseSize: 0, present: nil)
+        Self.picture.withUnsafeBytes { buffer in
             #expect(pwrite(content.descriptor, buffer.baseAddress, buffer.count, 0) == buffer.count)
         }
         let run = ThumbnailerRun(stateDirectory: folder, limit: .seconds(3))

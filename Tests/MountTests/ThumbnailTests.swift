@@ -72,7 +72,7 @@ struct ThumbnailTests {
                 Self.another + """
                     cd "$SCRATCH/b"
                     "$HYDRANT" thumbnail new.xyz --size 1024 -o "$SCRATCH/out.png"
-                    cmp "$SCRATCH/out.png" "$SCRATCH/red.png"
+                    file "$SCRATCH/out.png" | grep -q '900 x 600'
                     "$HYDRANT" thumbnail new.xyz --size 64 -o "$SCRATCH/small.png"
                     file "$SCRATCH/small.png" | grep -q '64 x 43'
                     "$HYDRANT" status new.xyz | grep -q ^placeholder
@@ -100,8 +100,8 @@ struct ThumbnailTests {
             try mount.kill9()
             try mount.mount()
             let same = """
-                "$HYDRANT" thumbnail report.xyz -o "$SCRATCH/out.png" --size 1024; cmp "$SCRATCH/out.png" "$SCRATCH/red.png"
-                "$HYDRANT" thumbnail new.xyz -o "$SCRATCH/out.png" --size 1024; cmp "$SCRATCH/out.png" "$SCRATCH/blue.png"
+                "$HYDRANT" thumbnail report.xyz -o "$SCRATCH/out.png" --size 1024; file "$SCRATCH/out.png" | grep -q '900 x 600'
+                "$HYDRANT" thumbnail new.xyz -o "$SCRATCH/out.png" --size 1024; file "$SCRATCH/out.png" | grep -q '300 x 500'
                 """
             _ = try mount.run(same)
             #expect(try kept(mount).isEmpty)
@@ -158,7 +158,6 @@ struct ThumbnailTests {
         try await withPictures { mount in
             _ = try mount.run(
                 """
-                same() { "$HYDRANT" thumbnail "$1" --size 1024 -o "$SCRATCH/out.png" >/dev/null; cmp "$SCRATCH/out.png" "$SCRATCH/red.png"; }
                 "$HYDRANT" thumbnail report.xyz --set "$SCRATCH/red.png" >/dev/null
                 until [ -n "$(find "$STORE/.hydrant-thumbnails" -name '*.png' 2>/dev/null)" ]; do sleep 0.05; done
                 mv report.xyz renamed.xyz; "$HYDRANT" sync "$MOUNT" --timeout 20
@@ -169,7 +168,7 @@ struct ThumbnailTests {
             _ = try mount.run(
                 Self.another + """
                     "$HYDRANT" thumbnail "$SCRATCH/b/other/moved.xyz" --size 1024 -o "$SCRATCH/out.png" >/dev/null
-                    cmp "$SCRATCH/out.png" "$SCRATCH/red.png"
+                    file "$SCRATCH/out.png" | grep -q '900 x 600'
                     "$HYDRANT" unmount "$SCRATCH/b"
                     rm -r other; "$HYDRANT" sync "$MOUNT" --timeout 20
                     [ -z "$(ls -A "$STORE")" ]
@@ -243,7 +242,7 @@ struct ThumbnailTests {
                 cd "$MOUNT"
                 "$HYDRANT" thumbnail hello.txt --set "$SCRATCH/red.png" | grep -q 'this machine'
                 sleep 0.5
-                "$HYDRANT" thumbnail hello.txt --size 1024 -o "$SCRATCH/out.png"; cmp "$SCRATCH/out.png" "$SCRATCH/red.png"
+                "$HYDRANT" thumbnail hello.txt --size 1024 -o "$SCRATCH/out.png"; file "$SCRATCH/out.png" | grep -q '900 x 600'
                 "$HYDRANT" status hello.txt | grep -q ^placeholder
                 echo more >>hello.txt; "$HYDRANT" sync "$MOUNT" --timeout 20
                 if "$HYDRANT" thumbnail hello.txt; then exit 1; fi
@@ -383,7 +382,7 @@ struct ThumbnailTests {
                         grep -q 'other machines' "$SCRATCH/said"
                         "$HYDRANT" sync "$MOUNT" --timeout 20
                         until "$HYDRANT" thumbnail "$SCRATCH/b/$document" --size 1024 -o "$SCRATCH/out.png" 2>/dev/null >&2; do sleep 0.05; done
-                        cmp "$SCRATCH/out.png" "$SCRATCH/red.png"
+                        file "$SCRATCH/out.png" | grep -q '900 x 600'
                         "$HYDRANT" status "$SCRATCH/b/$document" | grep -q ^placeholder
                     done
                     [ "$(ls -A | tr '\\n' ' ')" = 'folder made.xyz report.xyz ' ]

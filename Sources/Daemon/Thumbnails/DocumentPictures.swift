@@ -30,7 +30,7 @@ final class DocumentPictures: Sendable {
     }
 
     /// The provider knows what programs gave: its word goes before what is made here.
-    var isKept: Bool { context.provider is any ThumbnailKeeping }
+    var isKept: Bool { (context.provider as? any ThumbnailKeeping)?.keepsThumbnails == true }
     var isMade: Bool { context.provider is any ThumbnailProviding }
 
     // MARK: Of programs

@@ -96,6 +96,8 @@ extension FaultInjectingProvider: ThumbnailProviding where Base: ThumbnailProvid
 }
 
 extension FaultInjectingProvider: ThumbnailKeeping where Base: ThumbnailKeeping {
+    public var keepsThumbnails: Bool { base.keepsThumbnails }
+
     public func keepThumbnail(
         _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
     ) async throws(FileProviderError) {

@@ -74,6 +74,9 @@ extension InMemoryProvider: ThumbnailProviding {
 }
 
 extension InMemoryProvider: ThumbnailKeeping {
+    /// As its ``abilities`` say.
+    public var keepsThumbnails: Bool { abilities.contains(.keepingThumbnails) }
+
     /// Until the contents change.
     public func keepThumbnail(
         _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion

@@ -120,7 +120,7 @@ final class ThumbnailSender: Sendable {
     private func send(
         _ thumbnail: Thumbnail, _ entry: GivenThumbnails.Entry, _ identifier: ItemIdentifier, _ version: ContentVersion
     ) async -> Bool {
-        guard let provider = context.provider as? any ThumbnailKeeping, !context.isReadOnly else {
+        guard context.keepsThumbnails, let provider = context.provider as? any ThumbnailKeeping else {
             return keepHere(thumbnail, entry, identifier, version)
         }
         do {

@@ -110,7 +110,9 @@ extension ConformanceSuite {
 
     private static func keep(_ picture: [UInt8], _ it: ConformanceContext, _ item: Item) async throws {
         let reason = "the store keeps no thumbnails"
-        guard let provider = it.provider as? any ThumbnailKeeping else { throw RuleSkip(reason) }
+        guard let provider = it.provider as? any ThumbnailKeeping, provider.keepsThumbnails else {
+            throw RuleSkip(reason)
+        }
         try await unlessUnsupported(reason) {
             try await provider.keepThumbnail(
                 Thumbnail(bytes: picture), of: item.identifier, version: item.version.content)
