@@ -57,7 +57,9 @@ let package = Package(
         .target(name: "Locking"),
         .target(name: "Surroundings"),
         .target(name: "ChildProcess", dependencies: ["CLinux"]),
-        .target(name: "CPictures", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("turbojpeg"), .linkedLibrary("z")]),
+        .target(
+            name: "CPictures",
+            linkerSettings: [.linkedLibrary("png"), .linkedLibrary("turbojpeg"), .linkedLibrary("z")]),
         .target(name: "Pictures", dependencies: ["CPictures"]),
 
         .target(name: "FileProvider"),
@@ -264,7 +266,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ContentStore", "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "Pictures",
+                "ContentStore", "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "Pictures",
                 "SyncEngine", "hydrant-provider-chapters",
                 .logging,
             ]),

@@ -16,7 +16,8 @@ extension DirectoryProvider: ThumbnailKeeping {
     ) async throws(FileProviderError) {
         guard !thumbnail.bytes.isEmpty, thumbnail.bytes.count <= Thumbnail.mostBytes else {
             throw FileProviderError(
-                .unsupported, "a thumbnail of \(thumbnail.bytes.count) bytes is not kept; at most \(Thumbnail.mostBytes)")
+                .unsupported,
+                "a thumbnail of \(thumbnail.bytes.count) bytes is not kept; at most \(Thumbnail.mostBytes)")
         }
         try await withEntry(identifier) { [store] entry throws(FileProviderError) in
             try entry.checkIsDocument(at: version)

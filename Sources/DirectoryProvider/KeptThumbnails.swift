@@ -48,7 +48,9 @@ extension Store {
         }
         return try naming(folder.path(of: name)) { () throws(SystemError) -> [UInt8]? in
             let status = try file.status()
-            guard status.kind == .document, status.size > 0, status.size <= Int64(Thumbnail.mostBytes) else { return nil }
+            guard status.kind == .document, status.size > 0, status.size <= Int64(Thumbnail.mostBytes) else {
+                return nil
+            }
             // Contents that were changed while size and date stayed as they were.
             if let doubt = entry.doubt, status.modified < doubt { return nil }
             return try file.read(at: 0, upTo: Int(status.size))
@@ -57,7 +59,11 @@ extension Store {
 
     func keepThumbnail(_ bytes: [UInt8], of entry: Entry) throws(FileProviderError) {
         let folder: Folder
-        if let there = try thumbnails(of: entry.folder) { folder = there } else { folder = try makeThumbnails(in: entry.folder) }
+        if let there = try thumbnails(of: entry.folder) {
+            folder = there
+        } else {
+            folder = try makeThumbnails(in: entry.folder)
+        }
         let draft = try Draft(in: folder)
         do throws(FileProviderError) {
             try naming(folder.path()) { () throws(SystemError) in try draft.descriptor.write(bytes, at: 0) }
@@ -94,7 +100,9 @@ extension Store {
         let template = ItemTemplate(
             parentIdentifier: parent.identifier, filename: Filename(bytes: KeptThumbnails.folder), kind: .folder,
             contentModificationDate: FileTime(seconds: Int64(time(nil))), posixPermissions: mode)
-        do throws(FileProviderError) { try make(template, Timestamp(template.contentModificationDate), in: parent) } catch {
+        do throws(FileProviderError) {
+            try make(template, Timestamp(template.contentModificationDate), in: parent)
+        } catch {
             // Somebody else was faster.
             guard error.code == .filenameCollision else { throw error }
         }
@@ -152,7 +160,8 @@ extension Store {
             try forgetPictures(of: entry.name, in: old)
             if isElsewhere { removeIfEmpty(entry.folder) }
         } catch {
-            logger.info("a thumbnail stays behind", metadata: ["document": "\(entry.path)", "error": "\(error.message)"])
+            logger.info(
+                "a thumbnail stays behind", metadata: ["document": "\(entry.path)", "error": "\(error.message)"])
         }
     }
 
@@ -165,7 +174,8 @@ extension Store {
         for name in pictures {
             if TemporaryName.kind(of: name) == .draft { Draft.sweep(name, in: folder) }
             guard KeptThumbnails.isPicture(name), !known.contains(Array(name.prefix(33))),
-                let status = try? folder.status(of: name), Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
+                let status = try? folder.status(of: name),
+                Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
             else { continue }
             try? folder.unlink(name)
         }

@@ -21,7 +21,8 @@ struct ThumbnailCommand: AsyncParsableCommand {
     @Argument(help: "A document in a mount.", completion: .file())
     var path: String
 
-    @Option(help: "The picture fits into a square of so many pixels, 16 to 1024 (if you say nothing: 1024, with -o 256).")
+    @Option(
+        help: "The picture fits into a square of so many pixels, 16 to 1024 (if you say nothing: 1024, with -o 256).")
     var size: Int?
 
     @Option(name: [.short, .long], help: "Write the picture to this file.", completion: .file())
@@ -131,6 +132,8 @@ struct ThumbnailCommand: AsyncParsableCommand {
             throw fail("\(path): the daemon gave another answer; is it of another version?")
         }
         if json { return print(Output.json(Given(path: path, kept: kept, bytes: picture.count))) }
-        print("\(path): \(kept == .store ? "the store gets its picture" : "this machine keeps its picture, the store keeps none")")
+        print(
+            "\(path): \(kept == .store ? "the store gets its picture" : "this machine keeps its picture, the store keeps none")"
+        )
     }
 }

@@ -90,7 +90,8 @@ import Testing
         var renamed = entry(3)
         renamed.uri = "file:///m/other"
         #expect(ledger.put(renamed) == [entry(3)])
-        let file = try FileHandle(forWritingTo: URL(filePath: folder + "/thumbnails.jsonl", directoryHint: .notDirectory))
+        let file = try FileHandle(
+            forWritingTo: URL(filePath: folder + "/thumbnails.jsonl", directoryHint: .notDirectory))
         try file.seekToEnd()
         try file.write(contentsOf: Data("{\"half a li".utf8))
         try file.close()
@@ -106,7 +107,8 @@ import Testing
             DesktopThumbnailers.program(lines.joined(separator: "\n"), named: "x")
         }
         let plain = program(
-            "# a comment", "[Thumbnailer Entry]", "TryExec=sh", "Exec=sh -s %s \"%u\" '%o'", "MimeType=Image/PNG;image/x;")
+            "# a comment", "[Thumbnailer Entry]", "TryExec=sh", "Exec=sh -s %s \"%u\" '%o'",
+            "MimeType=Image/PNG;image/x;")
         #expect(plain?.words == ["sh", "-s", "%s", "%u", "'%o'"] && plain?.mimeTypes == ["image/png", "image/x"])
         #expect(program("[Thumbnailer Entry]", "Exec=\"/bin/s\\h\" %i %o")?.words == ["/bin/sh", "%i", "%o"])
         // Not installed, nothing to read or write, a quote without an end, another group.
@@ -121,10 +123,11 @@ import Testing
     @Test(
         "a thumbnailer is bounded in time, memory and what it writes, and leaves nothing behind",
         arguments: [
-            ("cp \"$1\" \"$2\"", true), ("sleep 600", false), ("exec 2>/dev/null; python3 -c 'bytearray(1 << 33)'; cp \"$1\" \"$2\"", true),
+            ("cp \"$1\" \"$2\"", true), ("sleep 600", false),
+            ("exec 2>/dev/null; python3 -c 'bytearray(1 << 33)'; cp \"$1\" \"$2\"", true),
             ("python3 -c 'bytearray(1 << 33)' 2>/dev/null && cp \"$1\" \"$2\"", false),
             ("head -c 100000000 /dev/zero >\"$2\"", false), ("ln -s /etc/passwd \"$2\"", false),
-            ("echo x >\"$2\"", false), ("exit 3", false), ("sleep 600 & cp \"$1\" \"$2\"", true),
+            ("echo x >\"$2\"", false), ("exit 3", false), ("sleep 5 & cp \"$1\" \"$2\"", true),
         ])
     func bounds(_ script: String, _ succeeds: Bool) async throws {
         defer { remove() }
@@ -135,7 +138,8 @@ import Testing
             #expect(pwrite(content.descriptor, buffer.baseAddress, buffer.count, 0) == buffer.count)
         }
         let run = ThumbnailerRun(stateDirectory: folder, limit: .seconds(3))
-        let program = DesktopThumbnailers.Program(name: "test", words: ["sh", "-c", script, "sh", "%i", "%o"], mimeTypes: [])
+        let program = DesktopThumbnailers.Program(
+            name: "test", words: ["sh", "-c", script, "sh", "%i", "%o"], mimeTypes: [])
         let start = ContinuousClock.now
         let raster = run.picture(of: content, named: "a document.png", by: program)
         #expect((raster != nil) == succeeds)

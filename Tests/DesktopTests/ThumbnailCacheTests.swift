@@ -29,7 +29,8 @@ struct ThumbnailCacheTests {
     private func withPictures(_ body: @escaping @Sendable (MountedStore) throws -> Void) async throws {
         try await withMount(Self.options, seed: Self.seed) { mount in
             _ = try mount.run(TestPicture.shell + "picture 1024 700 336699 \"$SCRATCH/picture.png\"")
-            let picture = try Data(contentsOf: URL(filePath: mount.scratch + "/picture.png", directoryHint: .notDirectory))
+            let picture = try Data(
+                contentsOf: URL(filePath: mount.scratch + "/picture.png", directoryHint: .notDirectory))
             let executor = ThreadExecutor()
             defer { executor.finish() }
             try blocking(on: executor) {
@@ -86,22 +87,24 @@ struct ThumbnailCacheTests {
         }
     }
 
-    @Test("tumblerd, which Thunar and others ask, is ready with all 500 and opens none", arguments: ["normal", "large"])
+    @Test(
+        "tumblerd, which Thunar and others ask, is ready with all 500 and opens none", arguments: ["normal", "large"])
     func tumbler(_ flavour: String) async throws {
         try await withPictures { mount in
             try look(mount)
-            try (#"""
-                exec >"$SCRATCH/log" 2>&1
-                gdbus monitor --session --dest org.freedesktop.thumbnails.Thumbnailer1 >"$SCRATCH/signals" & monitor=$!
-                gdbus wait --session --activate org.freedesktop.thumbnails.Thumbnailer1
-                uris=$(cd "$MOUNT"; for f in *; do printf "'file://%s/%s'," "$MOUNT" "$f"; done)
-                types=$(cd "$MOUNT"; for f in *; do printf "'image/png',"; done)
-                gdbus call --session --dest org.freedesktop.thumbnails.Thumbnailer1 \
-                    --object-path /org/freedesktop/thumbnails/Thumbnailer1 \
-                    --method org.freedesktop.thumbnails.Thumbnailer1.Queue "[${uris%,}]" "[${types%,}]" "$FLAVOUR" default 0
-                until grep -q Finished "$SCRATCH/signals"; do sleep 0.1; done
-                kill $monitor
-                """#).write(toFile: mount.scratch + "/session.sh", atomically: true, encoding: .utf8)
+            try
+                (#"""
+            exec >"$SCRATCH/log" 2>&1
+            stdbuf -oL gdbus monitor --session --dest org.freedesktop.thumbnails.Thumbnailer1 >"$SCRATCH/signals" & monitor=$!
+            gdbus wait --session --activate org.freedesktop.thumbnails.Thumbnailer1
+            uris=$(cd "$MOUNT"; for f in *; do printf "'file://%s/%s'," "$MOUNT" "$f"; done)
+            types=$(cd "$MOUNT"; for f in *; do printf "'image/png',"; done)
+            gdbus call --session --dest org.freedesktop.thumbnails.Thumbnailer1 \
+                --object-path /org/freedesktop/thumbnails/Thumbnailer1 \
+                --method org.freedesktop.thumbnails.Thumbnailer1.Queue "[${uris%,}]" "[${types%,}]" "$FLAVOUR" default 0
+            until grep -q Finished "$SCRATCH/signals"; do sleep 0.1; done
+            kill $monitor
+            """#).write(toFile: mount.scratch + "/session.sh", atomically: true, encoding: .utf8)
             _ = try mount.run(
                 """
                 export FLAVOUR=\(flavour) GIO_USE_VFS=local GSETTINGS_BACKEND=keyfile

@@ -8,7 +8,9 @@ import Testing
 @Suite struct KeptThumbnailTests {
     private static let picture = Thumbnail(bytes: Array("a picture, as far as the store cares".utf8))
 
-    private func give(_ store: TestStore, _ name: String, in folder: ItemIdentifier = .rootContainer) async throws -> Item {
+    private func give(_ store: TestStore, _ name: String, in folder: ItemIdentifier = .rootContainer) async throws
+        -> Item
+    {
         let item = try #require(
             try await store.provider.enumerateItems(in: folder, startingAt: nil).items.first {
                 $0.filename == Filename(name)

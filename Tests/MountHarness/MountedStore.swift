@@ -181,7 +181,9 @@ package final class MountedStore: Sendable {
     /// Nil when store and mount are the same, byte for byte; else what differs. Drafts of uploads, which the
     /// provider keeps beside the documents, and thumbnails do not count.
     package func difference() throws -> String? {
-        let result = try shell("diff -r --no-dereference -x '.hydrant-*.tmp' -x .hydrant-thumbnails -x .DAV \"$STORE\" \"$MOUNT\"", limit: 30)
+        let result = try shell(
+            "diff -r --no-dereference -x '.hydrant-*.tmp' -x .hydrant-thumbnails -x .DAV \"$STORE\" \"$MOUNT\"",
+            limit: 30)
         return result.succeeded ? nil : result.stdout + result.stderr
     }
 

@@ -104,10 +104,16 @@ struct ThumbnailTests {
                 "$HYDRANT" thumbnail new.xyz -o "$SCRATCH/out.png" --size 1024; file "$SCRATCH/out.png" | grep -q '300 x 500'
                 """
             _ = try mount.run(same)
-            #expect(try kept(mount).isEmpty)
-            _ = try mount.run("mv \"$STORE\" \"$STORE.away\"; if \"$HYDRANT\" sync \"$MOUNT\" --timeout 1; then exit 1; fi; mv \"$STORE.away\" \"$STORE\"")
+            _ = try mount.run(
+                """
+                mv "$STORE" "$STORE.away"
+                echo away >away.xyz; "$HYDRANT" thumbnail away.xyz --set "$SCRATCH/red.png"
+                echo again >>new.xyz; "$HYDRANT" thumbnail new.xyz --set "$SCRATCH/blue.png"
+                if "$HYDRANT" sync "$MOUNT" --timeout 1; then exit 1; fi
+                mv "$STORE.away" "$STORE"
+                """)
             try mount.sync()
-            try waitUntil(20, "the store has both") { try kept(mount).count == 2 }
+            try waitUntil(20, "the store has all") { try kept(mount).count == 3 }
             _ = try mount.run("rm -rf \"$SCRATCH/../home/.cache\"\n" + same)
         }
     }
@@ -213,7 +219,9 @@ struct ThumbnailTests {
                     #expect(await code(picture.dropLast(20)) == "refused")
                     #expect(await code(Data("no picture".utf8)) == "refused")
                     let folder = URL(filePath: mount.mountPoint + "/folder", directoryHint: .isDirectory)
-                    await #expect(throws: CoordinationError.self) { try await DocumentThumbnails.set(picture, of: folder) }
+                    await #expect(throws: CoordinationError.self) {
+                        try await DocumentThumbnails.set(picture, of: folder)
+                    }
                 }
             }
         }
@@ -322,7 +330,8 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("of what is here the desktop's thumbnailers make one; of what is not none is run; what cannot be made is noted")
+    @Test(
+        "of what is here the desktop's thumbnailers make one; of what is not none is run; what cannot be made is noted")
     func thumbnailers() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -345,6 +354,7 @@ struct ThumbnailTests {
             try mount.remount()
             _ = try mount.run(
                 Self.functions + """
+                    until [ -e good.hyt ] && [ -e bad.hyt ] && [ -e away.hyt ]; do sleep 0.05; done
                     cat good.hyt bad.hyt >/dev/null
                     ls >/dev/null
                     there "$MOUNT/good.hyt"

@@ -143,7 +143,8 @@ import Testing
         let calls = try await onThread { try Self.recorded() }
         let hooks = Set(calls.map(\.hook))
         let others: Set<Hook> = [
-            .stopProvidingItem, .currentSyncAnchor, .enumerateChanges, .copyItem, .trashItem, .thumbnail, .keepThumbnail,
+            .stopProvidingItem, .currentSyncAnchor, .enumerateChanges, .copyItem, .trashItem, .thumbnail,
+            .keepThumbnail,
             .quota,
         ]
         #expect(hooks == Set(Hook.allCases).subtracting(others))

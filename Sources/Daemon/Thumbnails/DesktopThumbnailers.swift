@@ -1,5 +1,5 @@
-import ChildProcess
 import CLinux
+import ChildProcess
 import ContentStore
 import Foundation
 import Pictures
@@ -52,7 +52,8 @@ struct DesktopThumbnailers: Sendable {
             keys[key] = line[line.index(after: equals)...].trimmingCharacters(in: .whitespaces)
         }
         guard let exec = keys["Exec"], let words = words(exec), let first = words.first,
-            words.contains(where: { $0.contains("%o") }), words.contains(where: { $0.contains("%i") || $0.contains("%u") })
+            words.contains(where: { $0.contains("%o") }),
+            words.contains(where: { $0.contains("%i") || $0.contains("%u") })
         else { return nil }
         for program in [keys["TryExec"], first].compactMap({ $0 }) where !isInstalled(program) { return nil }
         let types = (keys["MimeType"] ?? "").split(separator: ";").map {

@@ -71,7 +71,8 @@ extension DomainService {
     /// A program gives the document that it has saved its picture.
     ///
     /// - Returns: where it is kept, once it survives a restart.
-    func giveThumbnail(_ picture: Data, to path: PathBytes, of contents: SavedContents?) async throws -> GivenThumbnail {
+    func giveThumbnail(_ picture: Data, to path: PathBytes, of contents: SavedContents?) async throws -> GivenThumbnail
+    {
         // (What its writer has closed is recorded first.)
         volume.endWritingNow()
         let (record, item) = try volume.inspect(try await resolve(path).id)

@@ -56,7 +56,9 @@ package struct ThumbnailCache: Sendable {
     package func path(of uri: String, _ size: Size) -> String { "\(folder)/\(size.name)/\(Self.name(of: uri))" }
 
     /// What no program of ours can make a picture of, it notes by its own name.
-    private func failurePath(of uri: String) -> String { "\(folder)/fail/hydrant-\(Release.version)/\(Self.name(of: uri))" }
+    private func failurePath(of uri: String) -> String {
+        "\(folder)/fail/hydrant-\(Release.version)/\(Self.name(of: uri))"
+    }
 
     // MARK: Looking
 
@@ -98,7 +100,8 @@ package struct ThumbnailCache: Sendable {
         // (The largest first: each is made of the one before.)
         var current = raster
         for size in Size.allCases.reversed() where size.pixels <= largest.pixels {
-            guard let smaller = current.fitting(size.pixels), let png = smaller.png, let picture = PNGPicture(png) else {
+            guard let smaller = current.fitting(size.pixels), let png = smaller.png, let picture = PNGPicture(png)
+            else {
                 throw Problem("there is no memory for a picture of \(size.pixels) pixels")
             }
             current = smaller
@@ -138,7 +141,9 @@ package struct ThumbnailCache: Sendable {
 
     /// What is there of a document, if we have put it there.
     package func remove(_ uri: String) {
-        for path in Size.allCases.map({ path(of: uri, $0) }) + [failurePath(of: uri)] where isOurs(path) { unlink(path) }
+        for path in Size.allCases.map({ path(of: uri, $0) }) + [failurePath(of: uri)] where isOurs(path) {
+            unlink(path)
+        }
     }
 
     /// The document has another name by now.

@@ -280,7 +280,9 @@ final class ThumbnailDesk: Sendable {
     private func provide(_ rows: [SearchRow], again: Bool) async {
         var rest = rows.filter { needs($0) }[...]
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<Self.atOnce { if let row = rest.popFirst() { group.addTask { await self.provide(row, again) } } }
+            for _ in 0..<Self.atOnce {
+                if let row = rest.popFirst() { group.addTask { await self.provide(row, again) } }
+            }
             while await group.next() != nil {
                 if let row = rest.popFirst(), !Task.isCancelled { group.addTask { await self.provide(row, again) } }
             }
@@ -289,7 +291,9 @@ final class ThumbnailDesk: Sendable {
     }
 
     private func needs(_ row: SearchRow) -> Bool {
-        guard row.kind == .document, row.size > 0, row.name.bytes.first != UInt8(ascii: "."), let cache else { return false }
+        guard row.kind == .document, row.size > 0, row.name.bytes.first != UInt8(ascii: "."), let cache else {
+            return false
+        }
         let silence = state.withLock { $0.silent[row.inode] }
         if let silence, silence.stamp == Stamp(row), silence.until > .now { return false }
         guard let uri = uri(row.inode) else { return false }
@@ -362,7 +366,9 @@ final class ThumbnailDesk: Sendable {
     // MARK: The cache
 
     func uri(_ inode: InodeID) -> String? {
-        guard let names = (try? context.catalog.readAside { try $0.path(of: inode) }).flatMap({ $0 }) else { return nil }
+        guard let names = (try? context.catalog.readAside { try $0.path(of: inode) }).flatMap({ $0 }) else {
+            return nil
+        }
         return Self.uri(mountPoint, names.map(\.bytes))
     }
 
@@ -403,7 +409,8 @@ final class ThumbnailDesk: Sendable {
 
     /// What the cache has of a document, for whoever wants a picture of it in this size; nil: nothing of its contents as they are.
     func cached(_ record: InodeRecord, size: Int) -> Data? {
-        guard let cache, let entry = ledger[record.id], !entry.hasFailed, entry.nanoseconds == record.modified.nanoseconds,
+        guard let cache, let entry = ledger[record.id], !entry.hasFailed,
+            entry.nanoseconds == record.modified.nanoseconds,
             entry.size == record.size
         else { return nil }
         let best = ThumbnailCache.Size.allCases.first { $0.pixels >= size } ?? .xxLarge
@@ -423,7 +430,9 @@ final class ThumbnailDesk: Sendable {
         var inodes = rows.inodes
         var isAny = rows.isTooMany
         for number in rows.names {
-            guard let row = (try? context.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else { continue }
+            guard let row = (try? context.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else {
+                continue
+            }
             // (What is in it has other names now.)
             if row.kind == .folder { isAny = true }
             inodes.insert(row.inode)

@@ -76,7 +76,8 @@ public enum DocumentThumbnails {
         guard picture.count <= bytes else {
             throw CoordinationError(
                 .refused,
-                "\(ByteText.shown(ByteText.text(of: url))): a picture of \(picture.count) bytes; at most \(bytes) are taken")
+                "\(ByteText.shown(ByteText.text(of: url))): a picture of \(picture.count) bytes; at most \(bytes) are taken"
+            )
         }
         let saved = contents.map { SavedContents(size: $0.size, modified: $0.modified) }
         let request = ControlRequest.giveThumbnail(path: place.path, picture: picture, contents: saved)

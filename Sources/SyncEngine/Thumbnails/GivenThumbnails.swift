@@ -150,7 +150,9 @@ package final class GivenThumbnails: Sendable {
 
     /// Nil: there is none of the contents that the item has.
     package func thumbnail(of item: ItemRecord) -> Thumbnail? {
-        guard let entry = state.withLock({ $0.all[item.id]?.entry }), entry.contents == Contents(item) else { return nil }
+        guard let entry = state.withLock({ $0.all[item.id]?.entry }), entry.contents == Contents(item) else {
+            return nil
+        }
         return picture(entry)
     }
 

@@ -138,7 +138,9 @@ final class ThumbnailSender: Sendable {
             case .unsupported, .permissionDenied, .readOnly, .insufficientQuota, .invalidName:
                 context.logger.info(
                     "the store does not keep a thumbnail; this machine does",
-                    metadata: ["item": "\(context.path(of: identifier) ?? "\(identifier)")", "error": "\(error.message)"])
+                    metadata: [
+                        "item": "\(context.path(of: identifier) ?? "\(identifier)")", "error": "\(error.message)",
+                    ])
                 return keepHere(thumbnail, entry, identifier, version)
             default: return false
             }

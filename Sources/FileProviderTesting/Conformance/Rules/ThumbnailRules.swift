@@ -61,7 +61,8 @@ extension ConformanceSuite {
             let renamed = try await it.provider.moveItem(
                 item.identifier, to: item.parentIdentifier, as: "renamed.txt", baseVersion: item.version)
             try it.require(
-                try await thumbnail(it, renamed, size: 1_024)?.bytes == smallPicture, "it is not there after a renaming")
+                try await thumbnail(it, renamed, size: 1_024)?.bytes == smallPicture, "it is not there after a renaming"
+            )
             let moved = try await it.provider.moveItem(
                 renamed.identifier, to: folder.identifier, as: "moved.txt", baseVersion: renamed.version)
             try it.require(
@@ -72,7 +73,8 @@ extension ConformanceSuite {
             try await keep(smallPicture, it, item)
             let changed = try await it.change(item, to: ConformanceContext.testBytes(90))
             try it.require(
-                try await thumbnail(it, changed, size: 1_024)?.bytes != smallPicture, "it is that of the contents before")
+                try await thumbnail(it, changed, size: 1_024)?.bytes != smallPicture,
+                "it is that of the contents before")
         },
         ConformanceRule(1509, "Of contents that have changed no thumbnail is kept.") { it in
             let old = try await it.makeDocument("report.txt")
