@@ -35,6 +35,7 @@ let package = Package(
         .library(
             name: "MetadataQuery", targets: ["MetadataQuery", "DocumentContainers", "QueryLanguage", "UniformTypes"]),
         .library(name: "DocumentContainers", targets: ["DocumentContainers", "UniformTypes"]),
+        .library(name: "Documents", targets: ["Documents", "FileCoordination", "UniformTypes"]),
         // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
@@ -113,6 +114,11 @@ let package = Package(
         .target(
             name: "MetadataQuery",
             dependencies: ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"]),
+        .target(
+            name: "Documents",
+            dependencies: [
+                "CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes", .nioPosix,
+            ]),
         .target(
             name: "DocumentPicker",
             dependencies: [
@@ -277,7 +283,8 @@ let package = Package(
         .testTarget(
             name: "MountTests",
             dependencies: [
-                "ControlAPI", "DocumentContainers", "FileCoordination", "FileProvider", "MetadataQuery", "MountHarness",
+                "ControlAPI", "DocumentContainers", "Documents", "FileCoordination", "FileProvider", "MetadataQuery",
+                "MountHarness",
                 "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
                 "hydrant-coordination-load", "hydrant-give-picture", "hydrant-memo", "hydrant-microbench",

@@ -39,6 +39,7 @@ OURS = {
     "FileCoordination": ["ControlAPI", "Coordination"],
     "DocumentContainers": ["ControlAPI", "Surroundings", "UniformTypes"],
     "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],
+    "Documents": ["CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes"],
     "DocumentPicker": [
         "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings", "UniformTypes",
     ],
@@ -54,8 +55,8 @@ OURS = {
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": [
-        "Daemon", "DocumentContainers", "DocumentPicker", "FileCoordination", "FileProvider", "MetadataQuery",
-        "QueryLanguage", "UniformTypes",
+        "Daemon", "DocumentContainers", "DocumentPicker", "Documents", "FileCoordination", "FileProvider",
+        "MetadataQuery", "QueryLanguage", "UniformTypes",
     ],
 }
 # Packages that one or few targets keep to themselves.
@@ -70,8 +71,8 @@ RESERVED = {
     "Crypto": ["Daemon", "DirectoryProvider", "SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
     "NIOPosix": [
-        "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentPicker", "FileCoordination", "HTTPTransport",
-        "SyncEngine",
+        "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentPicker", "Documents", "FileCoordination",
+        "HTTPTransport", "SyncEngine",
     ],
 }
 # What no test may import, and the one target of tests that may: it looks at what SQLite itself writes.

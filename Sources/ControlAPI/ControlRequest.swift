@@ -68,6 +68,9 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// ``ControlResponse/deletions(_:)``.
     case resolve(path: PathBytes, keep: KeptVersion)
 
+    /// These are two versions of one document, which both were kept; answered with ``ControlResponse/done`` when that is recorded.
+    case noteConflict(original: PathBytes, copy: PathBytes)
+
     /// Claim items: says ``ControlNews/granted(_:)`` when nobody else uses them, and holds them until the connection is
     /// closed; answered only with a failure.
     case coordinate(CoordinationRequest)

@@ -35,7 +35,7 @@ public struct ConflictStatus: Codable, Sendable, Equatable {
     public var copy: String
     /// When, in seconds since 1970.
     public var moment: Double
-    /// For programs: `bothChanged`, `bothMade`, `nameTaken`, `replacedWhileWritten` or `powerLoss`.
+    /// For programs: `bothChanged`, `bothMade`, `nameTaken`, `replacedWhileWritten`, `editedMeanwhile` or `powerLoss`.
     public var reason: String
     /// For people.
     public var explanation: String

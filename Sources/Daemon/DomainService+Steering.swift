@@ -99,6 +99,15 @@ extension DomainService {
         return .conflicts(try await resolveConflict(path, keep))
     }
 
+    /// A program that edited a document keeps what it has beside another program's version.
+    func noteConflict(_ original: PathBytes, _ copy: PathBytes) async throws -> ControlResponse {
+        let (first, second) = (try await resolve(original), try await resolve(copy))
+        do { try volume.engine.noteConflict(original: first.id, copy: second.id) } catch {
+            throw failure(error, original)
+        }
+        return .done
+    }
+
     private func resolveDeletions(
         _ item: ItemRecord, _ path: PathBytes, _ keep: KeptVersion
     ) async throws -> ResolvedDeletions {

@@ -82,6 +82,7 @@ struct DomainService: ControlService {
             case .retry(let paths, let timeout): return .synced(pending: try await retry(paths, timeout))
             case .discard(let paths, let agreed): return .discards(try await discard(paths, agreed: agreed))
             case .conflicts: return .conflicts(try conflicts())
+            case .noteConflict(let original, let copy): return try await noteConflict(original, copy)
             case .resolve(let path, let keep): return try await resolve(path, keep)
             }
         } catch let failure as ControlFailure {

@@ -3,7 +3,7 @@ import GRDB
 
 /// Why two versions of something were kept.
 package enum ConflictReason: String, Sendable, CaseIterable {
-    case bothChanged, bothMade, nameTaken, replacedWhileWritten, powerLoss
+    case bothChanged, bothMade, nameTaken, replacedWhileWritten, editedMeanwhile, powerLoss
 
     /// For people.
     package var text: String {
@@ -12,6 +12,7 @@ package enum ConflictReason: String, Sendable, CaseIterable {
         case .bothMade: "something of this name was made here and in the store"
         case .nameTaken: "one side moved it to a name that the other side gave to something else"
         case .replacedWhileWritten: "the store replaced the document while a program here was writing it"
+        case .editedMeanwhile: "the document was changed while a program here was editing it"
         case .powerLoss: "the machine went off before what was written here was safe on its disk: it may be damaged"
         }
     }
@@ -71,6 +72,20 @@ extension Catalog.Writer {
             .execute(arguments: [original.rawValue, copy.rawValue])
         try db.cachedStatement(sql: "INSERT INTO conflict (original, copy, moment, reason) VALUES (?, ?, ?, ?)")
             .execute(arguments: [original.rawValue, copy.rawValue, now.nanoseconds, reason.rawValue])
+    }
+
+    /// A program has kept both.
+    ///
+    /// - Throws: ``CatalogError/Code/notPermitted`` when they cannot be versions of each other.
+    package func noteConflict(original: InodeID, copy: InodeID) throws {
+        let (first, second) = (try inode(original), try inode(copy))
+        guard original != copy, first.kind == second.kind || (first.isFolder && second.kind == .document)
+                || (first.kind == .document && second.isFolder), first.kind == .document || first.isFolder,
+            let item = try item(of: original)?.id
+        else {
+            throw CatalogError(.notPermitted, "only documents, and folders that are one, have versions")
+        }
+        try recordConflict(original: item, copy: copy, .editedMeanwhile)
     }
 
     /// A document went over to another inode (a save): if it is a conflicted copy it still is.

@@ -95,6 +95,12 @@ extension SyncEngine {
     /// Which of two kept versions is to stay.
     package enum KeptVersion: Sendable { case mine, theirs, both }
 
+    /// Two versions that a program has kept. Durable when this returns.
+    package func noteConflict(original: InodeID, copy: InodeID) throws(SyncError) {
+        do { try context.change { try $0.noteConflict(original: original, copy: copy) } } catch { throw SyncError(error) }
+        changed()
+    }
+
     /// Ends a conflict.
     ///
     /// `.mine`: the copy's bytes become the original's contents; the original stays the same item of the store.

@@ -1,13 +1,13 @@
-import ControlAPI
-import Foundation
+package import ControlAPI
+package import Foundation
 import Glibc
 import NIOPosix
 
 /// Where an item is: in which mounted domain, and where in that.
-struct ItemPlace: Sendable {
-    var mountPoint: String
+package struct ItemPlace: Sendable {
+    package private(set) var mountPoint: String
     /// Relative to the mount point.
-    var path: PathBytes
+    package private(set) var path: PathBytes
     private let asked: URL
 
     /// Of a path in a scoped folder.
@@ -28,7 +28,7 @@ struct ItemPlace: Sendable {
         return places
     }
 
-    static func find(_ url: URL, follows: Bool = false) async throws -> ItemPlace {
+    package static func find(_ url: URL, follows: Bool = false) async throws -> ItemPlace {
         // On a thread that may block: the path is looked at.
         var place = try await NIOThreadPool.singleton.runIfActive { try ItemPlace(url, follows: follows) }
         if place.scope != nil { try await place.leaveScope() }

@@ -1,0 +1,237 @@
+import FileCoordination
+import Foundation
+import UniformTypes
+
+/// What is done with the file, each in its turn.
+extension Document {
+    var isOpen: Bool { !documentState.contains(.closed) }
+    var file: DocumentFile { DocumentFile(presenter: presenter, mostBytes: mostBytes) }
+    var type: UniformType { fileType ?? .data }
+
+    func requireOpen() throws {
+        if !isOpen { throw DocumentError(.notOpen, "\(DocumentError.shown(fileURL)): the document is not open") }
+    }
+
+    // MARK: Opening
+
+    func openNow() async throws {
+        guard !isOpen else {
+            throw DocumentError(.alreadyOpen, "\(DocumentError.shown(fileURL)): the document is open already")
+        }
+        documentState.insert(.editingDisabled)
+        do {
+            if let scopedURL {
+                fileURL = try await scopedURL.startAccessing()
+                hasScope = true
+            }
+            let path = FilePath.text(fileURL)
+            fileURL = FilePath.url(try await onThread { FilePath.followingLink(path) })
+            try await present()
+            let (loaded, url) = try await reading(fileURL, asksToSave: true)
+            fileURL = url
+            fileType = try await Self.type(of: url, isFolder: loaded.contents.children != nil)
+            try load(fromContents: loaded.contents, ofType: type)
+            isNow(loaded)
+        } catch {
+            await letGo()
+            throw error
+        }
+        documentState = others.contains(true) ? .editingDisabled : .normal
+        await findConflicts()
+    }
+
+    static func type(of url: URL, isFolder: Bool) async throws -> UniformType {
+        let name = FilePath.name(FilePath.text(url))
+        // (The table is read from disk when it is first asked.)
+        let type = try await onThread { UniformTypeTable.system.type(ofFilename: name) }
+        return isFolder && type == .data ? .folder : type
+    }
+
+    /// From here on nothing is missed. What lies in no domain, nobody tells of.
+    func present() async throws {
+        let presenter = DocumentPresenter(fileURL) { [weak self] in await self?.hear($0) }
+        do {
+            try await FileCoordinator.addFilePresenter(presenter)
+            self.presenter = presenter
+        } catch let error as CoordinationError {
+            if error.code != .notInADomain { throw error.asDocumentError }
+        }
+        domain = await DomainLink.find(fileURL)
+    }
+
+    /// Downloads what is missing, and reads it.
+    func reading(_ url: URL, asksToSave: Bool) async throws -> (loaded: LoadedContents, url: URL) {
+        defer {
+            progress = nil
+            documentState.remove(.progressAvailable)
+        }
+        try await DomainLink.find(url)?.download { [weak self] in await self?.hasCome($0) }
+        return try await file.read(url, asksToSave: asksToSave)
+    }
+
+    private func hasCome(_ now: DownloadProgress) {
+        progress = now
+        documentState.insert(.progressAvailable)
+        tell(.progress(now))
+    }
+
+    /// What is in memory is what was read.
+    func isNow(_ loaded: LoadedContents) {
+        known = loaded.known
+        digest = loaded.contents.digest
+        fileModificationDate = loaded.known.modified
+        (changeCount, savedCount) = (0, 0)
+        autosave?.cancel()
+        autosave = nil
+        lastError = nil
+        documentState.remove(.savingError)
+    }
+
+    // MARK: Closing
+
+    func letGo() async {
+        if let presenter { FileCoordinator.removeFilePresenter(presenter) }
+        presenter = nil
+        domain = nil
+        autosave?.cancel()
+        autosave = nil
+        (known, digest, ownVersion, others, isBeingDeleted, isGone) = (nil, nil, nil, [], false, false)
+        unresolvedConflictVersions = []
+        if hasScope {
+            hasScope = false
+            await scopedURL?.stopAccessing()
+        }
+        documentState = .closed
+    }
+
+    // MARK: Saving
+
+    func scheduleAutosave(after pause: Duration? = nil) {
+        guard let delay = autosaveDelay, autosave == nil, isOpen else { return }
+        autosave = Task { [weak self] in
+            try? await Task.sleep(for: pause ?? delay)
+            if !Task.isCancelled { await self?.saveByItself() }
+        }
+    }
+
+    private static let leastPauseAfterFailure = Duration.seconds(10)
+
+    func saveByItself() async {
+        autosave = nil
+        // (Who deletes it is not to find it made anew.)
+        if isBeingDeleted || isGone { return }
+        do { try await autosaveIfNeeded() } catch {
+            await failed(error)
+            scheduleAutosave(after: max(autosaveDelay ?? .zero, Self.leastPauseAfterFailure))
+        }
+    }
+
+    func failed(_ error: any Error) async {
+        lastError = error
+        tell(.failed(error))
+        await handleError(error)
+    }
+
+    /// To its file, or in a conflict to its own version.
+    func saveNow() async throws {
+        try requireOpen()
+        let count = changeCount
+        let contents = try preparing { try self.contents(forType: self.type) }
+        do {
+            try contents.check()
+            if var own = ownVersion {
+                let outcome = try await file.replace(own.url, with: contents, known: nil, DocumentAttributes())
+                if case .saved(let known, let url) = outcome { (own.known, own.url) = (known, url) }
+                ownVersion = own
+                isSaved(contents, count)
+                return
+            }
+            let attributes = try fileAttributesToWrite(to: fileURL, for: .forOverwriting)
+            switch try await replaceFollowing(contents, attributes) {
+            case .saved(let known, let url):
+                (self.known, fileURL, fileModificationDate) = (known, url, known.modified)
+                isSaved(contents, count)
+            case .isAnotherVersion:
+                try await keepOwnVersion(contents, count)
+            }
+        } catch {
+            documentState.insert(.savingError)
+            throw error
+        }
+    }
+
+    private func preparing<T>(_ body: () throws -> T) throws -> T {
+        do { return try body() } catch {
+            documentState.insert(.savingError)
+            throw error
+        }
+    }
+
+    /// In tenths of a second.
+    private static let patienceForNews = 20
+
+    /// Where it is not, it may just have been moved: somebody is about to say so.
+    private func replaceFollowing(
+        _ contents: DocumentContents, _ attributes: DocumentAttributes
+    ) async throws -> DocumentFile.Outcome {
+        var tries = 0
+        while true {
+            let url = fileURL
+            do { return try await file.replace(url, with: contents, known: known, attributes) } catch let error
+                as DocumentError
+                where error.code == .missing && presenter != nil && !isGone && tries < Self.patienceForNews
+            {
+                tries += 1
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+
+    func isSaved(_ contents: DocumentContents, _ count: Int) {
+        digest = contents.digest
+        savedCount = count
+        lastError = nil
+        documentState.remove(.savingError)
+        autosave?.cancel()
+        autosave = nil
+        // What was changed meanwhile.
+        if hasUnsavedChanges { scheduleAutosave() }
+        tell(.saved)
+    }
+
+    func saveElsewhere(_ url: URL, _ operation: SaveOperation) async throws {
+        if operation == .forOverwriting && !isOpen { try requireOpen() }
+        let count = changeCount
+        do {
+            let new = try await Self.type(of: url, isFolder: false)
+            var contents = try self.contents(forType: new)
+            var newType = new
+            if contents.children != nil, new == .data {
+                newType = .folder
+                contents = try self.contents(forType: newType)
+            }
+            try contents.check()
+            let attributes = try fileAttributesToWrite(to: url, for: operation)
+            // (What is there is nobody's whom this document knows.)
+            let stranger = DocumentFile(presenter: nil, mostBytes: mostBytes)
+            let known: KnownContents
+            switch operation {
+            case .forCreating: known = try await stranger.create(contents, at: url, attributes)
+            case .forOverwriting:
+                let outcome = try await stranger.replace(url, with: contents, known: nil, attributes)
+                guard case .saved(let new, _) = outcome else { return }
+                known = new
+            }
+            if isOpen { await letGo() }
+            fileURL = url
+            try await present()
+            (self.known, fileType, fileModificationDate) = (known, newType, known.modified)
+            documentState = .normal
+            isSaved(contents, count)
+            await findConflicts()
+        } catch {
+            documentState.insert(.savingError)
+            throw error
+        }
+    }
+}

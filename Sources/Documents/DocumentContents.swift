@@ -1,0 +1,84 @@
+public import Foundation
+
+/// What a document's file holds: bytes, or a folder of such contents (a *package*).
+///
+/// Source: Apple, `UIDocument.contents(forType:)`, which takes data or a file wrapper.
+public enum DocumentContents: Sendable, Hashable {
+    /// The bytes of a file.
+    case data(Data)
+    /// A folder with named children. A name is that of a file: not empty, `.` or `..`, at most 255 bytes, without slash and NUL.
+    case package([String: DocumentContents])
+
+    /// The bytes of a file; nil: it is a package.
+    public var data: Data? {
+        guard case .data(let data) = self else { return nil }
+        return data
+    }
+
+    /// The children of a package; nil: it is a file.
+    public var children: [String: DocumentContents]? {
+        guard case .package(let children) = self else { return nil }
+        return children
+    }
+
+    /// The child of a package.
+    public subscript(_ name: String) -> DocumentContents? { children?[name] }
+
+    /// How deep folders may lie in a package, itself included.
+    public static let mostLevels = 64
+    /// How many files and folders a package may have, itself included.
+    public static let mostEntries = 100_000
+
+    /// A number that differs, for all that is ever seen, when the contents do; of this process only.
+    var digest: Int {
+        var hasher = Hasher()
+        combine(into: &hasher)
+        return hasher.finalize()
+    }
+
+    private func combine(into hasher: inout Hasher) {
+        switch self {
+        case .data(let data):
+            hasher.combine(0)
+            hasher.combine(data.count)
+            // (A Data's own hash looks at its first bytes only.)
+            data.withUnsafeBytes { hasher.combine(bytes: $0) }
+        case .package(let children):
+            hasher.combine(1)
+            hasher.combine(children.count)
+            for (name, child) in children.sorted(by: { $0.key < $1.key }) {
+                hasher.combine(name)
+                child.combine(into: &hasher)
+            }
+        }
+    }
+
+    /// - Throws: ``DocumentError/Code/badContents`` when no folder can hold them.
+    func check() throws(DocumentError) {
+        var entries = 0
+        try check(level: 1, &entries)
+    }
+
+    private func check(level: Int, _ entries: inout Int) throws(DocumentError) {
+        entries += 1
+        guard case .package(let children) = self else { return }
+        if level > Self.mostLevels {
+            throw DocumentError(.badContents, "the package has more than \(Self.mostLevels) levels of folders")
+        }
+        for (name, child) in children {
+            guard Self.isPossible(name) else {
+                throw DocumentError(.badContents, "“\(DocumentError.shown(name))” is no name of a file in a package")
+            }
+            try child.check(level: level + 1, &entries)
+        }
+        if entries > Self.mostEntries {
+            throw DocumentError(.badContents, "the package has more than \(Self.mostEntries) files and folders")
+        }
+    }
+
+    private static func isPossible(_ name: String) -> Bool {
+        let bytes = FilePath.bytes(name)
+        return (1...255).contains(bytes.count) && name != "." && name != ".." && !bytes.contains(0)
+            && !bytes.contains(UInt8(ascii: "/"))
+    }
+}

@@ -1,0 +1,76 @@
+import ControlAPI
+import FileCoordination
+import Foundation
+import Surroundings
+
+/// Why something could not be done with a document.
+public struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// For programs.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Known: String {
+            case notOpen, alreadyOpen, noContents, badContents, exists, missing, unreadable, unwritable, tooLarge,
+                noConflict, refused
+        }
+        private let known: Known
+        private init(_ known: Known) { self.known = known }
+        /// Its name.
+        public var description: String { known.rawValue }
+
+        /// The document must be open for this.
+        public static let notOpen = Code(.notOpen)
+        /// The document is open already.
+        public static let alreadyOpen = Code(.alreadyOpen)
+        /// The class does not say what the contents are.
+        public static let noContents = Code(.noContents)
+        /// No file or folder can hold these contents, or the class does not understand them.
+        public static let badContents = Code(.badContents)
+        /// Something has the name already.
+        public static let exists = Code(.exists)
+        /// Nothing is there (any more).
+        public static let missing = Code(.missing)
+        /// The file cannot be read, or not be downloaded.
+        public static let unreadable = Code(.unreadable)
+        /// The file cannot be written.
+        public static let unwritable = Code(.unwritable)
+        /// The file is larger than ``Document/mostBytes``.
+        public static let tooLarge = Code(.tooLarge)
+        /// There is no such other version.
+        public static let noConflict = Code(.noConflict)
+        /// The domain's daemon says no, or does not answer.
+        public static let refused = Code(.refused)
+    }
+
+    /// What kind of reason it is.
+    public let code: Code
+    /// What happened, to which file, and what to do.
+    public let message: String
+    /// The message.
+    public var description: String { message }
+
+    /// See the properties.
+    public init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// For a terminal or a log, whatever is in it.
+    static func shown(_ text: String) -> String { ShownText.line(ByteText.shown(text)) }
+
+    static func shown(_ url: URL) -> String { shown(FilePath.text(url)) }
+
+    /// What `errno` says of a file.
+    static func system(_ code: Code, _ path: String, _ number: Int32 = errno, _ advice: String = "") -> DocumentError {
+        let code: Code = number == ENOENT ? .missing : number == EEXIST ? .exists : code
+        return DocumentError(code, "\(shown(path)): \(String(cString: strerror(number)))\(advice)")
+    }
+}
+
+extension CoordinationError {
+    var asDocumentError: DocumentError {
+        switch code {
+        case .noSuchItem: DocumentError(.missing, message)
+        case .download: DocumentError(.unreadable, message)
+        default: DocumentError(.refused, message)
+        }
+    }
+}

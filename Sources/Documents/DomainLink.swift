@@ -1,0 +1,79 @@
+import ControlAPI
+import FileCoordination
+import Foundation
+
+/// What a document asks of the daemon of the domain that its file lies in.
+struct DomainLink: Sendable {
+    private let place: ItemPlace
+    private let client: ControlClient
+    private static let patience = 60.0
+
+    /// Nil: the file lies in no mounted domain.
+    static func find(_ url: URL) async -> DomainLink? {
+        guard let place = try? await ItemPlace.find(url),
+            let socket = try? SocketDirectory.socketPath(mountPoint: place.mountPoint)
+        else { return nil }
+        return DomainLink(place: place, client: ControlClient(socketPath: socket))
+    }
+
+    private func ask(_ request: ControlRequest) async throws -> ControlResponse {
+        try Self.checked(await client.send(request, timeout: Self.patience))
+    }
+
+    private static func checked(_ answer: ControlResponse) throws -> ControlResponse {
+        guard case .failure(let failure) = answer else { return answer }
+        throw DocumentError(failure.code == "path" ? .missing : .refused, failure.message)
+    }
+
+    /// For people, as the daemon writes it.
+    private var shownPath: String { place.mountPoint + "/" + place.path.string }
+
+    // MARK: Downloads
+
+    /// Returns when all of it is here. Cancelled, what has come stays.
+    func download(_ told: @escaping @Sendable (DownloadProgress) async -> Void) async throws {
+        let answer: ControlResponse
+        do {
+            answer = try await client.follow(.reporting(.download(paths: [place.path]))) { news in
+                guard case .progress(let now) = news, now.bytesTotal > 0 else { return }
+                await told(DownloadProgress(bytes: now.bytes, totalBytes: now.bytesTotal))
+            }
+        } catch let error as ControlError {
+            if error.code == .cancelled { throw CancellationError() }
+            throw DocumentError(.refused, "\(DocumentError.shown(place.mountPoint)): \(error.message)")
+        }
+        guard case .outcomes(let outcomes) = try Self.checked(answer) else { return }
+        if let error = outcomes.first?.error { throw DocumentError(.unreadable, error) }
+    }
+
+    // MARK: Conflicts
+
+    /// Those of the document, or of documents in the package.
+    func conflicts() async throws -> [ConflictStatus] {
+        guard case .conflicts(let all) = try await ask(.conflicts) else { return [] }
+        return all.filter { $0.original == shownPath || $0.original.hasPrefix(shownPath + "/") }
+    }
+
+    /// From now on everybody sees that there are two versions.
+    func noteConflict(copy: URL) async throws {
+        let copy = try await ItemPlace.find(copy)
+        _ = try await ask(.noteConflict(original: place.path, copy: copy.path))
+    }
+
+    static func resolve(_ copy: URL, keeping kept: Document.KeptVersion) async throws {
+        guard let link = await find(copy) else {
+            throw DocumentError(.missing, "\(DocumentError.shown(copy)): is gone, or its domain is not mounted any more")
+        }
+        _ = try await link.ask(.resolve(path: link.place.path, keep: kept.asKept))
+    }
+}
+
+extension Document.KeptVersion {
+    fileprivate var asKept: ControlAPI.KeptVersion {
+        switch self {
+        case .mine: .mine
+        case .theirs: .theirs
+        case .both: .both
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import FileCoordination
+import Foundation
+
+/// The file of a document: read and written under coordination, off every actor.
+struct DocumentFile: Sendable {
+    let presenter: DocumentPresenter?
+    let mostBytes: Int
+
+    private var coordinator: FileCoordinator {
+        presenter.map { FileCoordinator(filePresenter: $0) } ?? FileCoordinator()
+    }
+
+    /// What lies in no mounted domain is not coordinated: there is nobody to ask.
+    private func coordinate<T: Sendable>(
+        _ intents: [FileAccessIntent], _ body: @escaping @Sendable ([String]) throws -> T
+    ) async throws -> T {
+        do {
+            return try await coordinator.coordinate(with: intents) { granted in
+                let paths = granted.map { FilePath.text($0.url) }
+                return try await onThread { try body(paths) }
+            }
+        } catch let error as CoordinationError where error.code == .notInADomain {
+            let paths = intents.map { FilePath.text($0.url) }
+            return try await onThread { try body(paths) }
+        } catch let error as CoordinationError where error.code == .cancelled {
+            throw CancellationError()
+        } catch let error as CoordinationError {
+            throw error.asDocumentError
+        }
+    }
+
+    // MARK: Reading
+
+    /// - Parameter asksToSave: others who show it save first what they have not saved.
+    /// - Returns: also where it was by then.
+    func read(_ url: URL, asksToSave: Bool) async throws -> (loaded: LoadedContents, url: URL) {
+        let intent = FileAccessIntent.readingIntent(with: url, options: asksToSave ? [] : .withoutChanges)
+        return try await coordinate([intent]) { paths in
+            (try FileReader.read(paths[0], mostBytes: mostBytes), FilePath.url(paths[0]))
+        }
+    }
+
+    /// - Throws: ``DocumentError/Code/missing``.
+    func isAsKnown(_ url: URL, _ known: KnownContents) async throws -> Bool {
+        try await onThread { try FileReader.isAsKnown(FilePath.text(url), known) }
+    }
+
+    // MARK: Writing
+
+    enum Outcome: Sendable {
+        case saved(KnownContents, URL)
+        /// Somebody else has changed it since: nothing was written.
+        case isAnotherVersion
+    }
+
+    /// Makes a file, or a package.
+    func create(_ contents: DocumentContents, at url: URL, _ attributes: DocumentAttributes) async throws -> KnownContents {
+        try await coordinate([.writingIntent(with: url)]) { paths in try Self.make(contents, at: paths[0], attributes) }
+    }
+
+    /// - Parameter known: what has to be there, else nothing is written; nil: whatever is there.
+    /// - Throws: ``DocumentError/Code/missing``.
+    func replace(
+        _ url: URL, with contents: DocumentContents, known: KnownContents?, _ attributes: DocumentAttributes
+    ) async throws -> Outcome {
+        try await coordinate([.writingIntent(with: url)]) { paths in
+            let path = paths[0]
+            var known = known
+            if let before = known, try !FileReader.isAsKnown(path, before) {
+                // Another date is no other version.
+                guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before) else {
+                    return .isAnotherVersion
+                }
+                known = now.known
+            }
+            let isFolder = FileReader.isFolder(try FileReader.status(path))
+            let new: KnownContents
+            switch contents {
+            case .data(let data) where !isFolder:
+                new = try FileWriter(attributes: attributes).replace(path, with: data)
+            case .package(let children) where isFolder:
+                new = try PackageWriter.replace(path, with: children, known: known, attributes)
+            default: new = try PackageWriter.exchange(path, with: contents, attributes)
+            }
+            return .saved(new, FilePath.url(path))
+        }
+    }
+
+    private static func make(
+        _ contents: DocumentContents, at path: String, _ attributes: DocumentAttributes
+    ) throws -> KnownContents {
+        switch contents {
+        case .data(let data): try FileWriter(attributes: attributes).create(data, at: path)
+        case .package(let children): try PackageWriter.create(children, at: path, attributes)
+        }
+    }
+
+    private static let mostCopies = 1_000
+
+    /// Makes a file beside another, under the name of a conflicted copy.
+    func createCopy(_ contents: DocumentContents, beside url: URL) async throws -> (known: KnownContents, url: URL) {
+        for number in 1...Self.mostCopies {
+            let copy = FilePath.url(FilePath.conflictedCopy(of: FilePath.text(url), number: number))
+            do { return (try await create(contents, at: copy, DocumentAttributes()), copy) } catch let error
+                as DocumentError
+                where error.code == .exists
+            { continue }
+        }
+        throw DocumentError(.exists, "\(DocumentError.shown(url)): has too many conflicted copies; resolve some")
+    }
+
+    // MARK: Places
+
+    /// - Returns: where it is then.
+    func move(_ url: URL, to target: URL) async throws -> URL {
+        let intents: [FileAccessIntent] = [
+            .writingIntent(with: url, options: .forMoving), .writingIntent(with: target),
+        ]
+        return try await coordinate(intents) { paths in
+            guard FilePath.moveNew(paths[0], to: paths[1]) == 0 else {
+                if errno == EXDEV {
+                    throw DocumentError(
+                        .unwritable,
+                        "\(DocumentError.shown(paths[1])): is on another disk, or in another domain; save the document there, "
+                            + "then delete it here")
+                }
+                throw FileWriter.failure(paths[1])
+            }
+            return FilePath.url(paths[1])
+        }
+    }
+
+    func delete(_ url: URL) async throws {
+        try await coordinate([.writingIntent(with: url, options: .forDeleting)]) { try FilePath.remove($0[0]) }
+    }
+}
+
+extension KnownContents {
+    /// Whatever the dates.
+    fileprivate func hasContents(of other: KnownContents) -> Bool {
+        switch (self, other) {
+        case (.file(_, let one), .file(_, let two)): one == two
+        case (.package(let one), .package(let two)):
+            one.count == two.count
+                && one.allSatisfy { name, child in two[name].map { child.hasContents(of: $0) } ?? false }
+        default: false
+        }
+    }
+}

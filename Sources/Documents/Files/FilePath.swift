@@ -1,0 +1,116 @@
+import CLinux
+import ControlAPI
+import Foundation
+import NIOPosix
+
+/// Off the cooperative pool: the disk may be slow, and a document may have to come from its store first.
+func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+    try await NIOThreadPool.singleton.runIfActive(body)
+}
+
+/// Paths as text, whatever bytes are in them (`ByteText`).
+enum FilePath {
+    static func text(_ url: URL) -> String {
+        let text = ByteText.text(of: url)
+        return text.count > 1 && text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    static func url(_ path: String) -> URL { ByteText.url(path) }
+
+    static func bytes(_ name: String) -> [UInt8] { ByteText.bytes(name) }
+
+    static func folder(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    static func name(_ path: String) -> String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+
+    static func child(_ folder: String, _ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
+
+    /// Begins a name that no store gets, and that is gone at the next mount if its program was killed (`Exclusions.scopedPrefix`).
+    static func temporary(in folder: String) -> String { child(folder, ".hydrant-scoped-save-\(UUID().uuidString)") }
+
+    /// A name for what is kept beside the file, as the daemon gives them: `name (conflicted copy, HOST, DATE).ext`.
+    static func conflictedCopy(of path: String, number: Int) -> String {
+        var seconds = time(nil)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        let date = String(format: "%04d-%02d-%02d", parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday)
+        let host = ProcessInfo.processInfo.hostName.replacing("/", with: "")
+        let suffix = " (conflicted copy, \(host), \(date)\(number > 1 ? " \(number)" : ""))"
+        let name = name(path)
+        var (stem, ending) = (name[...], name[name.endIndex...])
+        if let dot = name.lastIndex(of: "."), dot > name.startIndex, name[dot...].utf8.count <= 32 {
+            (stem, ending) = (name[..<dot], name[dot...])
+        }
+        // A name has at most 255 bytes.
+        while bytes(String(stem)).count + suffix.utf8.count + bytes(String(ending)).count > 255, stem.count > 1 {
+            stem.removeLast()
+        }
+        return child(folder(path), stem + suffix + ending)
+    }
+
+    /// rename(2), that replaces nothing.
+    static func moveNew(_ from: String, to: String) -> Int32 {
+        ByteText.withPath(from) { from in
+            ByteText.withPath(to) { clinux_renameat2(AT_FDCWD, from, AT_FDCWD, $0, CLINUX_RENAME_NOREPLACE) }
+        }
+    }
+
+    static func exchange(_ one: String, _ other: String) -> Int32 {
+        ByteText.withPath(one) { one in
+            ByteText.withPath(other) { clinux_renameat2(AT_FDCWD, one, AT_FDCWD, $0, CLINUX_RENAME_EXCHANGE) }
+        }
+    }
+
+    static func move(_ from: String, over to: String) -> Int32 {
+        ByteText.withPath(from) { from in ByteText.withPath(to) { rename(from, $0) } }
+    }
+
+    /// Where a symbolic link leads; another path stays as it is.
+    static func followingLink(_ path: String) -> String {
+        var status = stat()
+        guard ByteText.withPath(path, { lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        return ByteText.resolved(path) ?? path
+    }
+
+    /// What is made in a folder, or renamed, is there after a power loss.
+    static func syncFolder(_ path: String) {
+        let descriptor = ByteText.withPath(path) { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard descriptor >= 0 else { return }
+        // (Where a file system cannot, there is nothing to be done.)
+        fsync(descriptor)
+        close(descriptor)
+    }
+
+    /// A file, or a folder with all that is in it; follows no link.
+    static func remove(_ path: String) throws {
+        var status = stat()
+        guard ByteText.withPath(path, { lstat($0, &status) }) == 0 else {
+            throw DocumentError.system(.unwritable, path)
+        }
+        if status.st_mode & S_IFMT == S_IFDIR {
+            for name in try names(in: path) { try remove(child(path, name)) }
+            guard ByteText.withPath(path, { rmdir($0) }) == 0 else { throw DocumentError.system(.unwritable, path) }
+        } else {
+            guard ByteText.withPath(path, { unlink($0) }) == 0 else { throw DocumentError.system(.unwritable, path) }
+        }
+    }
+
+    static func names(in path: String) throws -> [String] {
+        guard let folder = ByteText.withPath(path, { opendir($0) }) else { throw DocumentError.system(.unreadable, path) }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(folder) else { break }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { ByteText.text(of: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        if errno != 0 { throw DocumentError.system(.unreadable, path) }
+        return names
+    }
+}

@@ -1,0 +1,132 @@
+import CLinux
+import ControlAPI
+import Foundation
+
+/// Writes a file: whole or not at all, and on disk when it returns. Blocks.
+struct FileWriter {
+    let attributes: DocumentAttributes
+
+    /// Makes it.
+    ///
+    /// - Throws: ``DocumentError/Code/exists``.
+    func create(_ data: Data, at path: String) throws -> KnownContents {
+        let folder = FilePath.folder(path)
+        let temporary = FilePath.temporary(in: folder)
+        return try put(data, as: temporary, attributesOf: nil) {
+            guard FilePath.moveNew(temporary, to: path) == 0 else { throw Self.failure(path) }
+            FilePath.syncFolder(folder)
+        }
+    }
+
+    /// Puts the bytes in the place of a file's. The mount keeps the document's identity over that: a file that no store had is
+    /// renamed over it. Mode, owner and attributes of the file go on.
+    func replace(_ path: String, with data: Data) throws -> KnownContents {
+        let folder = FilePath.folder(path)
+        let temporary = FilePath.temporary(in: folder)
+        return try put(data, as: temporary, attributesOf: path) {
+            guard FilePath.move(temporary, over: path) == 0 else { throw Self.failure(path) }
+            FilePath.syncFolder(folder)
+        }
+    }
+
+    /// A file in a folder that is not in its place yet.
+    func stage(_ data: Data, at path: String, attributesOf old: String?) throws -> KnownContents {
+        try put(data, as: path, attributesOf: old) {}
+    }
+
+    private func put(_ data: Data, as path: String, attributesOf old: String?, then finish: () throws -> Void) throws
+        -> KnownContents
+    {
+        let oldStatus = try old.map { try FileReader.status($0) }
+        let descriptor = ByteText.withPath(path) {
+            Glibc.open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, oldStatus == nil ? 0o666 : 0o600)
+        }
+        guard descriptor >= 0 else { throw Self.failure(old ?? path, "; the folder must be writable") }
+        defer { close(descriptor) }
+        do {
+            try Self.write(data, to: descriptor, path)
+            if let old, let oldStatus { try keepAttributes(of: old, oldStatus, on: descriptor) }
+            try setAttributes(on: descriptor, old ?? path)
+            guard fsync(descriptor) == 0 else { throw Self.failure(old ?? path) }
+            try finish()
+        } catch {
+            _ = ByteText.withPath(path) { unlink($0) }
+            throw error
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Self.failure(old ?? path) }
+        return .file(FileStamp(status), digest: DocumentContents.data(data).digest)
+    }
+
+    private static func write(_ data: Data, to descriptor: Int32, _ path: String) throws {
+        try data.withUnsafeBytes { bytes in
+            var done = 0
+            while done < bytes.count {
+                let count = Glibc.write(descriptor, bytes.baseAddress! + done, bytes.count - done)
+                if count < 0 && errno == EINTR { continue }
+                guard count > 0 else { throw failure(path) }
+                done += count
+            }
+        }
+    }
+
+    private func keepAttributes(of old: String, _ status: stat, on descriptor: Int32) throws {
+        if status.st_uid != geteuid() || status.st_gid != getegid() {
+            // (Only root may give files away.)
+            _ = fchown(descriptor, status.st_uid, status.st_gid)
+        }
+        for (name, value) in Self.extendedAttributes(of: old) {
+            // (What only the system may set is not for this program to keep.)
+            _ = value.withUnsafeBytes { fsetxattr(descriptor, name, $0.baseAddress, $0.count, 0) }
+        }
+        guard fchmod(descriptor, status.st_mode & 0o7777) == 0 else { throw Self.failure(old) }
+    }
+
+    private static func extendedAttributes(of path: String) -> [String: Data] {
+        let size = ByteText.withPath(path) { llistxattr($0, nil, 0) }
+        guard size > 0 else { return [:] }
+        var list = [CChar](repeating: 0, count: size)
+        let count = ByteText.withPath(path) { llistxattr($0, &list, list.count) }
+        guard count > 0 else { return [:] }
+        var found: [String: Data] = [:]
+        for bytes in list.prefix(count).split(separator: 0) {
+            let name = String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let length = ByteText.withPath(path) { lgetxattr($0, name, nil, 0) }
+            guard length >= 0 else { continue }
+            var value = Data(count: length)
+            let got = value.withUnsafeMutableBytes { buffer in
+                ByteText.withPath(path) { lgetxattr($0, name, buffer.baseAddress, buffer.count) }
+            }
+            if got == length { found[name] = value }
+        }
+        return found
+    }
+
+    /// Those that the document wants.
+    private func setAttributes(on descriptor: Int32, _ path: String) throws {
+        for (name, value) in attributes.all {
+            guard let value else {
+                if fremovexattr(descriptor, name) != 0, errno != ENODATA, errno != ENOTSUP {
+                    throw Self.failure(path, "; attribute \(DocumentError.shown(name))")
+                }
+                continue
+            }
+            guard value.withUnsafeBytes({ fsetxattr(descriptor, name, $0.baseAddress, $0.count, 0) }) == 0 else {
+                throw Self.failure(path, "; attribute \(DocumentError.shown(name))")
+            }
+        }
+        if let permissions = attributes.permissions, fchmod(descriptor, mode_t(permissions & 0o7777)) != 0 {
+            throw Self.failure(path)
+        }
+    }
+
+    static func failure(_ path: String, _ advice: String = "") -> DocumentError {
+        let number = errno
+        if number == EEXIST {
+            return DocumentError(
+                .exists, "\(DocumentError.shown(path)): there is something of this name; choose another name")
+        }
+        let hint = number == ENOSPC ? "; make room, then save again" : advice
+        return DocumentError.system(.unwritable, path, number, hint)
+    }
+}
