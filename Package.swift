@@ -117,7 +117,8 @@ let package = Package(
         .target(
             name: "Documents",
             dependencies: [
-                "CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes", .nioPosix,
+                "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "QueryLanguage", "Surroundings",
+                "UniformTypes", .nioPosix,
             ]),
         .target(
             name: "DocumentPicker",
@@ -210,6 +211,7 @@ let package = Package(
         .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
         .testTarget(
             name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "ItemSearch", "QueryLanguage"]),
+        .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(

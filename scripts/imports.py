@@ -39,7 +39,9 @@ OURS = {
     "FileCoordination": ["ControlAPI", "Coordination"],
     "DocumentContainers": ["ControlAPI", "Surroundings", "UniformTypes"],
     "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],
-    "Documents": ["CLinux", "ControlAPI", "FileCoordination", "Surroundings", "UniformTypes"],
+    "Documents": [
+        "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "QueryLanguage", "Surroundings", "UniformTypes",
+    ],
     "DocumentPicker": [
         "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings", "UniformTypes",
     ],

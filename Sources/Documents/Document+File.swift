@@ -32,6 +32,7 @@ extension Document {
             fileType = try await Self.type(of: url, isFolder: loaded.contents.children != nil)
             try load(fromContents: loaded.contents, ofType: type)
             isNow(loaded)
+            watchPackage()
         } catch {
             await letGo()
             throw error
@@ -43,8 +44,13 @@ extension Document {
     static func type(of url: URL, isFolder: Bool) async throws -> UniformType {
         let name = FilePath.name(FilePath.text(url))
         // (The table is read from disk when it is first asked.)
-        let type = try await onThread { UniformTypeTable.system.type(ofFilename: name) }
-        return isFolder && type == .data ? .folder : type
+        return Self.type(
+            try await onThread { UniformTypeTable.system.type(ofFilename: name) }, isFolder: isFolder)
+    }
+
+    /// Of a folder whose name says nothing, that it is one.
+    private static func type(_ named: UniformType, isFolder: Bool) -> UniformType {
+        isFolder && UniformTypeTable.system.mimeType(of: named) == "application/octet-stream" ? .folder : named
     }
 
     /// From here on nothing is missed. What lies in no domain, nobody tells of.
@@ -95,6 +101,8 @@ extension Document {
         domain = nil
         autosave?.cancel()
         autosave = nil
+        watch?.cancel()
+        watch = nil
         (known, digest, ownVersion, others, isBeingDeleted, isGone) = (nil, nil, nil, [], false, false)
         unresolvedConflictVersions = []
         if hasScope {
@@ -203,14 +211,10 @@ extension Document {
         if operation == .forOverwriting && !isOpen { try requireOpen() }
         let count = changeCount
         do {
-            let new = try await Self.type(of: url, isFolder: false)
-            var contents = try self.contents(forType: new)
-            var newType = new
-            if contents.children != nil, new == .data {
-                newType = .folder
-                contents = try self.contents(forType: newType)
-            }
+            let named = try await Self.type(of: url, isFolder: false)
+            let contents = try self.contents(forType: named)
             try contents.check()
+            let newType = Self.type(named, isFolder: contents.children != nil)
             let attributes = try fileAttributesToWrite(to: url, for: operation)
             // (What is there is nobody's whom this document knows.)
             let stranger = DocumentFile(presenter: nil, mostBytes: mostBytes)
@@ -228,6 +232,7 @@ extension Document {
             (self.known, fileType, fileModificationDate) = (known, newType, known.modified)
             documentState = .normal
             isSaved(contents, count)
+            watchPackage()
             await findConflicts()
         } catch {
             documentState.insert(.savingError)

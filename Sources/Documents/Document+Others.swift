@@ -1,6 +1,7 @@
 import ControlAPI
 import FileCoordination
 import Foundation
+import MetadataQuery
 import UniformTypes
 
 /// What others do with the file, and what becomes of two versions.
@@ -51,7 +52,24 @@ extension Document {
     func hasMoved() async {
         fileType = (try? await Self.type(of: fileURL, isFolder: fileType == .folder)) ?? fileType
         domain = await DomainLink.find(fileURL)
+        watchPackage()
         tell(.moved(fileURL))
+    }
+
+    /// Of what is in a folder a presenter hears only what is coordinated; a query has the rest: other programs', and the store's.
+    func watchPackage() {
+        watch?.cancel()
+        watch = nil
+        guard case .package? = known, domain != nil else { return }
+        let url = fileURL
+        watch = Task { [weak self] in
+            let query = MetadataQuery(in: [.items(at: url)])
+            query.batchingInterval = .milliseconds(200)
+            defer { query.stop() }
+            let notifications = query.notifications()
+            do { try await query.start() } catch { return await self?.failed(error) ?? () }
+            for await case .updated in notifications { self?.inTurn { await $0.lookAtFile() } }
+        }
     }
 
     private func mayBeGone() async {

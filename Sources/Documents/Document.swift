@@ -73,6 +73,8 @@ open class Document {
     var isBeingDeleted = false
     var isGone = false
     var autosave: Task<Void, Never>?
+    /// Of a package: what happens to what is in it.
+    var watch: Task<Void, Never>?
     let turns = Turns()
     let listeners = Listeners()
 
@@ -99,6 +101,7 @@ open class Document {
 
     deinit {
         autosave?.cancel()
+        watch?.cancel()
         if let presenter { FileCoordinator.removeFilePresenter(presenter) }
         listeners.finish()
     }

@@ -103,7 +103,7 @@ struct FileWriter {
     }
 
     /// Those that the document wants.
-    private func setAttributes(on descriptor: Int32, _ path: String) throws {
+    func setAttributes(on descriptor: Int32, _ path: String) throws {
         for (name, value) in attributes.all {
             guard let value else {
                 if fremovexattr(descriptor, name) != 0, errno != ENODATA, errno != ENOTSUP {

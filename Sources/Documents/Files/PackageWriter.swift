@@ -32,11 +32,17 @@ struct PackageWriter {
     }
     private var steps: [Step] = []
     private var staged = 0
+    private let attributes: DocumentAttributes
+    /// For tests: called with the number of each step before that.
+    private let willCarryOut: (Int) throws -> Void
 
-    private init(_ path: String, _ attributes: DocumentAttributes) {
+    private init(
+        _ path: String, _ attributes: DocumentAttributes, willCarryOut: @escaping (Int) throws -> Void = { _ in }
+    ) {
+        self.willCarryOut = willCarryOut
+        self.attributes = attributes
         package = path
         staging = FilePath.temporary(in: FilePath.folder(path))
-        // Those of a package are its folder's.
         writer = FileWriter(attributes: DocumentAttributes())
     }
 
@@ -48,6 +54,7 @@ struct PackageWriter {
         return try writer.withStaging { writer in
             let whole = FilePath.child(writer.staging, "package")
             let known = try writer.makeFolder(whole, children)
+            try writer.setAttributes(whole)
             guard FilePath.moveNew(whole, to: path) == 0 else { throw FileWriter.failure(path) }
             FilePath.syncFolder(FilePath.folder(path))
             return known
@@ -56,12 +63,13 @@ struct PackageWriter {
 
     static func replace(
         _ path: String, with children: [String: DocumentContents], known: KnownContents?,
-        _ attributes: DocumentAttributes
+        _ attributes: DocumentAttributes, willCarryOut: @escaping (Int) throws -> Void = { _ in }
     ) throws -> KnownContents {
-        var writer = PackageWriter(path, attributes)
+        var writer = PackageWriter(path, attributes, willCarryOut: willCarryOut)
         return try writer.withStaging { writer in
             let known = try writer.plan(children, path, known)
             try writer.carryOut()
+            try writer.setAttributes(path)
             return known
         }
     }
@@ -74,6 +82,7 @@ struct PackageWriter {
         return try writer.withStaging { writer in
             let known = try writer.stage(contents, .exchange(staged: writer.nextStaged, target: path), old: nil)
             try writer.carryOut()
+            try writer.setAttributes(path)
             return known
         }
     }
@@ -161,12 +170,22 @@ struct PackageWriter {
         return count < 0 || state.prefix(count).starts(with: Array("downloaded".utf8))
     }
 
+    /// Those of a package are its folder's.
+    private func setAttributes(_ path: String) throws {
+        if attributes == DocumentAttributes() { return }
+        let descriptor = ByteText.withPath(path) { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw FileWriter.failure(path) }
+        defer { close(descriptor) }
+        try FileWriter(attributes: attributes).setAttributes(on: descriptor, path)
+    }
+
     // MARK: Doing it
 
     private func carryOut() throws {
         var done: [Step] = []
         do {
-            for step in steps.sorted(by: { $0.order < $1.order }) {
+            for (number, step) in steps.sorted(by: { $0.order < $1.order }).enumerated() {
+                try willCarryOut(number)
                 try Self.carryOut(step)
                 done.append(step)
             }
