@@ -167,6 +167,14 @@ let package = Package(
             name: "hydrant-give-picture", dependencies: ["FileCoordination"], path: "Sources/Examples/PictureGiver",
             packageAccess: false),
 
+        // The program in the documentation of Documents, and a larger one, an editor; they see no more either.
+        .executableTarget(
+            name: "hydrant-jot", dependencies: ["Documents", "UniformTypes"], path: "Sources/Examples/Jot",
+            packageAccess: false),
+        .executableTarget(
+            name: "hydrant-note", dependencies: ["Documents", "UniformTypes"], path: "Sources/Examples/Note",
+            packageAccess: false),
+
         // A picker of a provider's own.
         .executableTarget(
             name: "hydrant-picker-recent", dependencies: ["DocumentPicker", "UniformTypes"],
@@ -289,8 +297,9 @@ let package = Package(
                 "MountHarness",
                 "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-give-picture", "hydrant-memo", "hydrant-microbench",
-                "hydrant-picker-recent", "hydrant-provider-chapters", "hydrant-provider-memory", "hydrant-watch",
+                "hydrant-coordination-load", "hydrant-give-picture", "hydrant-jot", "hydrant-memo", "hydrant-microbench",
+                "hydrant-note", "hydrant-picker-recent", "hydrant-provider-chapters", "hydrant-provider-memory",
+                "hydrant-watch",
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -129,15 +129,16 @@ extension Document {
         // (Who deletes it is not to find it made anew.)
         if isBeingDeleted || isGone { return }
         do { try await autosaveIfNeeded() } catch {
-            await failed(error)
+            failed(error)
             scheduleAutosave(after: max(autosaveDelay ?? .zero, Self.leastPauseAfterFailure))
         }
     }
 
-    func failed(_ error: any Error) async {
+    /// (What handles it may use the document, and is not waited for in a turn.)
+    func failed(_ error: any Error) {
         lastError = error
         tell(.failed(error))
-        await handleError(error)
+        Task { await handleError(error) }
     }
 
     /// To its file, or in a conflict to its own version.
@@ -159,6 +160,7 @@ extension Document {
             case .saved(let known, let url):
                 (self.known, fileURL, fileModificationDate) = (known, url, known.modified)
                 isSaved(contents, count)
+                await setThumbnail(attributes)
             case .isAnotherVersion:
                 try await keepOwnVersion(contents, count)
             }
@@ -207,6 +209,12 @@ extension Document {
         tell(.saved)
     }
 
+    /// A document is saved whatever becomes of its picture.
+    func setThumbnail(_ attributes: DocumentAttributes) async {
+        guard let known else { return }
+        do { try await file.setThumbnail(attributes.thumbnail, of: fileURL, known) } catch { failed(error) }
+    }
+
     func saveElsewhere(_ url: URL, _ operation: SaveOperation) async throws {
         if operation == .forOverwriting && !isOpen { try requireOpen() }
         let count = changeCount
@@ -232,6 +240,7 @@ extension Document {
             (self.known, fileType, fileModificationDate) = (known, newType, known.modified)
             documentState = .normal
             isSaved(contents, count)
+            await setThumbnail(attributes)
             watchPackage()
             await findConflicts()
         } catch {

@@ -14,7 +14,7 @@ extension Document {
             others.append(true)
             if isOpen { documentState.insert(.editingDisabled) }
         case .saveChanges:
-            do { try await autosaveIfNeeded() } catch { await failed(error) }
+            do { try await autosaveIfNeeded() } catch { failed(error) }
         case .accommodateDeletion: isBeingDeleted = true
         case .reacquire:
             // Who reads and who writes is told the same. Of both, who writes is taken for the last.
@@ -56,6 +56,8 @@ extension Document {
         tell(.moved(fileURL))
     }
 
+    private static let patienceForKernel = Duration.seconds(1)
+
     /// Of what is in a folder a presenter hears only what is coordinated; a query has the rest: other programs', and the store's.
     func watchPackage() {
         watch?.cancel()
@@ -67,8 +69,16 @@ extension Document {
             query.batchingInterval = .milliseconds(200)
             defer { query.stop() }
             let notifications = query.notifications()
-            do { try await query.start() } catch { return await self?.failed(error) ?? () }
-            for await case .updated in notifications { self?.inTurn { await $0.lookAtFile() } }
+            do { try await query.start() } catch {
+                self?.failed(error)
+                return
+            }
+            for await case .updated in notifications {
+                self?.inTurn { await $0.lookAtFile() }
+                // (The kernel may hear of it after the query does.)
+                try? await Task.sleep(for: Self.patienceForKernel)
+                self?.inTurn { await $0.lookAtFile() }
+            }
         }
     }
 
@@ -80,7 +90,7 @@ extension Document {
             isGone = false
             if let presenter { FileCoordinator.removeFilePresenter(presenter) }
             presenter = nil
-            do { try await present() } catch { await failed(error) }
+            do { try await present() } catch { failed(error) }
             return await lookAtFile()
         }
         await letGo()
@@ -99,12 +109,25 @@ extension Document {
         }
         guard let known, ownVersion == nil else { return }
         do {
-            if try await file.isAsKnown(fileURL, known) { return }
-            try await takeIn(known)
+            if try await !file.isAsKnown(fileURL, known) { try await takeIn(known) }
+            failedLooks = 0
         } catch let error as DocumentError where error.code == .missing && presenter != nil {
             // Moved, or deleted: that is told by itself.
         } catch {
-            await failed(error)
+            // (Its store may be away, or it is another one again by now.)
+            lookAgain()
+            failed(error)
+        }
+    }
+
+    private static let mostDoublings = 6
+
+    private func lookAgain() {
+        let pause = Duration.seconds(1 << min(failedLooks, Self.mostDoublings))
+        failedLooks += 1
+        Task { [weak self] in
+            try? await Task.sleep(for: pause)
+            self?.inTurn { await $0.lookAtFile() }
         }
     }
 
@@ -176,7 +199,7 @@ extension Document {
             }
         } catch {
             // Those that are known stay.
-            return await failed(error)
+            return failed(error)
         }
         if let own = ownVersion, !isOwnThere {
             if own.isNoted { return await ownVersionWasChosen() }
@@ -192,7 +215,7 @@ extension Document {
     /// Somebody else has ended the conflict: the file is what was chosen.
     private func ownVersionWasChosen() async {
         ownVersion = nil
-        do { try await takeIn(nil) } catch { await failed(error) }
+        do { try await takeIn(nil) } catch { failed(error) }
         if ownVersion == nil { await findConflicts() }
     }
 
@@ -206,7 +229,8 @@ extension Document {
         }
         guard kept != .mine || chosen.count == 1 else {
             throw DocumentError(
-                .noConflict, "\(DocumentError.shown(fileURL)): there are \(chosen.count) other versions; say which one is to stay")
+                .noConflict,
+                "\(DocumentError.shown(fileURL)): there are \(chosen.count) other versions; say which one is to stay")
         }
         for version in chosen {
             if version.isOwn, let own = ownVersion {
@@ -231,6 +255,7 @@ extension Document {
             ownVersion = nil
             (self.known, fileURL, fileModificationDate) = (known, url, known.modified)
             isSaved(contents, count)
+            await setThumbnail(attributes)
             try await file.delete(own.url)
             return
         }

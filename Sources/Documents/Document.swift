@@ -72,6 +72,8 @@ open class Document {
     /// Somebody is going to delete it, or has.
     var isBeingDeleted = false
     var isGone = false
+    /// How often in a row another's version could not be taken in.
+    var failedLooks = 0
     var autosave: Task<Void, Never>?
     /// Of a package: what happens to what is in it.
     var watch: Task<Void, Never>?

@@ -11,8 +11,25 @@ public struct DocumentAttributes: Sendable, Hashable {
     /// By name, which begins with `user.`; nil as a value removes one.
     public var extendedAttributes: [String: Data?]
 
+    /// A picture of the document, which goes with these contents to other machines where the store can keep one: a PNG of at most
+    /// 1,024 × 1,024 pixels and 4 MiB. The document is saved whatever becomes of it. Packages, and files outside of mounted domains,
+    /// have none.
+    public var thumbnail: Thumbnail?
+
+    /// Where a picture is.
+    public enum Thumbnail: Sendable, Hashable {
+        /// The bytes of a PNG.
+        case png(Data)
+        /// A PNG file, which is read when the document is saved.
+        case file(URL)
+    }
+
     /// See the properties.
-    public init(permissions: UInt16? = nil, tags: [String]? = nil, extendedAttributes: [String: Data?] = [:]) {
+    public init(
+        permissions: UInt16? = nil, tags: [String]? = nil, extendedAttributes: [String: Data?] = [:],
+        thumbnail: Thumbnail? = nil
+    ) {
+        self.thumbnail = thumbnail
         self.permissions = permissions
         self.tags = tags
         self.extendedAttributes = extendedAttributes

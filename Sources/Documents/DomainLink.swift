@@ -62,7 +62,8 @@ struct DomainLink: Sendable {
 
     static func resolve(_ copy: URL, keeping kept: Document.KeptVersion) async throws {
         guard let link = await find(copy) else {
-            throw DocumentError(.missing, "\(DocumentError.shown(copy)): is gone, or its domain is not mounted any more")
+            throw DocumentError(
+                .missing, "\(DocumentError.shown(copy)): is gone, or its domain is not mounted any more")
         }
         _ = try await link.ask(.resolve(path: link.place.path, keep: kept.asKept))
     }

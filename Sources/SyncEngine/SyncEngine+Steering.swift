@@ -97,7 +97,9 @@ extension SyncEngine {
 
     /// Two versions that a program has kept. Durable when this returns.
     package func noteConflict(original: InodeID, copy: InodeID) throws(SyncError) {
-        do { try context.change { try $0.noteConflict(original: original, copy: copy) } } catch { throw SyncError(error) }
+        do { try context.change { try $0.noteConflict(original: original, copy: copy) } } catch {
+            throw SyncError(error)
+        }
         changed()
     }
 

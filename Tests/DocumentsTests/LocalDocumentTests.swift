@@ -74,7 +74,9 @@ struct LocalDocumentTests {
     func noContents() async throws {
         try await with { folder in
             let document = Nothing(fileURL: URL(filePath: folder + "/x"))
-            await #expect(throws: DocumentError.self) { try await document.save(to: document.fileURL, for: .forCreating) }
+            await #expect(throws: DocumentError.self) {
+                try await document.save(to: document.fileURL, for: .forCreating)
+            }
             let names = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(names == [])
         }

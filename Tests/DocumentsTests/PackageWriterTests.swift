@@ -19,7 +19,8 @@ struct PackageWriterTests {
     @Test("a save that fails at any step but a removal leaves the package as it was, and nothing beside it")
     func failure() throws {
         let old: [String: DocumentContents] = [
-            "a": text("a"), "b": text("b"), "in": .package(["c": text("c")]), "kind": text("file"), "gone": text("gone"),
+            "a": text("a"), "b": text("b"), "in": .package(["c": text("c")]), "kind": text("file"),
+            "gone": text("gone"),
         ]
         let new: [String: DocumentContents] = [
             "a": text("A"), "b": text("b"), "in": .package(["c": text("C"), "d": text("D")]),
@@ -102,7 +103,8 @@ struct PackageWriterTests {
 
     @Test("names of conflicted copies fit, and keep the extension")
     func copyNames() {
-        let name = FilePath.name(FilePath.conflictedCopy(of: "/a/" + String(repeating: "ü", count: 120) + ".txt", number: 12))
+        let name = FilePath.name(
+            FilePath.conflictedCopy(of: "/a/" + String(repeating: "ü", count: 120) + ".txt", number: 12))
         #expect(name.utf8.count <= 255 && name.hasSuffix(" 12).txt") && name.contains(" (conflicted copy, "))
         #expect(FilePath.conflictedCopy(of: "/a/.profile", number: 1).hasPrefix("/a/.profile (conflicted copy, "))
     }

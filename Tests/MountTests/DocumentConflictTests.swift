@@ -32,7 +32,9 @@ struct DocumentConflictTests {
         #expect(try conflicts(mount).isEmpty)
     }
 
-    private func copies(_ mount: MountedStore) throws -> String { try mount.run("cat a*conflicted* 2>/dev/null || true") }
+    private func copies(_ mount: MountedStore) throws -> String {
+        try mount.run("cat a*conflicted* 2>/dev/null || true")
+    }
 
     @Test(
         "with own changes both versions are there, for everybody to see; what is typed then is saved as well",
@@ -91,7 +93,9 @@ struct DocumentConflictTests {
             try mount.run("touch a.txt; chmod 600 a.txt; setfattr -n user.a -v b a.txt")
             try await document.autosaveIfNeeded()
             #expect(await document.documentState == .normal)
-            #expect(try mount.run("cat a.txt; ls; getfattr -n user.a --only-values a.txt") == "more\na.txt\nb.txt\nfolder\nb")
+            #expect(
+                try mount.run("cat a.txt; ls; getfattr -n user.a --only-values a.txt")
+                    == "more\na.txt\nb.txt\nfolder\nb")
         }
     }
 
@@ -186,7 +190,9 @@ struct DocumentConflictTests {
         }
     }
 
-    @Test("two programs on one document: the one that saves first has the file, the other one keeps its version, both know")
+    @Test(
+        "two programs on one document: the one that saves first has the file, the other one keeps its version, both know"
+    )
     func twoDocuments() async throws {
         try await DocumentTests.opening("a.txt") { mount, first in
             let second = await DocumentTests.document(mount, "a.txt")

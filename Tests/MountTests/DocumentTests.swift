@@ -232,7 +232,9 @@ struct DocumentTests {
         try await Self.with { mount in
             let document = await Self.document(mount, "new.md")
             await document.edit("made\n")
-            #expect(await code { try await document.save(to: FileCoordinatorTests.url(mount, "a.txt"), for: .forCreating) } == .exists)
+            #expect(
+                await code { try await document.save(to: FileCoordinatorTests.url(mount, "a.txt"), for: .forCreating) }
+                    == .exists)
             #expect(await document.documentState == [.closed, .savingError])
             #expect(try mount.run("cat a.txt") == "first\n")
             try await document.save(to: document.fileURL, for: .forCreating)
@@ -386,7 +388,9 @@ struct DocumentTests {
             try mount.run("\"$HYDRANT\" coordinate --write a.txt --write c.md --for moving -- mv a.txt c.md")
             try await Self.until("it follows") { await document.fileURL.lastPathComponent == "c.md" }
             #expect(try mount.run("cat c.md") == "own\n", "it was asked to save first")
-            try await Self.until("its type follows") { await document.fileType?.identifier == "net.daringfireball.markdown" }
+            try await Self.until("its type follows") {
+                await document.fileType?.identifier == "net.daringfireball.markdown"
+            }
             // Without a word before, and saved at once.
             await document.edit("own, later\n")
             try mount.run("mv c.md folder/d.txt")
@@ -401,7 +405,9 @@ struct DocumentTests {
 
     @Test("deleted, by whoever: the document closes and says so; what was not saved can be saved elsewhere")
     func accommodatesDeletion() async throws {
-        for script in ["\"$HYDRANT\" coordinate --write a.txt --for deleting -- rm {}", "rm a.txt", "rm \"$STORE/a.txt\""] {
+        for script in [
+            "\"$HYDRANT\" coordinate --write a.txt --for deleting -- rm {}", "rm a.txt", "rm \"$STORE/a.txt\"",
+        ] {
             try await Self.opening("a.txt") { mount, document in
                 let notifications = await document.notifications()
                 await document.set(autosaveDelay: .milliseconds(50))
@@ -445,6 +451,58 @@ struct DocumentTests {
             kill(other.pid, SIGTERM)
             #expect(await document.documentState == .closed)
             #expect(try mount.run("ls folder") == "in.txt\n")
+        }
+    }
+
+    @Test("the program in the documentation is the one that is built, and does what it says")
+    func documentedProgram() async throws {
+        let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        let program = try String(contentsOf: root.appending(path: "Sources/Examples/Jot/Jot.swift"), encoding: .utf8)
+        let page = try String(
+            contentsOf: root.appending(path: "Sources/Documents/Documentation.docc/Documents.md"), encoding: .utf8)
+        #expect(page.contains("```swift\n" + program + "```"))
+        try await Self.with { mount in
+            let shown = try mount.run(
+                """
+                jot="$(dirname "$HYDRANT")/hydrant-jot"
+                "$jot" list.txt buy milk; "$jot" list.txt >"$SCRATCH/out" & pid=$!
+                until grep -q "list (normal): buy milk" "$SCRATCH/out"; do sleep 0.05; done
+                "$jot" list.txt sell eggs; until grep -q "sell eggs" "$SCRATCH/out"; do sleep 0.05; done
+                rm list.txt; wait $pid; tail -n 1 "$SCRATCH/out"
+                """)
+            #expect(shown == "list (editing disabled): sell eggs\n" || shown == "list (closed): sell eggs\n")
+        }
+    }
+
+    @Test(
+        "the picture that is written with a document is its thumbnail, in the store as well; one that is none keeps nothing"
+    )
+    func thumbnail() async throws {
+        try await Self.opening("a.txt") { mount, document in
+            try mount.run(TestPicture.shell + "picture 64 64 ff0000 \"$SCRATCH/red.png\"")
+            let red = URL(filePath: mount.scratch + "/red.png", directoryHint: .notDirectory)
+            await document.set(attributes: DocumentAttributes(thumbnail: .file(red)))
+            await document.edit("pictured\n")
+            try await document.autosaveIfNeeded()
+            #expect(await document.lastError == nil)
+            try mount.sync()
+            let kept = try mount.run(
+                "\"$HYDRANT\" thumbnail a.txt --output \"$SCRATCH/shown.png\" >/dev/null; cat \"$STORE/a.txt\"")
+            #expect(kept == "pictured\n")
+            let shown = try Data(contentsOf: URL(filePath: mount.scratch + "/shown.png", directoryHint: .notDirectory))
+            #expect(shown.starts(with: [0x89, 0x50, 0x4e, 0x47]))
+            // The same by its bytes.
+            await document.set(attributes: DocumentAttributes(thumbnail: .png(try Data(contentsOf: red))))
+            await document.edit("pictured again\n")
+            try await document.autosaveIfNeeded()
+            #expect(await document.lastError == nil)
+            // The document is saved, whatever becomes of the picture.
+            await document.set(attributes: DocumentAttributes(thumbnail: .png(Data("no picture".utf8))))
+            await document.edit("saved all the same\n")
+            try await document.autosaveIfNeeded()
+            #expect(await document.lastError != nil)
+            #expect(try mount.run("cat a.txt") == "saved all the same\n")
         }
     }
 }

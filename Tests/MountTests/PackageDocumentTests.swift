@@ -86,12 +86,16 @@ struct PackageDocumentTests {
                 $0["pages/4"] = "four\n"
             }
             try await document.autosaveIfNeeded()
-            #expect(try mount.run("cd book.note; cat pages/*; ls; ls -a .. | grep -c scoped || true") == "one, rewritten\ntwo\nfour\nindex\npages\n0\n")
+            #expect(
+                try mount.run("cd book.note; cat pages/*; ls; ls -a .. | grep -c scoped || true")
+                    == "one, rewritten\ntwo\nfour\nindex\npages\n0\n")
             try mount.sync()
             try mount.requireSameAsStore()
             #expect(try identifiers(mount) == before)
             #expect(try mount.run("stat -c %i book.note/pages/2") == inode)
-            #expect(try mount.run("stat -c %a book.note/pages/1; getfattr -n user.a --only-values book.note/pages/1") == "600\nb")
+            #expect(
+                try mount.run("stat -c %a book.note/pages/1; getfattr -n user.a --only-values book.note/pages/1")
+                    == "600\nb")
             let calls = mount.hookCalls().map(\.hook)
             #expect(calls.filter { $0 == .itemChanged }.count == 1 && calls.filter { $0 == .createItem }.count == 1)
             #expect(await document.loads == 0)
@@ -108,7 +112,9 @@ struct PackageDocumentTests {
                 done
                 """)
             for round in 0..<15 {
-                await document.edit { files in for page in ["1", "2", "3"] { files["pages/" + page] = "round \(round)\n" } }
+                await document.edit { files in
+                    for page in ["1", "2", "3"] { files["pages/" + page] = "round \(round)\n" }
+                }
                 try await document.autosaveIfNeeded()
             }
             try mount.run("touch \"$SCRATCH/stop\"")
@@ -124,9 +130,13 @@ struct PackageDocumentTests {
             func expect(_ path: String, _ text: String?, after script: String) async throws {
                 try mount.run(script)
                 do {
-                    try await DocumentTests.until("“\(script)” is loaded", seconds: 4) { await document.files[path] == text }
+                    try await DocumentTests.until("“\(script)” is loaded", seconds: 4) {
+                        await document.files[path] == text
+                    }
                 } catch {
-                    throw HarnessError("\(error): \(await document.documentState), \(String(describing: await document.lastError)), \(await document.files); \(try mount.run("cat '\(mount.mountPoint)/book.note/pages/'*; ls -l book.note/pages"))")
+                    throw HarnessError(
+                        "\(error): \(await document.documentState), \(String(describing: await document.lastError)), \(await document.files); \(try mount.run("cat '\(mount.mountPoint)/book.note/pages/'*; ls -l book.note/pages"))"
+                    )
                 }
             }
             try await expect(
@@ -144,7 +154,8 @@ struct PackageDocumentTests {
         }
     }
 
-    @Test("in conflict: both are there, as folders; mine, theirs", arguments: [Document.KeptVersion.mine, .theirs, .both])
+    @Test(
+        "in conflict: both are there, as folders; mine, theirs", arguments: [Document.KeptVersion.mine, .theirs, .both])
     func conflict(_ kept: Document.KeptVersion) async throws {
         try await making { mount, document in
             try mount.sync()

@@ -8,13 +8,17 @@ final class TerminalSession {
     /// Its own: the server of a terminal that has just ended may still be there, and on its way out.
     private let server = "picker-\(UUID().uuidString.prefix(8))"
 
+    /// Behind the names of its files in `$SCRATCH`, for those who have several terminals.
+    private let suffix: String
+
     /// - Parameter command: for a shell; its output is in `$SCRATCH/out`, its exit status in `$SCRATCH/status`.
-    init(_ mount: MountedStore, _ command: String, rows: Int = 14, columns: Int = 80) throws {
+    init(_ mount: MountedStore, _ command: String, rows: Int = 14, columns: Int = 80, suffix: String = "") throws {
         self.mount = mount
+        self.suffix = suffix
         environment = mount.environment.merging(["TMUX_TMPDIR": mount.sandbox.scratch]) { $1 }
-        try? FileManager.default.removeItem(atPath: mount.scratch + "/status")
+        try? FileManager.default.removeItem(atPath: mount.scratch + "/status" + suffix)
         let wrapped =
-            "\(command) > \"$SCRATCH/out\"; echo $? > \"$SCRATCH/status.new\"; mv \"$SCRATCH/status.new\" \"$SCRATCH/status\"; exec sleep 600"
+            "\(command) > \"$SCRATCH/out\(suffix)\"; echo $? > \"$SCRATCH/status.new\"; mv \"$SCRATCH/status.new\" \"$SCRATCH/status\(suffix)\"; exec sleep 600"
         try tmux(["-f", "/dev/null", "new-session", "-d", "-x", "\(columns)", "-y", "\(rows)", wrapped])
     }
 
@@ -60,7 +64,7 @@ final class TerminalSession {
     /// What the command printed, once it has ended.
     func result() throws -> (status: String, output: String) {
         func file(_ name: String) -> String? {
-            try? String(contentsOfFile: mount.scratch + "/" + name, encoding: .utf8)
+            try? String(contentsOfFile: mount.scratch + "/" + name + suffix, encoding: .utf8)
         }
         try waitUntil(20, "the command ends") { file("status") != nil }
         return ((file("status") ?? "").trimmingCharacters(in: .newlines), file("out") ?? "")

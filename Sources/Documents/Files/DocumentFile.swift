@@ -54,7 +54,9 @@ struct DocumentFile: Sendable {
     }
 
     /// Makes a file, or a package.
-    func create(_ contents: DocumentContents, at url: URL, _ attributes: DocumentAttributes) async throws -> KnownContents {
+    func create(_ contents: DocumentContents, at url: URL, _ attributes: DocumentAttributes) async throws
+        -> KnownContents
+    {
         try await coordinate([.writingIntent(with: url)]) { paths in try Self.make(contents, at: paths[0], attributes) }
     }
 
@@ -68,7 +70,8 @@ struct DocumentFile: Sendable {
             var known = known
             if let before = known, try !FileReader.isAsKnown(path, before) {
                 // Another date is no other version.
-                guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before) else {
+                guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before)
+                else {
                     return .isAnotherVersion
                 }
                 known = now.known
@@ -84,6 +87,35 @@ struct DocumentFile: Sendable {
             }
             return .saved(new, FilePath.url(path))
         }
+    }
+
+    // MARK: Pictures
+
+    /// Gives the document its picture, if it has these contents still.
+    ///
+    /// - Throws: what keeps the picture from being kept; nothing when somebody else has changed the document since.
+    func setThumbnail(_ thumbnail: DocumentAttributes.Thumbnail?, of url: URL, _ known: KnownContents) async throws {
+        guard let thumbnail, case .file(let stamp, _) = known else { return }
+        let (contents, picture) = try await onThread {
+            let contents = try DocumentThumbnails.Contents(of: url)
+            // (It is another one than was saved.)
+            guard try FileStamp(FileReader.status(FilePath.text(url))) == stamp else { return (contents, Data?.none) }
+            switch thumbnail {
+            case .png(let data): return (contents, data)
+            case .file(let file):
+                let path = FilePath.text(file)
+                let loaded = try FileReader.read(path, mostBytes: DocumentThumbnails.bytes).contents
+                guard let data = loaded.data else {
+                    throw DocumentError(.unreadable, "\(DocumentError.shown(path)): is a folder, and no picture")
+                }
+                return (contents, data)
+            }
+        }
+        guard let picture else { return }
+        do { try await DocumentThumbnails.set(picture, of: url, contents: contents) } catch let error
+            as CoordinationError
+            where error.code == .otherContents || error.code == .notInADomain
+        {}
     }
 
     private static func make(

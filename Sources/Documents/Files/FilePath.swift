@@ -24,7 +24,9 @@ enum FilePath {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    static func name(_ path: String) -> String { path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path }
+    static func name(_ path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+    }
 
     static func child(_ folder: String, _ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
 
@@ -71,7 +73,9 @@ enum FilePath {
     /// Where a symbolic link leads; another path stays as it is.
     static func followingLink(_ path: String) -> String {
         var status = stat()
-        guard ByteText.withPath(path, { lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFLNK else { return path }
+        guard ByteText.withPath(path, { lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFLNK else {
+            return path
+        }
         return ByteText.resolved(path) ?? path
     }
 
@@ -99,7 +103,9 @@ enum FilePath {
     }
 
     static func names(in path: String) throws -> [String] {
-        guard let folder = ByteText.withPath(path, { opendir($0) }) else { throw DocumentError.system(.unreadable, path) }
+        guard let folder = ByteText.withPath(path, { opendir($0) }) else {
+            throw DocumentError.system(.unreadable, path)
+        }
         defer { closedir(folder) }
         var names: [String] = []
         while true {

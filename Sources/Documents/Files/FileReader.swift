@@ -56,7 +56,9 @@ struct FileReader {
 
     static func status(_ path: String) throws -> stat {
         var status = stat()
-        guard ByteText.withPath(path, { lstat($0, &status) }) == 0 else { throw DocumentError.system(.unreadable, path) }
+        guard ByteText.withPath(path, { lstat($0, &status) }) == 0 else {
+            throw DocumentError.system(.unreadable, path)
+        }
         return status
     }
 
@@ -90,7 +92,8 @@ struct FileReader {
         }
         guard Self.isFile(status) else {
             throw DocumentError(
-                .unreadable, "\(DocumentError.shown(path)): is neither a file nor a folder; a document has nothing else")
+                .unreadable, "\(DocumentError.shown(path)): is neither a file nor a folder; a document has nothing else"
+            )
         }
         for _ in 1..<Self.tries {
             if let loaded = try readFile(path) { return loaded }
