@@ -130,13 +130,12 @@ struct PackageDocumentTests {
             func expect(_ path: String, _ text: String?, after script: String) async throws {
                 try mount.run(script)
                 do {
-                    try await DocumentTests.until("“\(script)” is loaded", seconds: 4) {
-                        await document.files[path] == text
-                    }
+                    try await DocumentTests.until("“\(script)” is loaded", seconds: 4) { await document.files[path] == text }
                 } catch {
-                    throw HarnessError(
-                        "\(error): \(await document.documentState), \(String(describing: await document.lastError)), \(await document.files); \(try mount.run("cat '\(mount.mountPoint)/book.note/pages/'*; ls -l book.note/pages"))"
-                    )
+                    let seen = try mount.run("cat '\(mount.mountPoint)/book.note/pages/5' | tr '\\n' ' '; stat -c '%s %y' book.note/pages/5; stat -c '%s %y' $STORE/book.note/pages/5; date").replacing("\n", with: " ")
+                    try mount.run("touch book.note/pages/1")
+                    try await Task.sleep(for: .seconds(3))
+                    throw HarnessError("\(error): \(await document.documentState), \(String(describing: await document.lastError)), \(seen), \(await document.files[path] == text)")
                 }
             }
             try await expect(

@@ -53,12 +53,9 @@ final class Note {
     private func run() async -> String? {
         let (events, inbox) = AsyncStream<Event>.makeStream()
         let notifications = note.notifications()
-        let watch = Task { for await _ in notifications { inbox.yield(.changed) } }
+        Task { for await _ in notifications { inbox.yield(.changed) } }
         screen.begin(input: { inbox.yield(.input($0)) }, resized: { inbox.yield(.changed) })
-        defer {
-            watch.cancel()
-            screen.end()
-        }
+        defer { screen.end() }
         opening = Task { inbox.yield(.opened(problem: await open())) }
         draw()
         var keys = Keys()

@@ -70,13 +70,12 @@ final class Screen {
 
     private static func shownWidth(_ character: Character) -> Int? {
         let hidden: [Unicode.GeneralCategory] = [.control, .format, .lineSeparator, .paragraphSeparator, .unassigned]
-        let scalars = character.unicodeScalars.filter { $0.value != 0x200d }
-        if scalars.contains(where: { hidden.contains($0.properties.generalCategory) }) { return nil }
-        switch character.unicodeScalars.first!.value {
-        case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xff00...0xff60, 0x1f300...0x3fffd:
-            return 2
-        default: return 1
+        for part in character.unicodeScalars where part != "\u{200d}" {
+            if hidden.contains(part.properties.generalCategory) { return nil }
         }
+        let wide: [ClosedRange<UInt32>] = [0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xff00...0xff60]
+        let first = character.unicodeScalars.first!.value
+        return first >= 0x1f300 || wide.contains { $0.contains(first) } ? 2 : 1
     }
 }
 
@@ -90,7 +89,7 @@ struct Keys {
 
     mutating func split(_ bytes: [UInt8]) -> [String] {
         rest += bytes
-        var keys: [String] = []
+        var keys = [String]()
         while let first = rest.first {
             var length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
             if first == 0x1b {
