@@ -505,4 +505,56 @@ struct DocumentTests {
             #expect(try mount.run("cat a.txt") == "saved all the same\n")
         }
     }
+
+    @Test("a document with a right is used in its own folder, from opening to closing, whoever renames it meanwhile")
+    func scoped() async throws {
+        try await Self.with { mount in
+            let bookmark = try await Bookmark.make(
+                of: FileCoordinatorTests.url(mount, "a.txt"), scope: SecurityScope(.write))
+            let scoped = try #require(try await bookmark.resolve().scopedURL)
+            let document = await TextDocument(scopedURL: scoped)
+            await document.set(autosaveDelay: nil)
+            for round in 1...2 {
+                try await document.open()
+                #expect(await document.fileURL.path(percentEncoded: false).contains("/hydrant/scoped/"))
+                await document.edit("by right \(round)\n")
+                try await document.autosaveIfNeeded()
+                #expect(try mount.run("cat \(round == 1 ? "a" : "moved").txt") == "by right \(round)\n")
+                if round == 1 {
+                    try mount.run("mv a.txt moved.txt")
+                    try mount.run("echo others > moved.txt")
+                    try await Self.until("it is loaded") { await document.text == "others\n" }
+                    await document.edit("mine\n")
+                    try mount.run("echo theirs > moved.txt")
+                    try await Self.until("both are there") { await document.documentState == .inConflict }
+                    #expect(try mount.run("cat moved.txt; cat *conflicted*") == "theirs\nmine\n")
+                    try await document.resolveConflict(keeping: .mine)
+                    #expect(try mount.run("cat moved.txt; ls") == "mine\nb.txt\nfolder\nmoved.txt\n")
+                }
+                try await document.close()
+                let scopes = try FileManager.default.contentsOfDirectory(
+                    atPath: mount.sandbox.runtime + "/hydrant/scoped")
+                #expect(scopes == [], "the right is not used any more")
+            }
+        }
+    }
+
+    @Test("over an unmount, or a killed daemon: what happened meanwhile is loaded, and it goes on")
+    func restarts() async throws {
+        try await Self.opening("a.txt") { mount, document in
+            try mount.unmount()
+            try mount.run("echo meanwhile > \"$STORE/a.txt\"")
+            try mount.mount()
+            try await Self.until("it is loaded") { await document.text == "meanwhile\n" }
+            await document.set(autosaveDelay: .milliseconds(50))
+            try mount.kill9()
+            await document.edit("while nobody was there\n")
+            try await Self.until("it cannot be saved") { await document.documentState.contains(.savingError) }
+            try mount.mount()
+            try await Self.until("it is saved", seconds: 30) { await document.documentState == .normal }
+            #expect(try mount.run("cat a.txt") == "while nobody was there\n")
+            try mount.run("echo later > a.txt")
+            try await Self.until("it is loaded") { await document.text == "later\n" }
+        }
+    }
 }

@@ -14,6 +14,8 @@ final class PresenterTable: Sendable {
         var handle: PresenterHandle
         var task: Task<Void, Never>
     }
+    /// Between two looks whether a daemon is back.
+    private static let pause = Duration.seconds(1)
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
     func handle(of presenter: any FilePresenter) -> PresenterHandle? {
@@ -27,24 +29,40 @@ final class PresenterTable: Sendable {
         }
         let handle = PresenterHandle(
             id: UUID().uuidString, purpose: presenter.purposeIdentifier ?? UUID().uuidString)
-        let request = PresenterRequest(id: handle.id, purpose: handle.purpose, path: place.path)
         let (ready, isReady) = AsyncThrowingStream<Void, any Error>.makeStream()
         let task = Task {
-            do {
-                let answer = try await client.follow(.present(request)) { news in
-                    guard case .presenter(let message) = news else { return }
-                    if message.kind == .registered { return isReady.finish() }
-                    await Self.tell(presenter, message)
-                    if let question = message.question {
-                        // (If it does not arrive, nobody waits for it for long.)
-                        _ = try? await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
+            var (path, isKnown) = (place.path, false)
+            while true {
+                do {
+                    let request = PresenterRequest(id: handle.id, purpose: handle.purpose, path: path)
+                    let answer = try await client.follow(.present(request)) { news in
+                        guard case .presenter(let message) = news else { return }
+                        if message.kind == .registered {
+                            isReady.finish()
+                            // The daemon was away: nobody knows what happened meanwhile.
+                            if isKnown { await presenter.presentedItemDidChange() }
+                            isKnown = true
+                            return
+                        }
+                        if message.kind == .moved, let new = message.path {
+                            path = PathBytes(String(new.dropFirst(place.mountPoint.count + 1)))
+                        }
+                        await Self.tell(presenter, message)
+                        if let question = message.question {
+                            // (If it does not arrive, nobody waits for it for long.)
+                            _ = try? await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
+                        }
                     }
+                    if case .failure(let failure) = answer {
+                        isReady.finish(throwing: CoordinationError(.init(answer: failure.code), failure.message))
+                        if isKnown { await presenter.presentedItemWasDeleted() }
+                        return
+                    }
+                } catch {
+                    isReady.finish(throwing: HeldClaim.error(error, place.mountPoint))
                 }
-                if case .failure(let failure) = answer {
-                    isReady.finish(throwing: CoordinationError(.init(answer: failure.code), failure.message))
-                }
-            } catch {
-                isReady.finish(throwing: HeldClaim.error(error, place.mountPoint))
+                // The daemon has ended; it may come back.
+                guard isKnown, (try? await Task.sleep(for: Self.pause)) != nil else { return }
             }
         }
         let entry = Entry(handle: handle, task: task)
