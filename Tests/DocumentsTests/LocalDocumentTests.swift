@@ -38,9 +38,9 @@ struct LocalDocumentTests {
             try await document.save(to: document.fileURL, for: .forCreating)
             #expect(read(path) == "one" && document.documentState == .normal)
             document.autosaveDelay = .milliseconds(50)
-            let saved = document.notifications()
             document.edit("two")
-            for await case .saved in saved { break }
+            let deadline = ContinuousClock.now + .seconds(60)
+            while document.hasUnsavedChanges && .now < deadline { try await Task.sleep(for: .milliseconds(10)) }
             #expect(read(path) == "two")
             try await document.move(to: URL(filePath: folder + "/other.txt"))
             #expect(read(folder + "/other.txt") == "two" && read(path) == nil)

@@ -45,6 +45,35 @@ final class TextDocument: Document {
     func set(mostBytes: Int) { self.mostBytes = mostBytes }
 }
 
+/// What a document has told since this was made.
+@MainActor
+final class Heard {
+    private(set) var all: [DocumentNotification] = []
+    var states: [DocumentState] {
+        all.compactMap { if case .stateChanged(let state) = $0 { state } else { nil } }
+    }
+    var progress: [DownloadProgress] { all.compactMap { if case .progress(let now) = $0 { now } else { nil } } }
+    var isDeleted: Bool { all.contains { if case .deleted = $0 { true } else { false } } }
+
+    init(_ document: Document) {
+        let notifications = document.notifications()
+        Task { for await notification in notifications { all.append(notification) } }
+    }
+}
+
+@MainActor
+final class HeardStates {
+    private(set) var all: [DocumentState] = []
+    private(set) var hasEnded = false
+
+    init(_ states: AsyncStream<DocumentState>) {
+        Task {
+            for await state in states { all.append(state) }
+            hasEnded = true
+        }
+    }
+}
+
 /// Documents of a program that is not the daemon's, and other processes around it.
 @Suite("Documents at a real mount")
 struct DocumentTests {
@@ -145,19 +174,11 @@ struct DocumentTests {
             try mount.run("ls >/dev/null")
             try mount.run("\"$HYDRANT\" limit --download 160K \"$MOUNT\"")
             let document = await Self.document(mount, "large.txt")
-            let notifications = await document.notifications()
-            let opening = Task { try await document.open() }
-            var seen: [DownloadProgress] = []
-            var wasAvailable = false
-            for await notification in notifications {
-                if case .progress(let now) = notification { seen.append(now) }
-                if case .stateChanged(let state) = notification {
-                    if state.contains(.progressAvailable) { wasAvailable = true }
-                    if state == .normal { break }
-                }
-            }
-            try await opening.value
-            #expect(wasAvailable)
+            let heard = await Heard(document)
+            try await document.open()
+            try await Self.until("it is told") { await heard.states.last == .normal }
+            #expect(await heard.states.contains { $0.contains(.progressAvailable) })
+            let seen = await heard.progress
             let bytes = seen.map(\.bytes)
             #expect(seen.allSatisfy { $0.totalBytes == 320_000 } && bytes == bytes.sorted())
             #expect(seen.contains { $0.fractionCompleted > 0.1 && $0.fractionCompleted < 0.95 }, "\(bytes)")
@@ -334,7 +355,7 @@ struct DocumentTests {
     @Test("editing is disabled while somebody else writes; what he has written is loaded then")
     func disablesEditing() async throws {
         try await Self.opening("a.txt") { mount, document in
-            let states = await document.stateChanges()
+            let heard = await Heard(document)
             let writer = try mount.start(
                 """
                 "$HYDRANT" coordinate --write a.txt -- \
@@ -344,12 +365,8 @@ struct DocumentTests {
             #expect(await document.documentState == .editingDisabled)
             try mount.run("touch \"$SCRATCH/go\"")
             #expect(writer.wait(limit: 20).succeeded)
-            var seen: [DocumentState] = []
-            for await state in states {
-                seen.append(state)
-                if state == .normal && seen.count > 1 { break }
-            }
-            #expect(seen == [.normal, .editingDisabled, .normal])
+            try await Self.until("it may be edited again") { await document.documentState == .normal }
+            try await Self.until("it is told") { await heard.states == [.editingDisabled, .normal] }
             #expect(await document.text == "his\n", "it is there when editing is allowed again")
             #expect(await document.has { !$0.hasUnsavedChanges && $0.loads == 2 })
         }
@@ -409,14 +426,14 @@ struct DocumentTests {
             "\"$HYDRANT\" coordinate --write a.txt --for deleting -- rm {}", "rm a.txt", "rm \"$STORE/a.txt\"",
         ] {
             try await Self.opening("a.txt") { mount, document in
-                let notifications = await document.notifications()
+                let heard = await Heard(document)
                 await document.set(autosaveDelay: .milliseconds(50))
                 if !script.contains("STORE") {
                     await document.set(autosaveDelay: .seconds(3_600))
                     await document.edit("not saved\n")
                 }
                 try mount.run(script)
-                for await case .deleted in notifications { break }
+                try await Self.until("it is told") { await heard.isDeleted }
                 #expect(await document.documentState == .closed)
                 #expect(try mount.run("ls") == "b.txt\nfolder\n", "\(script): it is not made anew")
                 guard await document.hasUnsavedChanges else { return }
@@ -555,6 +572,20 @@ struct DocumentTests {
             #expect(try mount.run("cat a.txt") == "while nobody was there\n")
             try mount.run("echo later > a.txt")
             try await Self.until("it is loaded") { await document.text == "later\n" }
+        }
+    }
+
+    @Test("the stream of states begins with the one that is, has each change, and ends with the document")
+    func states() async throws {
+        try await Self.with { mount in
+            var document: TextDocument? = await Self.document(mount, "a.txt")
+            let heard = await HeardStates(document!.stateChanges())
+            try await document?.open()
+            try await document?.close()
+            let wanted: [DocumentState] = [.closed, [.closed, .editingDisabled], .normal, .closed]
+            try await Self.until("all are told") { await heard.all == wanted }
+            document = nil
+            try await Self.until("it ends") { await heard.hasEnded }
         }
     }
 }
