@@ -14,6 +14,7 @@ extension Document {
             others.append(true)
             if isOpen { documentState.insert(.editingDisabled) }
         case .saveChanges:
+            guard isOpen else { return }
             do { try await autosaveIfNeeded() } catch { failed(error) }
         case .accommodateDeletion: isBeingDeleted = true
         case .reacquire:
@@ -109,7 +110,7 @@ extension Document {
         }
         guard let known, ownVersion == nil else { return }
         do {
-            if try await !file.isAsKnown(fileURL, known) { try await takeIn(known) }
+            if try await !file.isAsKnown(fileURL, known) { try await takeIn() }
             failedLooks = 0
         } catch let error as DocumentError where error.code == .missing && presenter != nil {
             // Moved, or deleted: that is told by itself.
@@ -131,11 +132,11 @@ extension Document {
         }
     }
 
-    private func takeIn(_ before: KnownContents?) async throws {
+    private func takeIn() async throws {
         guard hasUnsavedChanges else {
             let (loaded, _) = try await reading(fileURL, asksToSave: false)
             // (Something may have been changed meanwhile.)
-            if hasUnsavedChanges { return try await takeIn(before) }
+            if hasUnsavedChanges { return try await takeIn() }
             if loaded.contents.digest != digest {
                 try load(fromContents: loaded.contents, ofType: type)
                 tell(.contentsLoaded)
@@ -143,8 +144,8 @@ extension Document {
             return isNow(loaded)
         }
         let theirs = try? await reading(fileURL, asksToSave: false).loaded
-        if let theirs, before != nil, theirs.contents.digest == digest {
-            // Other dates.
+        if let theirs, theirs.contents.digest == digest {
+            // What this one began with: other dates.
             known = theirs.known
             return
         }
@@ -215,7 +216,7 @@ extension Document {
     /// Somebody else has ended the conflict: the file is what was chosen.
     private func ownVersionWasChosen() async {
         ownVersion = nil
-        do { try await takeIn(nil) } catch { failed(error) }
+        do { try await takeIn() } catch { failed(error) }
         if ownVersion == nil { await findConflicts() }
     }
 

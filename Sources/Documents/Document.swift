@@ -174,6 +174,7 @@ open class Document {
         try await turns.take {
             guard self.isOpen else { return }
             if savingChanges && self.hasUnsavedChanges { try await self.saveNow() }
+            if !savingChanges { self.updateChangeCount(.cleared) }
             await self.letGo()
         }
     }

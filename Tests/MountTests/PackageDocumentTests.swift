@@ -130,12 +130,11 @@ struct PackageDocumentTests {
             func expect(_ path: String, _ text: String?, after script: String) async throws {
                 try mount.run(script)
                 do {
-                    try await DocumentTests.until("“\(script)” is loaded", seconds: 4) { await document.files[path] == text }
+                    try await DocumentTests.until("“\(script)” is loaded") { await document.files[path] == text }
                 } catch {
-                    let seen = try mount.run("cat '\(mount.mountPoint)/book.note/pages/5' | tr '\\n' ' '; stat -c '%s %y' book.note/pages/5; stat -c '%s %y' $STORE/book.note/pages/5; date").replacing("\n", with: " ")
-                    try mount.run("touch book.note/pages/1")
-                    try await Task.sleep(for: .seconds(3))
-                    throw HarnessError("\(error): \(await document.documentState), \(String(describing: await document.lastError)), \(seen), \(await document.files[path] == text)")
+                    let shown = try mount.run("cd \"$MOUNT\"/*.note; tail -n +1 pages/*").replacing("\n", with: "|")
+                    let (state, problem) = await (document.documentState, document.lastError)
+                    throw HarnessError("\(error): \(state), \(String(describing: problem)), the mount: \(shown)")
                 }
             }
             try await expect(
