@@ -36,6 +36,8 @@ let package = Package(
             name: "MetadataQuery", targets: ["MetadataQuery", "DocumentContainers", "QueryLanguage", "UniformTypes"]),
         .library(name: "DocumentContainers", targets: ["DocumentContainers", "UniformTypes"]),
         .library(name: "Documents", targets: ["Documents", "FileCoordination", "UniformTypes"]),
+        .library(
+            name: "DocumentInteraction", targets: ["DocumentInteraction", "FileCoordination", "UniformTypes"]),
         // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
@@ -126,6 +128,14 @@ let package = Package(
                 "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings",
                 "UniformTypes", .nioPosix, .tomlKit,
             ]),
+        // Programs, types and settings of the desktop: GLib.
+        .systemLibrary(name: "CGIO", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        .target(
+            name: "DocumentInteraction",
+            dependencies: [
+                "CGIO", "CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings",
+                "UniformTypes", .nioPosix, .tomlKit,
+            ]),
         // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker", "Surroundings"]),
@@ -140,8 +150,9 @@ let package = Package(
         .executableTarget(
             name: "hydrant",
             dependencies: [
-                "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentPicker", "FileCoordination",
-                "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Surroundings", "TerminalPicker",
+                "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
+                "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Surroundings",
+                "TerminalPicker",
                 "UniformTypes",
                 .argumentParser,
                 .crypto, .logging,
@@ -221,6 +232,7 @@ let package = Package(
             name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "ItemSearch", "QueryLanguage"]),
         .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
+        .testTarget(name: "DocumentInteractionTests", dependencies: ["DocumentInteraction", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
         .testTarget(
             name: "ItemCatalogTests", dependencies: ["CSQLite", "FileProvider", "ItemCatalog", "MountHarness", .grdb],

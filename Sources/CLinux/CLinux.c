@@ -63,6 +63,10 @@ int clinux_spawn_close_from(void *actions, int from) {
     return posix_spawn_file_actions_addclosefrom_np(actions, from);
 }
 
+int clinux_spawn_change_folder(void *actions, const char *folder) {
+    return posix_spawn_file_actions_addchdir_np(actions, folder);
+}
+
 int clinux_open_folder(int dirfd, const char *path, bool follow) {
     return openat(dirfd, path, O_PATH | O_DIRECTORY | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW));
 }

@@ -3,6 +3,8 @@ package enum CommandExit {
     package static let done: Int32 = 0
     /// An operation failed; a line on standard error says which and why.
     package static let failed: Int32 = 1
+    /// No program opens such a document, there is no preview of it, or it cannot be printed.
+    package static let nothingToShow: Int32 = 3
     /// Programs use the mount; as umount(8) has it.
     package static let inUse: Int32 = 32
     /// Wrong usage (sysexits.h: EX_USAGE, as ArgumentParser ends).
@@ -15,6 +17,7 @@ package enum CommandExit {
     package static let table: [(status: Int32, meaning: String)] = [
         (done, "done"),
         (failed, "an operation failed, with a line that says why"),
+        (nothingToShow, "nothing to show: no program opens such a document, or there is no preview of it"),
         (inUse, "programs use the mount (unmount)"),
         (usage, "wrong usage"),
         (unavailable, "nothing is mounted there, or no daemon answers"),

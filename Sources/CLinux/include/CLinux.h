@@ -45,6 +45,9 @@ int clinux_renameat2(int from_dir, const char *from, int to_dir, const char *to,
 /// one on.
 int clinux_spawn_close_from(void *actions, int from);
 
+/// posix_spawn_file_actions_addchdir_np(3), of the same: the new process begins in this folder.
+int clinux_spawn_change_folder(void *actions, const char *folder);
+
 /// O_PATH and O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC: a folder to start from, never through a link.
 int clinux_open_folder(int dirfd, const char *path, bool follow);
 

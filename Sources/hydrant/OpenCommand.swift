@@ -1,0 +1,214 @@
+import ArgumentParser
+import ControlAPI
+import DocumentInteraction
+import FileCoordination
+import Foundation
+import Synchronization
+import UniformTypes
+
+struct OpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open", abstract: "Open a document in the program that is registered for its type.",
+        discussion: """
+            The document is downloaded first. Programs are those that the desktop knows (desktop entries, mimeapps.list): the \
+            default, then those whose own type it is, then the others; --list shows them, also of what is not here. The \
+            program gets HYDRANT_ANNOTATION and HYDRANT_SOURCE_PROGRAM in its environment, or, if it is asked over D-Bus, \
+            hydrant-annotation and hydrant-source-program in platform-data.
+
+            Examples:
+              hydrant open ~/Documents/report.odt
+              hydrant open ~/Documents/notes.txt --with vim
+              hydrant open --list ~/Documents/photo.jpg
+              hydrant open --list --type image/png --json
+              hydrant open letter.txt --scoped write --annotation '{"page": 3}'
+
+            Exit status: 3 no program is registered for the document's type; of a program that is waited for, its own.
+            """)
+
+    @Argument(help: "A document or a folder, in a mount or not.", completion: .file())
+    var path: String?
+
+    @Option(
+        name: .customLong("with"),
+        help: ArgumentHelp(
+            "Open it in this program: a desktop entry (org.gnome.TextEditor), its name, or an executable.",
+            valueName: "program"))
+    var program: String?
+
+    @Flag(help: "Only say which programs there are, the best first. Nothing is downloaded.")
+    var list = false
+
+    @Option(
+        help: ArgumentHelp("With --list, instead of a path: public.png, image/png, .png.", valueName: "type"))
+    var type: String?
+
+    @Option(help: ArgumentHelp("Tell the program this; any JSON.", valueName: "json"))
+    var annotation: String?
+
+    @Option(help: ArgumentHelp("Tell the program who has it opened.", valueName: "name"))
+    var source = "hydrant"
+
+    enum Scope: String, CaseIterable, ExpressibleByArgument { case read, write }
+
+    @Option(
+        help: """
+            Give the program the document in a folder of its own, to read or to write, with nothing else of the mount; until it \
+            ends, which is waited for.
+            """)
+    var scoped: Scope?
+
+    @Flag(help: "Return when the program has ended, with its status.")
+    var wait = false
+
+    @Flag(
+        help: """
+            Print an object: path, type, mimeType, program (id, name, icon, rank: default, owner or alternate; terminal, dbus), \
+            pid, status. With --list an array of programs.
+            """)
+    var json = false
+
+    func validate() throws {
+        if list {
+            if (path == nil) == (type == nil) { throw ValidationError("--list needs a path, or --type") }
+            if program != nil || annotation != nil || scoped != nil || wait {
+                throw ValidationError("--list opens nothing: it goes without --with, --annotation, --scoped and --wait")
+            }
+        } else {
+            if type != nil { throw ValidationError("--type is for --list") }
+            if path == nil { throw ValidationError("name a document") }
+        }
+    }
+
+    func run() async throws {
+        try await interacting {
+            if let type { return try show(await DocumentInteractionController.programs(for: named(type)), type) }
+            let controller = try await DocumentInteractionController(url: ByteText.url(path ?? ""))
+            if list {
+                return try show(
+                    await controller.programs(), "\(controller.name) (\(controller.mimeType ?? "of no known type"))")
+            }
+            try await open(controller)
+        }
+    }
+
+    private func named(_ text: String) throws -> UniformType {
+        guard let type = UniformTypeTable.system.type(named: text) else {
+            throw fail("“\(text)” is no type that is known here; say an identifier, a MIME type or an extension", 64)
+        }
+        return type
+    }
+
+    private func show(_ programs: [OpenInProgram], _ what: String) throws {
+        if json { try StandardOutput.write(Output.json(programs.map { ProgramLine($0) })) }
+        if programs.isEmpty {
+            throw fail("no program is registered for \(what)", CommandExit.nothingToShow)
+        }
+        if json { return }
+        for program in programs {
+            try StandardOutput.write(["\(program.id)  \(program.name)  (\(program.rank.rawValue))"])
+        }
+    }
+
+    private func open(_ controller: DocumentInteractionController) async throws {
+        controller.sourceProgram = source
+        controller.annotation = try annotation.map { text in
+            do { return try AnnotationValue(json: text) } catch {
+                throw fail("--annotation: \(error)", CommandExit.usage)
+            }
+        }
+        var chosen: OpenInProgram?
+        if let program {
+            chosen = await controller.program(named: program)
+            if chosen == nil {
+                throw fail("“\(program)” is no program that is installed; hydrant open --list shows those for it")
+            }
+        }
+        let isOnTerminal = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].allSatisfy { isatty($0) == 1 }
+        let display = DownloadDisplay()
+        let opened: OpenedDocument
+        do {
+            opened = try await controller.open(
+                with: chosen, access: scoped.map { .scoped($0 == .read ? .read : .write) } ?? .path,
+                inTerminal: isOnTerminal, progress: display.show)
+        } catch {
+            display.clear()
+            throw error
+        }
+        display.clear()
+        let isShown = isOnTerminal && opened.program.isShownInTerminal
+        var status: Int32?
+        if wait || scoped != nil || isShown {
+            // Of a program in the terminal Ctrl-C is its own.
+            signal(SIGINT, SIG_IGN)
+            status = await opened.ended()
+        }
+        if json {
+            try StandardOutput.write(
+                Output.json(
+                    Line(
+                        path: ByteText.shown(ByteText.text(of: controller.url)), type: controller.type.identifier,
+                        mimeType: controller.mimeType, program: ProgramLine(opened.program),
+                        pid: opened.processIdentifier, status: status)))
+        }
+        if let status, status != 0 { throw ExitCode(status) }
+    }
+
+    private struct ProgramLine: Encodable {
+        let program: OpenInProgram
+        init(_ program: OpenInProgram) { self.program = program }
+        private enum CodingKeys: String, CodingKey { case id, name, icon, rank, terminal, dbus }
+
+        // By hand: the keys of nil values stay.
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(program.id, forKey: .id)
+            try container.encode(program.name, forKey: .name)
+            try container.encode(program.icon, forKey: .icon)
+            try container.encode(program.rank, forKey: .rank)
+            try container.encode(program.needsTerminal, forKey: .terminal)
+            try container.encode(program.isActivatedOverDBus, forKey: .dbus)
+        }
+    }
+
+    private struct Line: Encodable {
+        var path: String
+        var type: String
+        var mimeType: String?
+        var program: ProgramLine
+        var pid: Int32?
+        var status: Int32?
+        private enum CodingKeys: String, CodingKey { case path, type, mimeType, program, pid, status }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(path, forKey: .path)
+            try container.encode(type, forKey: .type)
+            try container.encode(mimeType, forKey: .mimeType)
+            try container.encode(program, forKey: .program)
+            try container.encode(pid, forKey: .pid)
+            try container.encode(status, forKey: .status)
+        }
+    }
+}
+
+/// Runs what does something with documents, and says what went wrong.
+func interacting<T>(_ body: () async throws -> T) async throws -> T {
+    do { return try await body() } catch let error as DocumentInteractionError {
+        throw fail(error.message, error.code == .nothingToShow ? CommandExit.nothingToShow : CommandExit.failed)
+    }
+}
+
+/// The progress of a document's download.
+final class DownloadDisplay: Sendable {
+    private let display = Mutex(ProgressDisplay())
+
+    var show: @Sendable (DownloadProgress) -> Void {
+        { progress in
+            self.display.withLock {
+                $0.show(TransferProgress(done: 0, total: 1, bytes: progress.bytes, bytesTotal: progress.total))
+            }
+        }
+    }
+
+    func clear() { display.withLock { $0.clear() } }
+}
