@@ -16,6 +16,9 @@ public struct UniformTypeTable: Sendable {
     /// This machine's, as it was when it was first asked for.
     public static let system = UniformTypeTable(dataDirectories: BaseDirectory.shared())
 
+    /// What is built in, and nothing of the machine's.
+    package static let builtIn = UniformTypeTable(dataDirectories: [])
+
     /// - Parameter dataDirectories: folders that have `mime/globs2` in them, as `$XDG_DATA_DIRS` names them; the first wins.
     public init(dataDirectories: [String]) {
         database = MIMEDatabase(folders: dataDirectories)
@@ -23,7 +26,12 @@ public struct UniformTypeTable: Sendable {
         var typesByMIME: [String: UniformType] = [:]
         var mimeTypes: [UniformType: String] = [:]
         var typesByExtension: [String: UniformType] = [:]
-        for declared in DeclaredTypes.all {
+        // What programs have registered goes before nothing that is built in.
+        let builtIn = Set(DeclaredTypes.all.map { $0.identifier.lowercased() })
+        let registered = RegisteredTypes.all(in: dataDirectories).filter {
+            !builtIn.contains($0.identifier.lowercased())
+        }
+        for declared in registered.map(\.declaration) + DeclaredTypes.all {
             let type = UniformType(declared.identifier)
             conformances[type] = declared.conformsTo.map { UniformType($0) }
             mimeTypes[type] = declared.mimeTypes.first
@@ -125,6 +133,15 @@ public struct UniformTypeTable: Sendable {
     /// Whether it is of one of these; of none, of any.
     public func conforms(_ type: UniformType, toAnyOf others: [UniformType]) -> Bool {
         others.isEmpty || others.contains { conforms(type, to: $0) }
+    }
+
+    /// Whether it is declared here.
+    package func knows(_ type: UniformType) -> Bool { conformances[type] != nil }
+
+    /// Of all types that are built in or registered, and are of this one: for programs that take any of a group.
+    package func mimeTypes(conformingTo type: UniformType) -> [String] {
+        let all = conformances.keys.filter { conforms($0, to: type) }
+        return Set(all.compactMap { mimeTypes[$0] }).sorted()
     }
 
     /// Nil: it has none.

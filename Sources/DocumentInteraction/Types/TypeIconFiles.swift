@@ -1,0 +1,67 @@
+import Foundation
+
+/// The icons that a program brings, installed into the theme that all others inherit from.
+///
+/// Source: freedesktop.org, *Icon Theme Specification*, "Installing Application Icons".
+final class TypeIconFiles {
+    private let theme: String
+    private let list: String
+    private var planned: [(from: String, to: String)] = []
+    /// In bytes.
+    private static let most = 4 << 20
+
+    init(folder: String, identifier: String) {
+        theme = folder + "/icons/hicolor"
+        list = "\(folder)/hydrant/types/\(identifier).icons"
+    }
+
+    /// - Returns: what the icon is called; nil: there is none.
+    func plan(_ icons: [String], named name: String, kind: String, beside folder: String) throws -> String? {
+        guard let first = icons.first else { return nil }
+        if icons.count == 1, !first.contains("/"), !first.hasSuffix(".png"), !first.hasSuffix(".svg") { return first }
+        for icon in icons {
+            let path = icon.hasPrefix("/") ? icon : "\(folder.isEmpty ? "." : folder)/\(icon)"
+            guard let read = try? FileBytes.read(path, most: Self.most), read.isWhole, !read.bytes.isEmpty else {
+                throw DocumentInteractionError(.badManifest, "icons: \(path): cannot be read, or is larger than 4 MiB")
+            }
+            let place: String
+            if let size = PictureSize(read.bytes), size.format == "PNG" {
+                guard size.width == size.height, (8...1_024).contains(size.width) else {
+                    throw DocumentInteractionError(
+                        .badManifest, "icons: \(path): has \(size.width) × \(size.height) pixels; an icon is a square")
+                }
+                place = "\(size.width)x\(size.width)/\(kind)/\(name).png"
+            } else if icon.lowercased().hasSuffix(".svg") {
+                place = "scalable/\(kind)/\(name).svg"
+            } else {
+                throw DocumentInteractionError(.badManifest, "icons: \(path): is neither PNG nor SVG")
+            }
+            planned.append((path, "\(theme)/\(place)"))
+        }
+        return name
+    }
+
+    func install() throws {
+        try Data(planned.map { $0.to + "\n" }.joined().utf8).write(
+            to: URL(filePath: list, directoryHint: .notDirectory), options: .atomic)
+        for (from, to) in planned {
+            try FileManager.default.createDirectory(
+                atPath: (to as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try Data(FileBytes.read(from, most: Self.most).bytes).write(
+                to: URL(filePath: to, directoryHint: .notDirectory), options: .atomic)
+        }
+        touch()
+    }
+
+    /// Those of the list, and nothing that lies elsewhere.
+    func remove() {
+        guard let data = FileManager.default.contents(atPath: list) else { return }
+        for path in String(decoding: data, as: UTF8.self).split(separator: "\n")
+        where path.hasPrefix(theme + "/") && !path.contains("/../") { unlink(String(path)) }
+        unlink(list)
+        touch()
+    }
+
+    /// Programs see by the folder's date that their caches are old.
+    private func touch() { utimes(theme, nil) }
+}

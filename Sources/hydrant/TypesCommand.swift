@@ -1,0 +1,130 @@
+import ArgumentParser
+import ControlAPI
+import DocumentInteraction
+import Foundation
+import UniformTypes
+
+struct TypesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "types", abstract: "Register the types of documents that a program opens; show who has.",
+        discussion: """
+            A program says in a manifest (TOML) which documents it opens, and whether they are its own. It becomes a desktop entry, \
+            a package of shared-mime-info and icons in $XDG_DATA_HOME, so that file managers, gio and xdg-mime find it.
+
+              identifier = "org.example.notes"
+              name = "Notes"
+              program = "/usr/bin/notes"
+              [[types]]
+              identifier = "org.example.note"
+              conforms-to = ["public.plain-text"]
+              mime = "application/x-note"
+              extensions = ["note"]
+              [[documents]]
+              name = "Note"
+              types = ["org.example.note"]
+              icons = ["note-48.png"]
+              rank = "owner"
+
+            Examples:
+              hydrant types register notes.toml
+              hydrant types list --json
+              hydrant types unregister org.example.notes
+            """,
+        subcommands: [List.self, Register.self, Unregister.self], defaultSubcommand: List.self)
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Show what programs have registered.")
+
+        @Flag(
+            help: """
+                Print an array of objects: identifier, name, program, documents (name, types, mimeTypes, rank), types (identifier, \
+                name, conformsTo, mimeType, extensions).
+                """)
+        var json = false
+
+        func run() async throws {
+            let all = try await interacting { try await DocumentTypeRegistry().registered() }
+            if json { return try StandardOutput.write(Output.json(all.map { Line($0) })) }
+            for manifest in all {
+                try StandardOutput.write(["\(manifest.identifier)  \(manifest.name)  (\(manifest.program))"])
+                for document in manifest.documents {
+                    let types = document.types.map(\.identifier).joined(separator: ", ")
+                    let rank = document.isOwner ? "owner" : "alternate"
+                    try StandardOutput.write(["  \(rank.padding(toLength: 10, withPad: " ", startingAt: 0))\(document.name): \(types)"])
+                }
+            }
+        }
+    }
+
+    struct Register: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Register a program, in place of what it has registered before.")
+
+        @Argument(help: "The manifest.", completion: .file(extensions: ["toml"]))
+        var manifest: String
+
+        @Flag(help: "Print what was registered, as list --json has it.")
+        var json = false
+
+        func run() async throws {
+            try await interacting {
+                let (manifest, notes) = try await DocumentTypeRegistry().register(manifestAt: ByteText.url(manifest))
+                for note in notes { warn(note) }
+                if json { return try StandardOutput.write(Output.json(Line(manifest))) }
+                let names = manifest.documents.map(\.name).joined(separator: ", ")
+                try StandardOutput.write(["\(manifest.identifier): registered for \(names)"])
+            }
+        }
+    }
+
+    struct Unregister: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Take back what a program has registered.")
+
+        @Argument(help: "The program's identifier.")
+        var identifier: String
+
+        func run() async throws {
+            try await interacting {
+                for note in try await DocumentTypeRegistry().unregister(identifier) { warn(note) }
+            }
+            try StandardOutput.write(["\(identifier): registered no more"])
+        }
+    }
+
+    private struct Line: Encodable {
+        struct Document: Encodable {
+            var name: String
+            var types: [String]
+            var mimeTypes: [String]
+            var rank: String
+        }
+        struct DeclaredType: Encodable {
+            var identifier: String
+            var name: String
+            var conformsTo: [String]
+            var mimeType: String
+            var extensions: [String]
+        }
+        var identifier: String
+        var name: String
+        var program: String
+        var documents: [Document]
+        var types: [DeclaredType]
+
+        init(_ manifest: DocumentTypesManifest) {
+            identifier = manifest.identifier
+            name = manifest.name
+            program = manifest.program
+            documents = manifest.documents.map {
+                Document(
+                    name: $0.name, types: $0.types.map(\.identifier), mimeTypes: $0.mimeTypes,
+                    rank: $0.isOwner ? "owner" : "alternate")
+            }
+            types = manifest.declaredTypes.map {
+                DeclaredType(
+                    identifier: $0.identifier, name: $0.name, conformsTo: $0.conformsTo.map(\.identifier),
+                    mimeType: $0.mimeType, extensions: $0.extensions)
+            }
+        }
+    }
+}
