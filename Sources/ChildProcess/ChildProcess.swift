@@ -8,7 +8,11 @@ package struct ChildProcess: Sendable {
     private let words: [String]
     private let limit: Duration
 
-    package enum Output: Sendable { case standardOutput, standardError }
+    package enum Output: Sendable {
+        case standardOutput, standardError
+        /// What it complains of goes nowhere: there may be words of a document in it, which a terminal is not to get.
+        case standardOutputAlone
+    }
 
     package struct Ending: Sendable {
         /// As a shell would say it: 128 and more for a signal.
@@ -82,11 +86,11 @@ package struct ChildProcess: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        let (shown, other) = which == .standardOutput ? (STDOUT_FILENO, STDERR_FILENO) : (STDERR_FILENO, STDOUT_FILENO)
+        let (shown, other) = which == .standardError ? (STDERR_FILENO, STDOUT_FILENO) : (STDOUT_FILENO, STDERR_FILENO)
         posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, shown)
         // What it has to complain of is for whoever reads our own complaints.
-        if other == STDOUT_FILENO { posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0) }
+        if which != .standardOutput { posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }

@@ -26,7 +26,7 @@ struct Hydrant: AsyncParsableCommand {
             ClaimsCommand.self,
             BookmarkCommand.self, AccessCommand.self, GrantsCommand.self,
             PickCommand.self, PickersCommand.self, ContainersCommand.self,
-            OpenCommand.self, TypesCommand.self,
+            OpenCommand.self, PreviewCommand.self, PrintCommand.self, TypesCommand.self,
             RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self, ThumbnailsCommand.self,
             ServeCommand.self,
         ])

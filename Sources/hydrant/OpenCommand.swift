@@ -38,6 +38,12 @@ struct OpenCommand: AsyncParsableCommand {
     @Flag(help: "Only say which programs there are, the best first. Nothing is downloaded.")
     var list = false
 
+    @Flag(help: "Only say what can be done with it: open in a program, preview, copy, print.")
+    var menu = false
+
+    @Flag(help: "Put it on the desktop's clipboard instead; a file manager pastes it.")
+    var copy = false
+
     @Option(
         help: ArgumentHelp("With --list, instead of a path: public.png, image/png, .png.", valueName: "type"))
     var type: String?
@@ -63,7 +69,7 @@ struct OpenCommand: AsyncParsableCommand {
     @Flag(
         help: """
             Print an object: path, type, mimeType, program (id, name, icon, rank: default, owner or alternate; terminal, dbus), \
-            pid, status. With --list an array of programs.
+            pid, status. With --list an array of programs, with --menu one of objects: id, kind (open-in, preview, copy, print), title, icon.
             """)
     var json = false
 
@@ -74,6 +80,9 @@ struct OpenCommand: AsyncParsableCommand {
                 throw ValidationError("--list opens nothing: it goes without --with, --annotation, --scoped and --wait")
             }
         } else {
+            if menu && copy || (menu || copy) && (program != nil || annotation != nil || scoped != nil || wait) {
+                throw ValidationError("--menu and --copy open nothing, and go without other options than --json")
+            }
             if type != nil { throw ValidationError("--type is for --list") }
             if path == nil { throw ValidationError("name a document") }
         }
@@ -87,8 +96,29 @@ struct OpenCommand: AsyncParsableCommand {
                 return try show(
                     await controller.programs(), "\(controller.name) (\(controller.mimeType ?? "of no known type"))")
             }
+            if menu { return try show(await controller.optionsMenu()) }
+            if copy { return try await controller.copyToClipboard() }
             try await open(controller)
         }
+    }
+
+    private struct MenuLine: Encodable {
+        let item: OptionsMenu.Item
+        init(_ item: OptionsMenu.Item) { self.item = item }
+        private enum CodingKeys: String, CodingKey { case id, kind, title, icon }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(item.id, forKey: .id)
+            try container.encode(item.kind, forKey: .kind)
+            try container.encode(item.title, forKey: .title)
+            try container.encode(item.icon, forKey: .icon)
+        }
+    }
+
+    private func show(_ menu: OptionsMenu) throws {
+        if json { return try StandardOutput.write(Output.json(menu.items.map { MenuLine($0) })) }
+        for item in menu.items { try StandardOutput.write(["\(item.id)  \(item.title)"]) }
     }
 
     private func named(_ text: String) throws -> UniformType {

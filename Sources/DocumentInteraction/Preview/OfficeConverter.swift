@@ -1,0 +1,93 @@
+import ChildProcess
+import ControlAPI
+import Foundation
+import Synchronization
+
+/// LibreOffice without a window, with a profile of its own: it makes a PDF of a document, runs no macro in it, and follows no link.
+final class OfficeConverter: Sendable {
+    let folder: TemporaryFolder
+    private let shown: String
+    private let copy = Mutex("")
+    private static let patience = Duration.seconds(180)
+    /// In bytes: of the document, and of any file that is written.
+    private static let (mostRead, mostWritten) = (64 << 20, 256 << 20)
+
+    init(shown: String) throws {
+        self.shown = shown
+        folder = try TemporaryFolder()
+    }
+
+    /// Copies the document, so that there is no lock file beside it, and nobody waits for LibreOffice.
+    func take(_ path: String) throws {
+        var status = stat()
+        guard ByteText.withPath(path, { stat($0, &status) }) == 0 else { throw FileBytes.failure(path) }
+        guard status.st_size > 0 else { throw DocumentInteractionError(.nothingToShow, "\(shown): is empty") }
+        guard status.st_size <= Self.mostRead else {
+            throw DocumentInteractionError(
+                .tooMuch, "\(shown): is larger than the \(Self.mostRead >> 20) MiB that are given to LibreOffice")
+        }
+        let suffix = (path as NSString).pathExtension.lowercased()
+        let isPlain = suffix.wholeMatch(of: /[a-z0-9]{1,10}/) != nil
+        let target = "\(folder.path)/document" + (isPlain ? ".\(suffix)" : "")
+        do {
+            try FileManager.default.copyItem(
+                at: ByteText.url(path), to: URL(filePath: target, directoryHint: .notDirectory))
+        } catch { throw DocumentInteractionError(.failed, "\(shown): \(error.localizedDescription)") }
+        copy.withLock { $0 = target }
+    }
+
+    /// Of what was taken.
+    ///
+    /// - Returns: its path; it goes with ``folder``.
+    func pdf() throws -> String {
+        try writeSettings(folder.path + "/profile/user")
+        let out = folder.path + "/out"
+        // (In blocks of 512 bytes: POSIX, ulimit.)
+        let words = [
+            "sh", "-c", "ulimit -f \(Self.mostWritten / 512); exec \"$@\"", "sh", try program(),
+            "-env:UserInstallation=file://\(folder.path)/profile", "--headless", "--norestore", "--nologo",
+            "--nodefault", "--nolockcheck", "--convert-to", "pdf", "--outdir", out, copy.withLock { $0 },
+        ]
+        do { _ = try ChildProcess(words, limit: Self.patience).run(reading: .standardOutputAlone) } catch .tooSlow {
+            throw DocumentInteractionError(
+                .tooMuch, "\(shown): LibreOffice took longer than \(Self.patience.components.seconds) s for it")
+        } catch { throw DocumentInteractionError(.failed, "\(shown): LibreOffice \(error)") }
+        let made = out + "/document.pdf"
+        guard FileManager.default.fileExists(atPath: made) else {
+            throw DocumentInteractionError(
+                .nothingToShow,
+                "\(shown): LibreOffice makes no PDF of it; it may be damaged, need a password, or need a part of LibreOffice "
+                    + "that is not installed (libreoffice-writer, -calc, -impress, -draw)")
+        }
+        return made
+    }
+
+    private func program() throws -> String {
+        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+        for name in ["soffice", "libreoffice"] {
+            for folder in folders where access("\(folder)/\(name)", X_OK) == 0 { return "\(folder)/\(name)" }
+        }
+        throw DocumentInteractionError(
+            .missingProgram,
+            "\(shown): such documents are shown and printed through LibreOffice, which is not installed")
+    }
+
+    /// Macros never run, and what a document refers to elsewhere is not fetched.
+    private func writeSettings(_ folder: String) throws {
+        func item(_ path: String, _ name: String, _ value: String) -> String {
+            "<item oor:path=\"/org.openoffice.Office.\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"
+                + "<value>\(value)</value></prop></item>"
+        }
+        let lines = [
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+            "<oor:items xmlns:oor=\"http://openoffice.org/2001/registry\">",
+            item("Common/Security/Scripting", "MacroSecurityLevel", "3"),
+            item("Common/Security/Scripting", "DisableMacrosExecution", "true"),
+            item("Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),
+            item("Writer/Content/Update", "Link", "0"), item("Calc/Content/Update", "Link", "1"), "</oor:items>", "",
+        ]
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data(lines.joined(separator: "\n").utf8).write(
+            to: URL(filePath: folder + "/registrymodifications.xcu", directoryHint: .notDirectory))
+    }
+}

@@ -1,0 +1,62 @@
+import ChildProcess
+import Foundation
+
+/// A PDF, by poppler's programs.
+struct PDFDocument {
+    let pageCount: Int
+    private let path: String
+    private let shown: String
+    private static let patience = Duration.seconds(120)
+    /// In bytes: of the texts of all pages, and of pages as pictures.
+    private static let mostText = 8 << 20
+
+    init(_ path: String, shown: String) throws {
+        self.path = path
+        self.shown = shown
+        let printed = try Self.run(["pdfinfo", path], shown)
+        let line = printed.split(separator: "\n").first { $0.hasPrefix("Pages:") }
+        guard let count = line.flatMap({ Int($0.dropFirst(6).trimmingCharacters(in: .whitespaces)) }), count > 0 else {
+            throw DocumentInteractionError(.nothingToShow, "\(shown): has no pages")
+        }
+        pageCount = count
+    }
+
+    private static func run(_ words: [String], _ shown: String) throws -> String {
+        let ending: ChildProcess.Ending
+        do {
+            ending = try ChildProcess(words, limit: patience, mostPrinted: mostText).run(
+                reading: .standardOutputAlone)
+        } catch .notStarted(let code) where code == ENOENT {
+            throw DocumentInteractionError(
+                .missingProgram, "\(shown): there is no preview without \(words[0]): install poppler-utils")
+        } catch .tooSlow {
+            throw DocumentInteractionError(
+                .tooMuch, "\(shown): a preview of it takes longer than \(patience.components.seconds) s")
+        } catch { throw DocumentInteractionError(.failed, "\(shown): \(words[0]): \(error)") }
+        guard ending.status == 0 else {
+            throw DocumentInteractionError(
+                .nothingToShow, "\(shown): cannot be read as PDF; it may be damaged, or need a password")
+        }
+        return String(decoding: ending.printed, as: UTF8.self)
+    }
+
+    /// Of the first pages, each.
+    func texts(most: Int) throws -> [String] {
+        let count = min(most, pageCount)
+        let text = try Self.run(
+            ["pdftotext", "-q", "-layout", "-enc", "UTF-8", "-l", "\(count)", path, "-"], shown)
+        // (A form feed ends each.)
+        let pages = text.split(separator: "\u{c}", omittingEmptySubsequences: false).prefix(count).map(String.init)
+        return pages + [String](repeating: "", count: max(0, count - pages.count))
+    }
+
+    /// The first pages as pictures; where they are.
+    func pictures(most: Int, in folder: String) throws -> [String] {
+        // (The longer side, whatever size a page claims to have.)
+        _ = try Self.run(
+            ["pdftoppm", "-q", "-png", "-scale-to", "1600", "-l", "\(min(most, pageCount))", path, folder + "/page"],
+            shown)
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        return names.filter { $0.hasPrefix("page-") && $0.hasSuffix(".png") }.sorted().map { "\(folder)/\($0)" }
+    }
+}

@@ -1,0 +1,42 @@
+import ChildProcess
+import Foundation
+
+/// A picture in characters, by chafa where that is installed.
+enum PictureDrawing {
+    private static let patience = Duration.seconds(20)
+
+    /// Nil: chafa is not there, or cannot read it.
+    static func draw(_ path: String, size: String = "80x24") -> (plain: [String], colored: [String])? {
+        func run(_ colors: String) -> [String]? {
+            let words = [
+                "chafa", "--format", "symbols", "--animate", "off", "--size", size, "--colors", colors, "--", path,
+            ]
+            guard
+                let ending = try? ChildProcess(words, limit: patience, mostPrinted: 1 << 20).run(
+                    reading: .standardOutputAlone), ending.status == 0, !ending.printed.isEmpty
+            else { return nil }
+            return String(decoding: ending.printed, as: UTF8.self).split(separator: "\n").map { harmless(String($0)) }
+        }
+        guard let plain = run("none"), let colored = run("256"), plain.contains(where: { !$0.isEmpty }) else {
+            return nil
+        }
+        return (plain.map { $0.replacing(/\u{1b}\[[0-9;]*m/, with: "") }, colored)
+    }
+
+    /// Characters and colours; everything else that a terminal obeys goes.
+    static func harmless(_ line: String) -> String {
+        var (text, rest) = ("", line.unicodeScalars[...])
+        while let scalar = rest.popFirst() {
+            if scalar == "\u{1b}", rest.first == "[" {
+                let body = rest.dropFirst().prefix { "0123456789;".unicodeScalars.contains($0) }
+                let end = rest.dropFirst(1 + body.count).first
+                if end == "m" { text += "\u{1b}[" + String(String.UnicodeScalarView(body)) + "m" }
+                // (Another sequence, up to the character that ends it: `?25l`.)
+                while let next = rest.popFirst(), !(0x40...0x7e).contains(next.value) || next == "[" {}
+            } else if scalar.value >= 0x20, !(0x7f..<0xa0).contains(scalar.value) {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Surroundings
+
+/// Text of a document, as it may be shown.
+enum PlainText {
+    /// In characters: what is longer is cut.
+    private static let longestLine = 4_000
+
+    /// UTF-8, UTF-16 with its mark, else what Western European systems wrote before. Nil: there is something else in it than text.
+    static func decoded(_ bytes: [UInt8]) -> String? {
+        if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
+            return String(data: Data(bytes.count % 2 == 0 ? bytes[...] : bytes.dropLast()), encoding: .utf16)
+        }
+        let marked = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
+        if marked.prefix(8_192).contains(0) { return nil }
+        // (The beginning of a longer one may end within a character.)
+        for cut in 0..<4 {
+            if let text = String(validating: marked.dropLast(cut), as: UTF8.self) { return text }
+        }
+        return String(data: Data(marked), encoding: .windowsCP1252) ?? String(data: Data(marked), encoding: .isoLatin1)
+    }
+
+    /// Without what does something to a terminal; one more than `most` if there are more.
+    static func lines(_ text: String, most: Int) -> [String] {
+        var lines: [String] = []
+        for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
+            if lines.count > most { break }
+            lines.append(shown(line))
+        }
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        return lines
+    }
+
+    /// One line, with its tabs as blanks.
+    static func shown(_ line: Substring) -> String {
+        var (text, column) = ("", 0)
+        for character in line.prefix(longestLine) {
+            if character == "\t" {
+                let count = 8 - column % 8
+                text += String(repeating: " ", count: count)
+                column += count
+            } else if character != "\u{c}" {
+                text.append(character)
+                column += TextWidth.columns(of: character)
+            }
+        }
+        if line.dropFirst(longestLine).first != nil { text += "…" }
+        return ShownText.line(text)
+    }
+}

@@ -1,0 +1,111 @@
+import ChildProcess
+import ControlAPI
+import Foundation
+
+/// Makes previews. Everything here blocks, and is bounded.
+struct PreviewMaker: Sendable {
+    let title: String
+    /// The document's path, for people.
+    let shown: String
+    let mimeType: String
+    let isTabbed: Bool
+
+    /// In bytes: what of a text is looked at, and how large other documents may be.
+    private static let (mostText, mostPicture, mostPDF) = (1 << 20, 256 << 20, 1 << 30)
+    private static let (mostLines, mostPages) = (20_000, 500)
+
+    func make(_ kind: PreviewKind, _ path: String) throws -> Preview {
+        switch kind {
+        case .text: try text(path)
+        case .table: try table(path)
+        case .picture: try picture(path)
+        case .pdf, .office: try pdf(path, kind, nil)
+        }
+    }
+
+    func failure(_ code: DocumentInteractionError.Code, _ why: String) -> DocumentInteractionError {
+        DocumentInteractionError(code, "\(shown): \(why)")
+    }
+
+    private func check(_ path: String, _ most: Int) throws {
+        var status = stat()
+        guard ByteText.withPath(path, { stat($0, &status) }) == 0 else { throw FileBytes.failure(path) }
+        guard status.st_size <= most else {
+            throw failure(.tooMuch, "is larger than the \(most >> 20) MiB that a preview is made of")
+        }
+        guard status.st_size > 0 else { throw failure(.nothingToShow, "is empty") }
+    }
+
+    // MARK: Text
+
+    private func text(_ path: String) throws -> Preview {
+        let (text, isWhole) = try read(path)
+        let all = PlainText.lines(text, most: Self.mostLines)
+        let goesOn = !isWhole || all.count > Self.mostLines
+        let lines = Array(all.prefix(Self.mostLines))
+        return Preview(
+            title: title, kind: .text, pages: [PreviewPage(number: 1, lines: lines)],
+            notes: goesOn ? ["the document goes on after these \(lines.count) lines"] : [], source: .text(lines))
+    }
+
+    private func read(_ path: String) throws -> (String, isWhole: Bool) {
+        let read = try FileBytes.read(path, most: Self.mostText)
+        guard let text = PlainText.decoded(read.bytes) else {
+            throw failure(.nothingToShow, "is no text, whatever its name says")
+        }
+        return (text, read.isWhole)
+    }
+
+    private func table(_ path: String) throws -> Preview {
+        let (text, isWhole) = try read(path)
+        let table = DelimitedText(text, separator: isTabbed ? "\t" : nil, isWhole: isWhole)
+        var notes: [String] = []
+        if !isWhole || table.hasMoreRows { notes.append("the table goes on after these \(table.rows.count) rows") }
+        if table.hasMoreColumns { notes.append("only the first \(DelimitedText.mostColumns) columns are shown") }
+        return Preview(
+            title: title, kind: .table, pages: [PreviewPage(number: 1, lines: table.lines)], notes: notes,
+            source: .table(table.rows))
+    }
+
+    // MARK: Pictures
+
+    private func picture(_ path: String) throws -> Preview {
+        try check(path, Self.mostPicture)
+        let size = PictureSize(try FileBytes.read(path, most: 1 << 20).bytes)
+        var status = stat()
+        _ = ByteText.withPath(path) { stat($0, &status) }
+        let facts = [
+            size.map { "\($0.format), \($0.width) × \($0.height) pixels" } ?? mimeType, "\(status.st_size) bytes",
+        ]
+        let drawing = PictureDrawing.draw(path)
+        let lines = (drawing?.plain).map { $0 + [""] } ?? []
+        return Preview(
+            title: title, kind: .picture,
+            pages: [
+                PreviewPage(
+                    number: 1, lines: lines + facts, coloredLines: (drawing?.colored).map { $0 + [""] + facts })
+            ], source: .picture(path, mimeType: mimeType))
+    }
+
+    // MARK: Pages
+
+    private func pdf(_ path: String, _ kind: PreviewKind, _ folder: TemporaryFolder?) throws -> Preview {
+        try check(path, Self.mostPDF)
+        let found = try PDFDocument(path, shown: shown)
+        let texts = try found.texts(most: Self.mostPages)
+        let pages = texts.enumerated().map { number, text in
+            let lines = PlainText.lines(text, most: Self.mostLines)
+            return PreviewPage(
+                number: number + 1, lines: lines.contains { !$0.isEmpty } ? lines : ["(there is no text on this page)"])
+        }
+        let left = found.pageCount - pages.count
+        return Preview(
+            title: title, kind: kind, pages: pages,
+            notes: left > 0 ? ["the document has \(left) pages more"] : [], source: .pdf(path), folder: folder)
+    }
+
+    /// Of a document that the converter has taken.
+    func office(_ converter: OfficeConverter) throws -> Preview {
+        try pdf(try converter.pdf(), .office, converter.folder)
+    }
+}
