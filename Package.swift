@@ -128,8 +128,8 @@ let package = Package(
                 "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings",
                 "UniformTypes", .nioPosix, .tomlKit,
             ]),
-        // Programs, types and settings of the desktop: GLib.
-        .systemLibrary(name: "CGIO", pkgConfig: "gio-unix-2.0", providers: [.apt(["libglib2.0-dev"])]),
+        // The desktop's programs and types: GIO, which comes with GLib.
+        .systemLibrary(name: "CGIO", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(
             name: "DocumentInteraction",
             dependencies: [
@@ -184,6 +184,11 @@ let package = Package(
             packageAccess: false),
         .executableTarget(
             name: "hydrant-note", dependencies: ["Documents", "UniformTypes"], path: "Sources/Examples/Note",
+            packageAccess: false),
+
+        // The program in the documentation of DocumentInteraction.
+        .executableTarget(
+            name: "hydrant-interact", dependencies: ["DocumentInteraction"], path: "Sources/Examples/Interact",
             packageAccess: false),
 
         // A picker of a provider's own.
@@ -309,9 +314,9 @@ let package = Package(
                 "MountHarness",
                 "QueryLanguage",
                 "UniformTypes", "WebDAVHarness", "hydrant",
-                "hydrant-coordination-load", "hydrant-give-picture", "hydrant-jot", "hydrant-memo", "hydrant-microbench",
-                "hydrant-note", "hydrant-picker-recent", "hydrant-provider-chapters", "hydrant-provider-memory",
-                "hydrant-watch",
+                "hydrant-coordination-load", "hydrant-give-picture", "hydrant-interact", "hydrant-jot", "hydrant-memo",
+                "hydrant-microbench", "hydrant-note", "hydrant-picker-recent", "hydrant-provider-chapters",
+                "hydrant-provider-memory", "hydrant-watch",
             ]),
     ],
     swiftLanguageModes: [.v6]

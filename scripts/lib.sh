@@ -5,16 +5,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # To build Hydrant: Debian's packages (Ubuntu has the same names).
 BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev libncurses-dev libpng-dev
-    libturbojpeg0-dev)
+    libturbojpeg0-dev libglib2.0-dev)
 # What the tests use besides.
 TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
     tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
     e2fsprogs xfsprogs btrfs-progs apache2-bin openssl python3-venv
-    libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux poppler-utils)
+    libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux poppler-utils
+    desktop-file-utils xdg-utils python3-gi chafa cups-daemon cups-client)
 
 # What the tests of desktops use besides (scripts/test desktop).
 DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
-    evince librsvg2-common libgdk-pixbuf2.0-bin nautilus dolphin kio-extras xvfb xauth)
+    evince librsvg2-common libgdk-pixbuf2.0-bin nautilus dolphin kio-extras xvfb xauth xclip)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -44,6 +45,7 @@ is_usable() {
         libexpat1-dev) pkg-config --exists expat 2>/dev/null || [[ -e /usr/include/expat.h ]] ;;
         libpng-dev) pkg-config --exists libpng 2>/dev/null ;;
         libturbojpeg0-dev) pkg-config --exists libturbojpeg 2>/dev/null ;;
+        libglib2.0-dev) pkg-config --exists gio-unix-2.0 2>/dev/null ;;
         libncurses-dev) pkg-config --exists ncursesw 2>/dev/null ;;
         libzip-dev) pkg-config --exists libzip 2>/dev/null ;;
         fuse3) command -v fusermount3 >/dev/null ;;
@@ -63,6 +65,12 @@ is_usable() {
         gnome-keyring) command -v gnome-keyring-daemon >/dev/null ;;
         bubblewrap) command -v bwrap >/dev/null ;;
         shared-mime-info) [[ -e /usr/share/mime/globs2 ]] ;;
+        desktop-file-utils) command -v update-desktop-database >/dev/null ;;
+        xdg-utils) command -v xdg-mime >/dev/null ;;
+        python3-gi) /usr/bin/python3 -c 'import gi' 2>/dev/null ;;
+        cups-daemon) [[ -x /usr/sbin/cupsd ]] ;;
+        cups-client) command -v lp >/dev/null ;;
+        poppler-utils) command -v pdftotext >/dev/null ;;
         dbus) command -v dbus-run-session >/dev/null ;;
         python3-venv) /usr/bin/python3 -c 'import ensurepip' 2>/dev/null ;;
         # The same: one of pyenv's is not there for another user.

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <gio/gdesktopappinfo.h>
 #include <gio/gio.h>
+// (Its folder stands beside GLib's; the pkg-config file that names it has flags that SwiftPM takes for dangerous.)
+#include <../gio-unix-2.0/gio/gdesktopappinfo.h>
 
 // What Swift cannot say of GLib: macros that cast, and functions of a varying number of arguments.
 

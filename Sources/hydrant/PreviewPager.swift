@@ -11,6 +11,7 @@ final class PreviewPager {
         case key(String)
         case loaded(Int, Result<Preview, DocumentInteractionError>)
         case progress(Int, DownloadProgress)
+        case resized
         case interrupted
     }
 
@@ -30,6 +31,10 @@ final class PreviewPager {
         let terminal = try RawTerminal()
         defer { terminal.end() }
         terminal.keys { told.yield($0.map { .key($0) } ?? .interrupted) }
+        let resizing = DispatchSource.makeSignalSource(signal: SIGWINCH, queue: .global())
+        resizing.setEventHandler { told.yield(.resized) }
+        resizing.resume()
+        defer { resizing.cancel() }
         load(told)
         draw(terminal)
         loop: for await event in events {
@@ -38,7 +43,7 @@ final class PreviewPager {
             case .loaded(let index, let result) where index == controller.index: take(result)
             case .progress(let index, let progress) where index == controller.index && preview == nil:
                 message = "downloading: \(Output.share(progress.bytes, progress.total))"
-            case .loaded, .progress: break
+            case .loaded, .progress, .resized: break
             case .key(let key):
                 switch key {
                 case "q", "\u{1b}", "\u{3}": break loop

@@ -50,7 +50,9 @@ struct TypesCommand: AsyncParsableCommand {
                 for document in manifest.documents {
                     let types = document.types.map(\.identifier).joined(separator: ", ")
                     let rank = document.isOwner ? "owner" : "alternate"
-                    try StandardOutput.write(["  \(rank.padding(toLength: 10, withPad: " ", startingAt: 0))\(document.name): \(types)"])
+                    try StandardOutput.write([
+                        "  \(rank.padding(toLength: 10, withPad: " ", startingAt: 0))\(document.name): \(types)"
+                    ])
                 }
             }
         }

@@ -62,7 +62,9 @@ public final class DocumentInteractionController: Sendable {
     private static func sniffed(_ place: DocumentPlace, _ name: String) async throws -> UniformType? {
         guard place.size > 0, (try? await place.isHere()) == true else { return nil }
         return try await onThread {
-            guard let bytes = try? FileBytes.read(place.path, most: mostSniffed).bytes, !bytes.isEmpty else { return nil }
+            guard let bytes = try? FileBytes.read(place.path, most: mostSniffed).bytes, !bytes.isEmpty else {
+                return nil
+            }
             guard let guessed = g_content_type_guess(name, bytes, gsize(bytes.count), nil) else { return nil }
             defer { g_free(guessed) }
             let mime = String(cString: guessed)

@@ -84,13 +84,17 @@ struct IconTheme {
             guard let index = KeyFile(path: "\(folder)/\(name)/index.theme") else { continue }
             let paths = ["Directories", "ScaledDirectories"].flatMap { index.strings("Icon Theme", $0, separator: ",") }
             let directories = paths.prefix(mostDirectories).compactMap { directory($0, index) }
-            return (Theme(name: name, directories: directories), index.strings("Icon Theme", "Inherits", separator: ","))
+            return (
+                Theme(name: name, directories: directories), index.strings("Icon Theme", "Inherits", separator: ",")
+            )
         }
         return nil
     }
 
     private static func directory(_ path: String, _ index: KeyFile) -> Directory? {
-        guard !path.contains(".."), let size = index.integer(path, "Size"), (1...4_096).contains(size) else { return nil }
+        guard !path.contains(".."), let size = index.integer(path, "Size"), (1...4_096).contains(size) else {
+            return nil
+        }
         // (Those for screens of two dots a pixel have twice the pixels.)
         guard index.integer(path, "Scale") ?? 1 == 1 else { return nil }
         func number(_ key: String, _ usual: Int) -> Int { min(max(index.integer(path, key) ?? usual, 0), 4_096) }

@@ -85,7 +85,8 @@ extension DocumentInteractionController {
     func nothing(_ why: String) -> DocumentInteractionError {
         DocumentInteractionError(
             .nothingToShow,
-            "\(place.shown): \(why) \(mimeType ?? type.identifier); install one, or register one: hydrant types register")
+            "\(place.shown): \(why) \(mimeType ?? type.identifier); install one, or register one: hydrant types register"
+        )
     }
 
     private func start(
@@ -122,7 +123,8 @@ extension DocumentInteractionController {
             guard let shown = ProgramStart.inTerminal(words) else {
                 throw DocumentInteractionError(
                     .notStarted,
-                    "\(program.name): runs in a terminal, and no program that shows one is installed; run this in a terminal")
+                    "\(program.name): runs in a terminal, and no program that shows one is installed; run this in a terminal"
+                )
             }
             words = shown
         }

@@ -13,7 +13,8 @@ final class HeldScope: Sendable {
     init(_ place: DocumentPlace, _ access: SecurityScope.Access) async throws {
         guard let mountPoint = place.mountPoint else {
             throw DocumentInteractionError(
-                .failed, "\(place.shown): lies in no mounted domain, so that there is no right to it; open it by its path")
+                .failed,
+                "\(place.shown): lies in no mounted domain, so that there is no right to it; open it by its path")
         }
         do {
             let bookmark = try await Bookmark.make(of: ByteText.url(place.path), scope: SecurityScope(access))

@@ -63,7 +63,9 @@ struct DelimitedText {
 
     private static func separator(_ text: String) -> Character {
         let first = text.prefix(4_000).prefix { !$0.isNewline }
-        let counts = [",", ";", "\t", "|"].map { (Character($0), first.split(separator: $0, omittingEmptySubsequences: false).count) }
+        let counts = [",", ";", "\t", "|"].map {
+            (Character($0), first.split(separator: $0, omittingEmptySubsequences: false).count)
+        }
         return counts.max { $0.1 < $1.1 }?.0 ?? ","
     }
 

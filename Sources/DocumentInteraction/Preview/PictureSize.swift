@@ -11,7 +11,9 @@ struct PictureSize: Equatable {
     /// Nil: it is no picture of a kind that is known here.
     init?(_ bytes: [UInt8]) {
         func big(_ at: Int, _ count: Int = 2) -> Int { bytes[at..<at + count].reduce(0) { $0 << 8 | Int($1) } }
-        func little(_ at: Int, _ count: Int = 2) -> Int { bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) } }
+        func little(_ at: Int, _ count: Int = 2) -> Int {
+            bytes[at..<at + count].reversed().reduce(0) { $0 << 8 | Int($1) }
+        }
         func says(_ text: String, _ at: Int = 0) -> Bool {
             bytes.count >= at + text.utf8.count && bytes[at..<at + text.utf8.count].elementsEqual(text.utf8)
         }

@@ -59,7 +59,8 @@ extension DocumentInteractionController {
         guard let printedAs else {
             throw DocumentInteractionError(
                 .nothingToShow,
-                "\(place.shown): \(isFolder ? "a folder" : mimeType ?? type.identifier) cannot be printed; open it in a program that prints it")
+                "\(place.shown): \(isFolder ? "a folder" : mimeType ?? type.identifier) cannot be printed; open it in a program that prints it"
+            )
         }
         guard (1...999).contains(copies) else {
             throw DocumentInteractionError(.failed, "\(copies) copies: choose 1 to 999")

@@ -231,7 +231,8 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         for name in names {
             let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f }
             guard isPlain, name.utf8.count <= 1_000, mayBeEmpty || !name.isEmpty else {
-                throw bad("“\(name.prefix(40))” is empty, too long, or has a line end or another control character in it")
+                throw bad(
+                    "“\(name.prefix(40))” is empty, too long, or has a line end or another control character in it")
             }
         }
     }

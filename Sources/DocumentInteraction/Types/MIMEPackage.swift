@@ -64,7 +64,8 @@ enum MIMEPackage {
             { line in line.split(separator: separator).dropFirst(index).first }
         }
         try update("types", { $0 }, types.map(\.mimeType))
-        try update("subclasses", field(" ", 0), types.flatMap { type in parents(type).map { "\(type.mimeType) \($0)" } })
+        try update(
+            "subclasses", field(" ", 0), types.flatMap { type in parents(type).map { "\(type.mimeType) \($0)" } })
         try update("globs", field(":", 0), types.flatMap { type in type.extensions.map { "\(type.mimeType):*.\($0)" } })
         try update(
             "globs2", field(":", 1), types.flatMap { type in type.extensions.map { "60:\(type.mimeType):*.\($0)" } })

@@ -1,0 +1,253 @@
+import ControlAPI
+import Foundation
+import MountHarness
+import Testing
+
+@Suite("Previews at a real mount")
+struct PreviewTests {
+    /// `makes NAME TEXT…`: a PDF with a page for each text.
+    static let makesPDF = #"""
+        makes() { /usr/bin/python3 - "$@" <<'PYTHON'
+        import sys
+        pages = sys.argv[2:]
+        kids = b" ".join(b"%d 0 R" % (4 + 2 * n) for n in range(len(pages)))
+        objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, len(pages)),
+            b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+        for number, page in enumerate(pages):
+            text = b"BT /F1 12 Tf 72 720 Td (%s) Tj ET" % page.encode()
+            objects.append(b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R "
+                b"/Resources << /Font << /F1 3 0 R >> >> >>" % (5 + 2 * number))
+            objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(text), text))
+        data, places = b"%PDF-1.4\n", []
+        for number, value in enumerate(objects, 1):
+            places.append(len(data))
+            data += b"%d 0 obj\n%s\nendobj\n" % (number, value)
+        start = len(data)
+        data += b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + b"".join(b"%010d 00000 n \n" % p for p in places)
+        data += b"trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
+        open(sys.argv[1], "wb").write(data)
+        PYTHON
+        }
+        # A picture: PPM is what everything can write.
+        picture() { /usr/bin/python3 - "$1" <<'PYTHON'
+        import struct, sys, zlib
+        def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        rows = b"".join(b"\0" + b"\xff\xff\xff" * 32 + b"\x10\x10\x10" * 32 for _ in range(64))
+        open(sys.argv[1], "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 64, 64, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+        PYTHON
+        }
+
+        """#
+
+    private static func seed(_ store: String) throws {
+        let seeding = Seeding(store)
+        try seeding.file("notes.txt", "one\ttab\u{1b}[2J\nGrüße\n")
+        try seeding.file("main.swift", "let x = 1 // <b>&\n")
+        try seeding.file("table.csv", "name;n\n\"x;y\";1\nzwei;22\n")
+        try seeding.file("data.bin", [0, 1, 2, 3])
+        try seeding.file("false.txt", [0, 1, 2, 3])
+        try seeding.file("broken.pdf", "no PDF\u{1b}]0;title\u{7}\n")
+    }
+
+    private func withDocuments(
+        _ options: MountOptions = .with { $0.limit = 90 }, _ body: @escaping @Sendable (MountedStore) throws -> Void
+    ) async throws {
+        try await withMount(options, seed: Self.seed) { mount in
+            try mount.run(
+                Self.makesPDF + """
+                    makes "$STORE/two.pdf" 'Quarterly figures' 'Second page'; picture "$STORE/half.png"
+                    until [[ -e two.pdf && -e half.png ]]; do sleep 0.05; done
+                    """)
+            try body(mount)
+        }
+    }
+
+    @Test("text and code, CSV as a table, PDF by pages, pictures: of one and of several, downloaded first; nothing raw")
+    func shows() async throws {
+        try await withDocuments { mount in
+            #expect(try mount.status("two.pdf").state == .placeholder)
+            let text = try mount.run("\"$HYDRANT\" preview notes.txt")
+            #expect(text == "one     tab\\x1b[2J\nGrüße\n")
+            let all = try mount.run("\"$HYDRANT\" preview main.swift table.csv two.pdf")
+            #expect(
+                all == """
+                    ==> main.swift <==
+                    let x = 1 // <b>&
+                    ==> table.csv <==
+                    name │ n
+                    ─────┼───
+                    x;y  │ 1
+                    zwei │ 22
+                    ==> two.pdf <==
+                    ── 1 of 2 ──
+                    Quarterly figures
+                    ── 2 of 2 ──
+                    Second page
+
+                    """, "\(all)")
+            #expect(try mount.status("two.pdf").state == .downloaded)
+            let picture = try mount.run("\"$HYDRANT\" preview half.png")
+            #expect(picture.contains("PNG, 64 × 64 pixels\n") && !picture.contains("\u{1b}"))
+            // Drawn by chafa: the white half and the dark one.
+            #expect(picture.contains("█") || picture.contains("▌") || picture.contains("▐"), "\(picture)")
+            #expect(try mount.run("\"$HYDRANT\" preview notes.txt main.swift --title Mine").hasPrefix("==> Mine <=="))
+        }
+    }
+
+    @Test("it says when it can show nothing, for each, and goes on with the others")
+    func nothing() async throws {
+        try await withDocuments { mount in
+            let result = try mount.hydrant(
+                ["preview"]
+                    + ["data.bin", "false.txt", "broken.pdf", "notes.txt"].map { mount.mountPoint + "/" + $0 })
+            #expect(result.status == 3 && result.stdout.contains("Grüße"), "\(result)")
+            #expect(result.stderr.contains("data.bin: there is no preview of application/octet-stream"))
+            #expect(result.stderr.contains("false.txt: is no text, whatever its name says"))
+            #expect(result.stderr.contains("broken.pdf: cannot be read as PDF"))
+            #expect(result.stderr.split(separator: "\n").count == 3 && !result.stderr.contains("\u{1b}"), "\(result)")
+            #expect(try mount.status("data.bin").state == .placeholder)
+            let folder = try mount.hydrant(["preview", mount.mountPoint])
+            #expect(folder.status == 3 && folder.stderr.contains("there is no preview of folders"), "\(folder)")
+            let gone = try mount.hydrant(["preview", mount.mountPoint + "/none.pdf"])
+            #expect(gone.status == 1, "\(gone)")
+            let missing = try mount.shell(
+                "mkdir \"$SCRATCH/bin\"; PATH=\"$SCRATCH/bin\" exec \"$HYDRANT\" preview two.pdf")
+            #expect(missing.status == 1 && missing.stderr.contains("install poppler-utils"), "\(missing)")
+            let office = try mount.shell(
+                "echo x >a.odt; PATH=\"$SCRATCH/bin\" exec \"$HYDRANT\" preview a.odt")
+            #expect(office.status == 1 && office.stderr.contains("LibreOffice, which is not installed"), "\(office)")
+        }
+    }
+
+    @Test("large documents are shown in part, and that is said")
+    func bounded() async throws {
+        try await withDocuments { mount in
+            try mount.run(
+                """
+                seq 30000 >lines.txt; seq -f '%g,x' 2000 >rows.csv; head -c 3M /dev/zero | tr '\\0' y >long.txt
+                """)
+            let lines = try mount.hydrant(["preview", mount.mountPoint + "/lines.txt"])
+            #expect(
+                lines.succeeded && lines.lines.count == 20_000 && lines.stderr.contains("goes on after these 20000"))
+            let rows = try mount.hydrant(["preview", mount.mountPoint + "/rows.csv"])
+            #expect(
+                rows.succeeded && rows.lines.count == 1_001 && rows.stderr.contains("goes on after these 1000 rows"))
+            let long = try mount.hydrant(["preview", mount.mountPoint + "/long.txt"])
+            #expect(long.succeeded && long.stdout.count == 4_002)
+        }
+    }
+
+    @Test("as files for a front end: HTML that runs nothing, pictures of pages, the document itself; JSON says which")
+    func files() async throws {
+        try await withDocuments { mount in
+            let result = try mount.shell(
+                "exec \"$HYDRANT\" preview --json --to \"$SCRATCH/out\" --title 'A <title>' main.swift two.pdf half.png data.bin"
+            )
+            #expect(result.status == 3, "\(result)")
+            let all = try #require(
+                try JSONSerialization.jsonObject(with: Data(result.stdout.utf8)) as? [[String: Any]])
+            #expect(all.map { $0["kind"] as? String } == ["text", "pdf", "picture", nil])
+            #expect(all.allSatisfy { $0.count == 8 } && all[3]["error"] is String)
+            let files = all.map { ($0["files"] as? [[String: Any]] ?? []).compactMap { $0["path"] as? String } }
+            let folder = mount.scratch + "/out/"
+            #expect(files[0] == [folder + "1/index.html"])
+            #expect(
+                files[1]
+                    == ["index.html", "page-1.png", "page-2.png", "document.pdf"].map { folder + "2/" + $0 })
+            #expect(files[2] == ["index.html", "picture.png"].map { folder + "3/" + $0 })
+            let html = try Seeding(folder).text("1/index.html")
+            #expect(html.contains("<pre>let x = 1 // &lt;b&gt;&amp;</pre>") && html.contains("A &lt;title&gt;"))
+            #expect(html.contains("default-src 'none'"))
+            let kinds = try mount.run(
+                "cd \"$SCRATCH/out\"; head -c 4 2/page-2.png | tail -c 3; cmp 2/document.pdf \"$STORE/two.pdf\"")
+            #expect(kinds == "PNG")
+            let pages = try #require(all[1]["pages"] as? [[String: Any]])
+            #expect(pages.map { $0["lines"] as? [String] } == [["Quarterly figures"], ["Second page"]])
+        }
+    }
+
+    @Test("on a terminal: pages, the next document and the one before; the terminal is as it was afterwards")
+    func pager() async throws {
+        try await withDocuments { mount in
+            try mount.run("seq 100 >long.txt")
+            let session = try TerminalSession(
+                mount,
+                "echo before; \"$HYDRANT\" preview \"$MOUNT\"/{long.txt,two.pdf,data.bin} >\"$(tty)\"; echo $? >\"$(tty)\""
+            )
+            defer { session.end() }
+            try session.until("1\n2\n3", "long.txt  (1 of 3)  13 %")
+            try session.send("Space")
+            try session.until("14\n15", "26 %")
+            try session.send("G")
+            try session.until("\n100\n", "end")
+            try session.send("n")
+            try session.until("Quarterly figures", "two.pdf  (2 of 3)  page 1 of 2")
+            try session.send("n")
+            try session.until("data.bin: there is no preview", "(3 of 3)")
+            try session.send("n")
+            try session.send("Left")
+            try session.until("Quarterly figures", "(2 of 3)")
+            try session.send("q")
+            try session.until("before\n0", without: "Quarterly")
+        }
+    }
+
+    @Test("it is read when nobody writes it, and a store that is away is said")
+    func coordinated() async throws {
+        try await withDocuments { mount in
+            let told = try mount.run(
+                """
+                mkfifo "$SCRATCH/go"
+                "$HYDRANT" coordinate --write notes.txt -- sh -c 'echo half >"$1"; echo >"$SCRATCH/holding"; read line <"$SCRATCH/go"; echo whole >"$1"' sh {} & writer=$!
+                until [[ -e $SCRATCH/holding ]]; do sleep 0.02; done
+                "$HYDRANT" preview notes.txt >"$SCRATCH/out" & reader=$!
+                until "$HYDRANT" claims --json "$MOUNT" | grep -q '"reads\\?"\\|waiting'; do sleep 0.05; done
+                echo go >"$SCRATCH/go"; wait $writer; wait $reader; cat "$SCRATCH/out"
+                """)
+            #expect(told == "whole\n")
+            let away = try mount.shell(
+                """
+                mv "$STORE" "$STORE.away"; status=0; "$HYDRANT" preview two.pdf || status=$?
+                mv "$STORE.away" "$STORE"; exit $status
+                """)
+            #expect(away.status == 1 && away.stderr.contains("two.pdf: cannot be downloaded"), "\(away)")
+        }
+    }
+}
+
+/// LibreOffice is large, so these are for machines that have it.
+@Suite("Previews through LibreOffice", .enabled(if: Office.isInstalled, "soffice and python3-uno are not installed"))
+struct OfficePreviewTests {
+    @Test(
+        "RTF, OpenDocument and Office are shown as the PDF that LibreOffice makes; no macro, no lock file",
+        .timeLimit(.minutes(20)))
+    func shows() async throws {
+        var options = OfficeSaveTests.options
+        options.limit = 400
+        try await withMount(options) { store in
+            try Seeding(store).file("a.rtf", #"{\rtf1\ansi Hello {\b RTF} world.\par}"#)
+        } _: { mount in
+            let told = try mount.run(
+                """
+                "$HYDRANT" preview a.rtf
+                (cd /; \(OfficeSaveTests.office) --convert-to odt --outdir "$SCRATCH" "$MOUNT/a.rtf"
+                \(OfficeSaveTests.office) --convert-to docx --outdir "$SCRATCH" "$SCRATCH/a.odt") >/dev/null 2>&1
+                cp "$SCRATCH/a.odt" "$SCRATCH/a.docx" .
+                "$HYDRANT" preview a.odt a.docx
+                "$HYDRANT" preview a.odt --to "$SCRATCH/out" --json | grep -c 'page-1.png\\|document.pdf'
+                head -c 4 "$SCRATCH/out/1/document.pdf"; echo
+                head -c 2000 /dev/urandom >bad.docx; "$HYDRANT" preview bad.docx 2>&1 || echo "status $?"
+                ls -A; ls /tmp | grep -c hydrant-preview || true
+                """, limit: 300)
+            let lines = told.split(separator: "\n").map(String.init)
+            #expect(
+                lines.prefix(7) == [
+                    "Hello RTF world.", "==> a.odt <==", "Hello RTF world.", "==> a.docx <==", "Hello RTF world.", "2",
+                    "%PDF",
+                ], "\(told)")
+            #expect(told.contains("a.docx\na.odt\na.rtf\nbad.docx\n"), "\(told)")
+            #expect(!told.contains(".~lock"))
+        }
+    }
+}
