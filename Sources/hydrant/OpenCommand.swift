@@ -63,7 +63,7 @@ struct OpenCommand: AsyncParsableCommand {
             """)
     var scoped: Scope?
 
-    @Flag(help: "Return when the program has ended, with its status.")
+    @Flag(help: "Return when the program has ended, with its status. (What is asked over D-Bus is not waited for.)")
     var wait = false
 
     @Flag(

@@ -75,8 +75,6 @@ struct DocumentTypesTests {
                     XDG_CURRENT_DESKTOP=GNOME xdg-mime query filetype a.hynote
                     gio info -a standard::content-type b.hynb | tail -n 1
                     list a.hynote; list --type org.example.notebook; list c.txt
-                    "$HYDRANT" find kind:org.example.note --in . | sed 's|.*/||'
-                    "$HYDRANT" find kind:text --in . | sed 's|.*/||'
                     types
                     "$(dirname "$HYDRANT")/hydrant-interact" a.hynote | grep 'icon of\\|org.example' | sed 's|/.*/icons|icons|'
                     "$HYDRANT" open a.hynote; opened
@@ -97,9 +95,6 @@ struct DocumentTypesTests {
                     org.example.notes.desktop (default)
                     org.aaa.desktop (default)
                     org.example.notes.desktop (alternate)
-                    a.hynote
-                    a.hynote
-                    c.txt
                     org.example.notes  Notes  (\(mount.scratch)/app)
                       owner     Note: org.example.note, org.example.notebook
                       alternate Text: public.plain-text
@@ -118,6 +113,13 @@ struct DocumentTypesTests {
             let json = try mount.run(Desktop.prelude + "\"$HYDRANT\" types list --json")
             let all = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [[String: Any]])
             #expect(all.count == 1 && all[0]["identifier"] as? String == "org.example.notes" && all[0].count == 5)
+            // What is started from now on knows them.
+            try mount.remount()
+            let found = try mount.run(
+                """
+                for kind in org.example.note text; do "$HYDRANT" find kind:$kind --in "$MOUNT" | sed 's|.*/||'; done
+                """)
+            #expect(found == "a.hynote\na.hynote\nc.txt\n", "\(found)")
             let after = try mount.run(
                 Desktop.prelude + Self.files + """
                     types unregister org.example.notes
@@ -141,7 +143,9 @@ struct DocumentTypesTests {
         try await withManifest { mount in
             let told = try mount.run(
                 Desktop.prelude + Self.files + """
-                    mkdir "$SCRATCH/bin"
+                    # As it is on a machine that has none of them: programs read other files then.
+                    rm "$SCRATCH/share/mime"; mkdir "$SCRATCH/share/mime" "$SCRATCH/bin"
+                    cp /usr/share/mime/{globs2,globs,subclasses,aliases,types,magic,icons,generic-icons} "$SCRATCH/share/mime"
                     without() { PATH="$SCRATCH/bin" "$HYDRANT" types "$@"; }
                     without register "$SCRATCH/notes.toml"; without register "$SCRATCH/notes.toml"
                     gio mime application/x-hynote | head -n 1
@@ -174,9 +178,9 @@ struct DocumentTypesTests {
             let told = try mount.run(
                 Desktop.prelude + Self.files + """
                     exec 2>&1
-                    says() { types register "$1" | sed 's|/tmp/[^ ]*/||g'; }
+                    says() { types register "$1" | sed 's| /tmp/[^ ]*/| |g'; }
                     says none.toml || true
-                    echo 'x = 1' >"$SCRATCH/bad.toml"; says bad.toml | cut -c1-80 || true
+                    echo 'x = 1' >"$SCRATCH/bad.toml"; says bad.toml | sed 's|Decoding.*||' || true
                     sed 's|note-48|none|' "$SCRATCH/notes.toml" >"$SCRATCH/icon.toml"; says icon.toml || true
                     sed 's|^program.*|program = "/no/such"|' "$SCRATCH/notes.toml" >"$SCRATCH/program.toml"; says program.toml || true
                     find "$XDG_DATA_HOME" -type f -not -name .lock -not -name mimeinfo.cache

@@ -103,7 +103,7 @@ struct PrintTests {
         try await withMount(.with { $0.limit = 90 }, seed: Self.seed) { mount in
             let result = try mount.shell(
                 """
-                mv "$STORE" "$STORE.away"; status=0; "$HYDRANT" print letter.txt || status=$?
+                ls >/dev/null; mv "$STORE" "$STORE.away"; status=0; "$HYDRANT" print letter.txt || status=$?
                 mv "$STORE.away" "$STORE"; exit $status
                 """)
             #expect(result.status == 1 && result.stderr.contains("letter.txt: cannot be downloaded"), "\(result)")

@@ -7,14 +7,15 @@ enum PlainText {
     private static let longestLine = 4_000
 
     /// UTF-8, UTF-16 with its mark, else what Western European systems wrote before. Nil: there is something else in it than text.
-    static func decoded(_ bytes: [UInt8]) -> String? {
+    ///
+    /// - Parameter isWhole: else it may end within a character.
+    static func decoded(_ bytes: [UInt8], isWhole: Bool = true) -> String? {
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
             return String(data: Data(bytes.count % 2 == 0 ? bytes[...] : bytes.dropLast()), encoding: .utf16)
         }
         let marked = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? bytes.dropFirst(3) : bytes[...]
         if marked.prefix(8_192).contains(0) { return nil }
-        // (The beginning of a longer one may end within a character.)
-        for cut in 0..<4 {
+        for cut in 0..<(isWhole ? 1 : 4) {
             if let text = String(validating: marked.dropLast(cut), as: UTF8.self) { return text }
         }
         return String(data: Data(marked), encoding: .windowsCP1252) ?? String(data: Data(marked), encoding: .isoLatin1)
