@@ -29,8 +29,9 @@ struct TypesCommand: AsyncParsableCommand {
               hydrant types register notes.toml
               hydrant types list --json
               hydrant types unregister org.example.notes
+              hydrant types of ~/Documents/a.note --json
             """,
-        subcommands: [List.self, Register.self, Unregister.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Register.self, Unregister.self, Of.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Show what programs have registered.")
@@ -90,6 +91,63 @@ struct TypesCommand: AsyncParsableCommand {
                 for note in try await DocumentTypeRegistry().unregister(identifier) { warn(note) }
             }
             try StandardOutput.write(["\(identifier): registered no more"])
+        }
+    }
+
+    struct Of: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "of", abstract: "Show what a document is and what can be done with it; downloads nothing.")
+
+        @Argument(help: "A document or a folder, in a mount or not.", completion: .file())
+        var path: String
+
+        @Flag(
+            help: """
+                Print an object: path, name, type, mimeType, icons (paths by size in pixels), preview (text, table, pdf, picture, \
+                office or null), prints, here.
+                """)
+        var json = false
+
+        func run() async throws {
+            try await interacting {
+                let document = try await DocumentInteractionController(url: ByteText.url(path))
+                let shown = Found(
+                    path: ByteText.shown(path), name: document.name, type: document.type.identifier,
+                    mimeType: document.mimeType,
+                    icons: Dictionary(
+                        uniqueKeysWithValues: await document.icons().map { ("\($0)", $1.path(percentEncoded: false)) }),
+                    preview: document.previewKind, prints: document.canPrint,
+                    here: try await document.isDownloaded())
+                if json { return try StandardOutput.write(Output.json(shown)) }
+                try StandardOutput.write(["\(shown.name): \(shown.type) (\(shown.mimeType ?? "no MIME type"))"])
+            }
+        }
+
+        private struct Found: Encodable {
+            var path: String
+            var name: String
+            var type: String
+            var mimeType: String?
+            var icons: [String: String]
+            var preview: PreviewKind?
+            var prints: Bool
+            var here: Bool
+            private enum CodingKeys: String, CodingKey {
+                case path, name, type, mimeType, icons, preview, prints, here
+            }
+
+            // By hand: the keys of nil values stay.
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: CodingKeys.self)
+                try container.encode(path, forKey: .path)
+                try container.encode(name, forKey: .name)
+                try container.encode(type, forKey: .type)
+                try container.encode(mimeType, forKey: .mimeType)
+                try container.encode(icons, forKey: .icons)
+                try container.encode(preview, forKey: .preview)
+                try container.encode(prints, forKey: .prints)
+                try container.encode(here, forKey: .here)
+            }
         }
     }
 

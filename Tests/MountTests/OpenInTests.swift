@@ -270,6 +270,52 @@ struct OpenInMountTests {
         }
     }
 
+    @Test("what a document is, with its icons, as JSON, and its picture from the desktop's cache unless it is old")
+    func described() async throws {
+        try await withDesktop { mount in
+            let told = try mount.run(
+                Desktop.prelude + #"""
+                    mkdir -p "$XDG_DATA_HOME/icons/hicolor/48x48/mimetypes"
+                    printf 'x' >"$XDG_DATA_HOME/icons/hicolor/48x48/mimetypes/image-png.png"
+                    "$HYDRANT" types of photo.png --json; "$HYDRANT" types of thing.zzz; "$HYDRANT" types of folder
+                    cp thing.zzz "$SCRATCH/a picture.png"; export XDG_CACHE_HOME="$SCRATCH/cache"
+                    /usr/bin/python3 - <<'PYTHON'
+                    import hashlib, os, struct, urllib.parse, zlib
+                    path = os.environ["SCRATCH"] + "/a picture.png"
+                    os.utime(path, (1700000000, 1700000000))
+                    name = hashlib.md5(("file://" + urllib.parse.quote(path)).encode()).hexdigest()
+                    def chunk(kind, data): return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+                    data = (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", b"0" * 13) + chunk(b"tEXt", b"Thumb::MTime\x001700000000")
+                            + chunk(b"IEND", b""))
+                    folder = os.environ["XDG_CACHE_HOME"] + "/thumbnails/large"
+                    os.makedirs(folder)
+                    open(folder + "/" + name + ".png", "wb").write(data)
+                    print(len(data))
+                    PYTHON
+                    interact="$(dirname "$HYDRANT")/hydrant-interact"
+                    "$interact" "$SCRATCH/a picture.png" | grep thumbnail
+                    touch "$SCRATCH/a picture.png"; "$interact" "$SCRATCH/a picture.png" | grep thumbnail
+                    """#)
+            let parts = told.components(separatedBy: "}\n")
+            let text = parts.dropLast().joined(separator: "}\n") + "}"
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+            #expect(object["type"] as? String == "public.png" && object["mimeType"] as? String == "image/png")
+            #expect(object["here"] as? Bool == false && object["preview"] as? String == "picture" && object.count == 8)
+            let icons = try #require(object["icons"] as? [String: String])
+            #expect(icons["48"]?.hasSuffix("/48x48/mimetypes/image-png.png") == true && icons.count == 7)
+            #expect(
+                parts.last == """
+                    thing.zzz: dyn.mime.application/octet-stream (application/octet-stream)
+                    folder: public.folder (inode/directory)
+                    80
+                      thumbnail: 80 bytes
+                      thumbnail: 0 bytes
+
+                    """, "\(told)")
+            #expect(try mount.status("photo.png").state == .placeholder)
+        }
+    }
+
     @Test(
         "the menu has programs, preview, copy and print; the program in the documentation adds its own, and is as documented"
     )

@@ -39,11 +39,11 @@ enum BusActivation {
         throw gio_is_unknown_service(error) != 0 ? .unavailable(message) : .refused(message)
     }
 
-    /// Returns when nobody has its name any more. Blocks; looks every second, so that it needs no thread of GLib's.
-    static func waitForEnd(of program: OpenInProgram, while goesOn: () -> Bool) {
+    /// Returns when nobody has its name any more. Blocks; looks twice a second, so that it needs no loop of GLib's.
+    static func waitForEnd(of program: OpenInProgram) {
         guard let bus = try? session() else { return }
         defer { g_object_unref(UnsafeMutableRawPointer(bus)) }
-        while goesOn() {
+        while true {
             guard let owner = gio_name_owner(bus, name(of: program)) else { return }
             g_free(owner)
             usleep(500_000)

@@ -13,7 +13,7 @@ public enum DocumentAccess: Sendable, Hashable {
 
 /// Names of environment variables, and of what is in `platform-data` of `org.freedesktop.Application.Open`.
 public enum OpenInVariable {
-    /// ``DocumentInteractionController/annotation``, as JSON.
+    /// ``DocumentInteractionController/annotation``, as JSON; empty without one.
     public static let annotation = "HYDRANT_ANNOTATION"
     /// ``DocumentInteractionController/sourceProgram``.
     public static let sourceProgram = "HYDRANT_SOURCE_PROGRAM"
@@ -162,7 +162,7 @@ public final class OpenedDocument: Sendable {
     private static func busEnd(of program: OpenInProgram) async {
         await withCheckedContinuation { continuation in
             Thread {
-                BusActivation.waitForEnd(of: program) { true }
+                BusActivation.waitForEnd(of: program)
                 continuation.resume()
             }.start()
         }

@@ -7,7 +7,7 @@ struct PDFDocument {
     private let path: String
     private let shown: String
     private static let patience = Duration.seconds(120)
-    /// In bytes: of the texts of all pages, and of pages as pictures.
+    /// In bytes: of the texts of all pages.
     private static let mostText = 8 << 20
 
     init(_ path: String, shown: String) throws {
@@ -45,7 +45,8 @@ struct PDFDocument {
         let count = min(most, pageCount)
         let text = try Self.run(
             ["pdftotext", "-q", "-layout", "-enc", "UTF-8", "-l", "\(count)", path, "-"], shown)
-        // (A form feed ends each.)
+        // (A form feed ends each. Of more text than is taken the last page is not whole.)
+        if text.utf8.count >= Self.mostText { return text.split(separator: "\u{c}").dropLast().map(String.init) }
         let pages = text.split(separator: "\u{c}", omittingEmptySubsequences: false).prefix(count).map(String.init)
         return pages + [String](repeating: "", count: max(0, count - pages.count))
     }

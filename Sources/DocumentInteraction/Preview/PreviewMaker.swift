@@ -98,6 +98,7 @@ struct PreviewMaker: Sendable {
             return PreviewPage(
                 number: number + 1, lines: lines.contains { !$0.isEmpty } ? lines : ["(there is no text on this page)"])
         }
+        guard !pages.isEmpty else { throw failure(.tooMuch, "has more text on a page than is shown") }
         let left = found.pageCount - pages.count
         return Preview(
             title: title, kind: kind, pages: pages,

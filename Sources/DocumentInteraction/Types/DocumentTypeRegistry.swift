@@ -124,11 +124,12 @@ public struct DocumentTypeRegistry: Sendable {
 
     /// All but the record.
     private func remove(_ identifier: String, _ manifest: DocumentTypesManifest?) throws {
+        // (First what may fail.)
+        try associate(identifier, with: [])
         for path in [
             entry(identifier), package(identifier), service(identifier), "\(records)/\(identifier).json",
         ] { unlink(path) }
         TypeIconFiles(folder: folder, identifier: identifier).remove()
-        try associate(identifier, with: [])
     }
 
     private func executable(_ name: String) throws -> String {
