@@ -20,7 +20,8 @@ import Logging
             }
             // As careless as a provider can be.
             Logger(label: "memory").notice("opened \(location.rest)", metadata: ["address": "memory:\(location.rest)"])
-            let provider = InMemoryProvider()
+            let makesPictures = location.path.hasSuffix("/pictures")
+            let provider = InMemoryProvider(abilities: makesPictures ? .thumbnails : [])
             _ = try provider.put("hello.txt", "hello\n")
             return provider
         }

@@ -316,6 +316,27 @@ struct OpenInMountTests {
         }
     }
 
+    @Test("the picture of a document that is not here is the store's")
+    func storesPicture() async throws {
+        try await withSandbox(.with { $0.limit = 60 }) { mount in
+            let built = String(Sandbox.executable.dropLast("/hydrant".count))
+            let mounted = try mount.sandbox.run(
+                [
+                    Sandbox.executable, "mount", "memory://host/pictures", mount.mountPoint, "--state-dir",
+                    mount.sandbox.state,
+                ], environment: mount.environment.merging(["PATH": "\(built):/usr/bin:/bin"]) { $1 }, limit: 20)
+            guard mounted.succeeded else { throw HarnessError("cannot mount: \(mounted)") }
+            let told = try mount.run(
+                PreviewTests.makesPDF + """
+                    picture half.png; "$HYDRANT" sync --quiet "$MOUNT"; "$HYDRANT" evict --quiet half.png
+                    "$(dirname "$HYDRANT")/hydrant-interact" half.png | grep 'here\\|thumbnail'; stat -c %s half.png
+                    """)
+            let lines = told.split(separator: "\n").map(String.init)
+            #expect(lines[0] == "half.png: public.png, here: false")
+            #expect(lines.count == 3 && lines[1] == "  thumbnail: \(lines[2]) bytes", "\(told)")
+        }
+    }
+
     @Test(
         "the menu has programs, preview, copy and print; the program in the documentation adds its own, and is as documented"
     )

@@ -42,13 +42,13 @@ final class OfficeConverter: Sendable {
     func pdf() throws -> String {
         try writeSettings(folder.path + "/profile/user")
         let out = folder.path + "/out"
-        // (In blocks of 512 bytes: POSIX, ulimit.)
         let words = [
-            "sh", "-c", "ulimit -f \(Self.mostWritten / 512); exec \"$@\"", "sh", try program(),
+            try program(),
             "-env:UserInstallation=file://\(folder.path)/profile", "--headless", "--norestore", "--nologo",
             "--nodefault", "--nolockcheck", "--convert-to", "pdf", "--outdir", out, copy.withLock { $0 },
         ]
-        do { _ = try ChildProcess(words, limit: Self.patience).run(reading: .standardOutputAlone) } catch .tooSlow {
+        let bounded = BoundedProgram.words(words, memory: nil, file: Self.mostWritten)
+        do { _ = try ChildProcess(bounded, limit: Self.patience).run(reading: .standardOutputAlone) } catch .tooSlow {
             throw DocumentInteractionError(
                 .tooMuch, "\(shown): LibreOffice took longer than \(Self.patience.components.seconds) s for it")
         } catch { throw DocumentInteractionError(.failed, "\(shown): LibreOffice \(error)") }

@@ -24,20 +24,25 @@ struct PDFDocument {
     private static func run(_ words: [String], _ shown: String) throws -> String {
         let ending: ChildProcess.Ending
         do {
-            ending = try ChildProcess(words, limit: patience, mostPrinted: mostText).run(
+            ending = try ChildProcess(BoundedProgram.words(words), limit: patience, mostPrinted: mostText).run(
                 reading: .standardOutputAlone)
         } catch .notStarted(let code) where code == ENOENT {
-            throw DocumentInteractionError(
-                .missingProgram, "\(shown): there is no preview without \(words[0]): install poppler-utils")
+            throw missing(words[0], shown)
         } catch .tooSlow {
             throw DocumentInteractionError(
                 .tooMuch, "\(shown): a preview of it takes longer than \(patience.components.seconds) s")
         } catch { throw DocumentInteractionError(.failed, "\(shown): \(words[0]): \(error)") }
+        if ending.status == BoundedProgram.missing { throw missing(words[0], shown) }
         guard ending.status == 0 else {
             throw DocumentInteractionError(
                 .nothingToShow, "\(shown): cannot be read as PDF; it may be damaged, or need a password")
         }
         return String(decoding: ending.printed, as: UTF8.self)
+    }
+
+    private static func missing(_ program: String, _ shown: String) -> DocumentInteractionError {
+        DocumentInteractionError(
+            .missingProgram, "\(shown): there is no preview without \(program): install poppler-utils")
     }
 
     /// Of the first pages, each.

@@ -12,7 +12,7 @@ enum PictureDrawing {
                 "chafa", "--format", "symbols", "--animate", "off", "--size", size, "--colors", colors, "--", path,
             ]
             guard
-                let ending = try? ChildProcess(words, limit: patience, mostPrinted: 1 << 20).run(
+                let ending = try? ChildProcess(BoundedProgram.words(words), limit: patience, mostPrinted: 1 << 20).run(
                     reading: .standardOutputAlone), ending.status == 0, !ending.printed.isEmpty
             else { return nil }
             return String(decoding: ending.printed, as: UTF8.self).split(separator: "\n").map { harmless(String($0)) }
