@@ -34,7 +34,8 @@ struct TypesCommand: AsyncParsableCommand {
         subcommands: [List.self, Register.self, Unregister.self, Of.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Show what programs have registered.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show what programs have registered.", discussion: "Example: hydrant types list --json")
 
         @Flag(
             help: """
@@ -61,7 +62,8 @@ struct TypesCommand: AsyncParsableCommand {
 
     struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a program, in place of what it has registered before.")
+            abstract: "Register a program, in place of what it has registered before.",
+            discussion: "Example: hydrant types register notes.toml")
 
         @Argument(help: "The manifest.", completion: .file(extensions: ["toml"]))
         var manifest: String
@@ -81,22 +83,29 @@ struct TypesCommand: AsyncParsableCommand {
     }
 
     struct Unregister: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Take back what a program has registered.")
+        static let configuration = CommandConfiguration(
+            abstract: "Take back what a program has registered.",
+            discussion: "Example: hydrant types unregister org.example.notes")
 
         @Argument(help: "The program's identifier.")
         var identifier: String
+
+        @Flag(help: "Print an object: identifier.")
+        var json = false
 
         func run() async throws {
             try await interacting {
                 for note in try await DocumentTypeRegistry().unregister(identifier) { warn(note) }
             }
+            if json { return try StandardOutput.write(Output.json(["identifier": identifier])) }
             try StandardOutput.write(["\(identifier): registered no more"])
         }
     }
 
     struct Of: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "of", abstract: "Show what a document is and what can be done with it; downloads nothing.")
+            commandName: "of", abstract: "Show what a document is and what can be done with it; downloads nothing.",
+            discussion: "Example: hydrant types of ~/Documents/a.note --json")
 
         @Argument(help: "A document or a folder, in a mount or not.", completion: .file())
         var path: String
