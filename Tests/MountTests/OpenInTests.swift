@@ -172,6 +172,23 @@ struct OpenInMountTests {
         }
     }
 
+    @Test("how far a download is, is told while it runs")
+    func progress() async throws {
+        try await withDesktop { mount in
+            try Seeding(mount.store).file("long.txt", String(repeating: "0123456789abcde\n", count: 60_000))
+            let told = try mount.run(
+                Desktop.prelude + """
+                    entry org.a "Exec=$APP %f" "MimeType=text/plain;"
+                    until [[ -e long.txt ]]; do sleep 0.05; done
+                    "$HYDRANT" limit --download 400K "$MOUNT" >/dev/null
+                    "$(dirname "$HYDRANT")/hydrant-interact" long.txt open-in:org.a.desktop; opened
+                    """)
+            let lines = told.split(separator: "\n").map(String.init)
+            #expect(lines[0].hasPrefix("downloading: ") && lines[0].hasSuffix(" of 960000 bytes"), "\(told)")
+            #expect(lines.contains("opened in org.a") && lines.contains("word \(mount.mountPoint)/long.txt"), "\(told)")
+        }
+    }
+
     @Test("a scoped program sees the document in a folder of its own, until it ends; nothing of the right is left")
     func scoped() async throws {
         try await withDesktop { mount in
