@@ -154,17 +154,7 @@ struct OpenCommand: AsyncParsableCommand {
             }
         }
         let isOnTerminal = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].allSatisfy { isatty($0) == 1 }
-        let display = DownloadDisplay()
-        let opened: OpenedDocument
-        do {
-            opened = try await controller.open(
-                with: chosen, access: scoped.map { .scoped($0 == .read ? .read : .write) } ?? .path,
-                inTerminal: isOnTerminal, progress: display.show)
-        } catch {
-            display.clear()
-            throw error
-        }
-        display.clear()
+        let opened = try await start(controller, chosen, isOnTerminal)
         let isShown = isOnTerminal && opened.program.isShownInTerminal
         var status: Int32?
         if wait || scoped != nil || isShown {
@@ -181,6 +171,17 @@ struct OpenCommand: AsyncParsableCommand {
                         pid: opened.processIdentifier, status: status)))
         }
         if let status, status != 0 { throw ExitCode(status) }
+    }
+
+    /// What shows the download is gone when this returns, and with it what it does at Ctrl-C.
+    private func start(
+        _ controller: DocumentInteractionController, _ program: OpenInProgram?, _ isOnTerminal: Bool
+    ) async throws -> OpenedDocument {
+        let display = DownloadDisplay()
+        defer { display.clear() }
+        return try await controller.open(
+            with: program, access: scoped.map { .scoped($0 == .read ? .read : .write) } ?? .path,
+            inTerminal: isOnTerminal, progress: display.show)
     }
 
     private struct ProgramLine: Encodable {

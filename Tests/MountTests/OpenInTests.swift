@@ -273,17 +273,25 @@ struct OpenInMountTests {
             #expect(without.status == 1 && without.stderr.contains("runs in a terminal"), "\(without)")
             let script =
                 Desktop.prelude + """
-                    printf '#!/bin/sh\\nread line; echo "got $line of $1"\\n' >"$APP"
+                    cat >"$APP" <<'APP'
+                    #!/bin/sh
+                    trap 'echo interrupted' INT; echo ready
+                    until read line; do :; done; echo "got $line of $1"
+                    APP
                     entry org.t "Exec=$APP %f" "MimeType=text/plain;" "Terminal=true"
-                    "$HYDRANT" open "$MOUNT/letter.txt"
+                    "$HYDRANT" open "$MOUNT/letter.txt"; echo "ended with $?"
 
                     """
             try Seeding(mount.scratch).file("script", script)
             let session = try TerminalSession(mount, "bash \"$SCRATCH/script\" >\"$(tty)\"; true")
             defer { session.end() }
+            try session.until("ready")
+            // Ctrl-C is the program's, and nobody goes on before it has ended.
+            try session.send("C-c")
+            try session.until("interrupted", without: "ended")
             try session.type("hello")
             try session.send("Enter")
-            try session.until("got hello of \(mount.mountPoint)/letter.txt")
+            try session.until("got hello of \(mount.mountPoint)/letter.txt", "ended with 0")
         }
     }
 
