@@ -78,10 +78,8 @@ extension Catalog.Writer {
     ///
     /// - Throws: ``CatalogError/Code/notPermitted`` when they cannot be versions of each other.
     package func noteConflict(original: InodeID, copy: InodeID) throws {
-        let (first, second) = (try inode(original), try inode(copy))
-        guard original != copy,
-            first.kind == second.kind || (first.isFolder && second.kind == .document)
-                || (first.kind == .document && second.isFolder), first.kind == .document || first.isFolder,
+        let both = [try inode(original), try inode(copy)]
+        guard original != copy, both.allSatisfy({ $0.kind == .document || $0.isFolder }),
             let item = try item(of: original)?.id
         else {
             throw CatalogError(.notPermitted, "only documents, and folders that are one, have versions")

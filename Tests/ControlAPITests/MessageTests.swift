@@ -15,6 +15,7 @@ import Testing
         .retry(paths: [PathBytes("a")], timeoutSeconds: 1), .discard(paths: [PathBytes("a")], agreed: nil),
         .discard(paths: [PathBytes("a")], agreed: [discarded]), .conflicts,
         .resolve(path: PathBytes(bytes: [0xff]), keep: .theirs),
+        .noteConflict(original: PathBytes(bytes: [0xff]), copy: PathBytes("b")),
     ]
 
     static let discarded = DiscardedChange(path: "/m/a", changes: ["contents", "move"], bytes: 1 << 40, state: [1, 2])

@@ -41,6 +41,20 @@ import Testing
         #expect(try catalog.catalog.read { try $0.conflictCount() } == 1)
     }
 
+    @Test func aProgramKeptBoth() throws {
+        let original = try catalog.document("a.txt", "A")
+        let copy = try catalog.create("b.txt")
+        // Said twice it is one.
+        for _ in 0..<2 { try catalog.catalog.write { try $0.noteConflict(original: original.id, copy: copy.id) } }
+        let conflict = try only()
+        #expect(conflict.reason == .editedMeanwhile && conflict.copy == copy.id)
+        #expect(conflict.original == (try catalog.item("a.txt").id))
+        #expect(throws: CatalogError.self) {
+            try catalog.catalog.write { try $0.noteConflict(original: original.id, copy: original.id) }
+        }
+        #expect(try findings().isEmpty)
+    }
+
     @Test func aNameThatBothMade() throws {
         let inode = try catalog.create("a")
         let item = try catalog.item("a")
