@@ -14,9 +14,9 @@ struct ThumbnailCacheTests {
     /// but who knows it.
     private static func name(_ number: Int) -> String { number % 2 == 0 ? "p\(number).png" : "d\(number).xyz" }
 
-    private static func seed(_ store: String) throws {
+    private static func seed(_ store: String, modified: Int?) throws {
         let seeding = Seeding(store)
-        for number in 0..<count { try seeding.file(name(number), "document \(number)\n") }
+        for number in 0..<count { try seeding.file(name(number), "document \(number)\n", modified: modified) }
     }
 
     private static let options = MountOptions.with {
@@ -26,8 +26,12 @@ struct ThumbnailCacheTests {
     }
 
     /// Programs on another machine gave the pictures; this one has neither them nor the documents.
-    private func withPictures(_ body: @escaping @Sendable (MountedStore) throws -> Void) async throws {
-        try await withMount(Self.options, seed: Self.seed) { mount in
+    ///
+    /// - Parameter modified: the date of the documents, in whole seconds; nil: now, with its fraction.
+    private func withPictures(
+        modified: Int? = nil, _ body: @escaping @Sendable (MountedStore) throws -> Void
+    ) async throws {
+        try await withMount(Self.options, seed: { try Self.seed($0, modified: modified) }) { mount in
             _ = try mount.run(TestPicture.shell + "picture 1024 700 336699 \"$SCRATCH/picture.png\"")
             let picture = try Data(
                 contentsOf: URL(filePath: mount.scratch + "/picture.png", directoryHint: .notDirectory))
@@ -90,19 +94,20 @@ struct ThumbnailCacheTests {
     @Test(
         "tumblerd, which Thunar and others ask, is ready with all 500 and opens none", arguments: ["normal", "large"])
     func tumbler(_ flavour: String) async throws {
-        try await withPictures { mount in
+        // (tumblerd 4.18 compares fractions of a second, which the standard's cache does not have: WebDAV servers know none.)
+        try await withPictures(modified: 1_500_000_000) { mount in
             try look(mount)
             try
                 (#"""
             exec >"$SCRATCH/log" 2>&1
-            stdbuf -oL gdbus monitor --session --dest org.freedesktop.thumbnails.Thumbnailer1 >"$SCRATCH/signals" & monitor=$!
+                stdbuf -oL dbus-monitor --session "interface='org.freedesktop.thumbnails.Thumbnailer1'" >"$SCRATCH/signals" & monitor=$!
             gdbus wait --session --activate org.freedesktop.thumbnails.Thumbnailer1
             uris=$(cd "$MOUNT"; for f in *; do printf "'file://%s/%s'," "$MOUNT" "$f"; done)
             types=$(cd "$MOUNT"; for f in *; do printf "'image/png',"; done)
             gdbus call --session --dest org.freedesktop.thumbnails.Thumbnailer1 \
                 --object-path /org/freedesktop/thumbnails/Thumbnailer1 \
                 --method org.freedesktop.thumbnails.Thumbnailer1.Queue "[${uris%,}]" "[${types%,}]" "$FLAVOUR" default 0
-            until grep -q Finished "$SCRATCH/signals"; do sleep 0.1; done
+            until grep -q member=Finished "$SCRATCH/signals"; do sleep 0.1; done
             kill $monitor
             """#).write(toFile: mount.scratch + "/session.sh", atomically: true, encoding: .utf8)
             _ = try mount.run(
@@ -111,9 +116,9 @@ struct ThumbnailCacheTests {
                 cd /; exec dbus-run-session -- bash -eu "$SCRATCH/session.sh"
                 """, limit: 60)
             let ready = try mount.run(
-                "{ grep -a Ready \"$SCRATCH/signals\" | grep -o 'file://[^'\"'\"']*' || true; } | sort -u | wc -l")
+                "awk '/member=/ { ready = /member=Ready/ } ready && /file:/' \"$SCRATCH/signals\" | sort -u | wc -l")
             #expect(ready == "\(Self.count)\n")
-            #expect(try mount.run("grep -c 'Thumbnailer1.Error' \"$SCRATCH/signals\" || true") == "0\n")
+            #expect(try mount.run("grep -c 'member=Error' \"$SCRATCH/signals\" || true") == "0\n")
         }
     }
 }
