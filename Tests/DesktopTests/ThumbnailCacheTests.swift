@@ -100,7 +100,7 @@ struct ThumbnailCacheTests {
             try
                 (#"""
             exec >"$SCRATCH/log" 2>&1
-                stdbuf -oL dbus-monitor --session "interface='org.freedesktop.thumbnails.Thumbnailer1'" >"$SCRATCH/signals" & monitor=$!
+            stdbuf -oL dbus-monitor --session "interface='org.freedesktop.thumbnails.Thumbnailer1'" >"$SCRATCH/signals" & monitor=$!
             gdbus wait --session --activate org.freedesktop.thumbnails.Thumbnailer1
             uris=$(cd "$MOUNT"; for f in *; do printf "'file://%s/%s'," "$MOUNT" "$f"; done)
             types=$(cd "$MOUNT"; for f in *; do printf "'image/png',"; done)

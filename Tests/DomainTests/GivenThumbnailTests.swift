@@ -59,21 +59,4 @@ import Testing
             #expect(found.succeeded, "\(found)")
         }
     }
-
-    @Test("with a conflict it belongs to whichever document has its contents")
-    func conflict() async throws {
-        let provider = InMemoryProvider(abilities: .all)
-        try provider.put("document", "before")
-        try await withServed(provider, settle: 3_600) { served in
-            try served.run("cat document; echo mine >document")
-            try give(served, "document")
-            try provider.put("document", "others")
-            try served.sync()
-            let copy = try served.run("ls | grep conflicted")
-            try waitUntil(20, "the copy has it") {
-                try provider.givenThumbnail(at: copy) == Self.picture.bytes
-            }
-            #expect(try provider.givenThumbnail(at: "document") == nil)
-        }
-    }
 }

@@ -85,7 +85,7 @@ final class ThumbnailSender: Sendable {
                     return .send(identifier, version)
                 }
             }
-            // A conflict has given the contents to another item; or a daemon was killed right after an upload.
+            // A conflict may have given the contents to another item; or a daemon was killed right after an upload.
             guard let inode = try reader.inodeIfPresent(entry.inode), inode.size == entry.size,
                 inode.modified == entry.modified, let item = try reader.item(of: entry.inode)
             else { return .drop }
