@@ -25,11 +25,19 @@ struct ContainersCommand: AsyncParsableCommand {
     fileprivate static func named(_ identifier: String) throws -> DocumentContainer {
         do { return try DocumentContainer.named(identifier) } catch { throw fail(error.message) }
     }
+
+    fileprivate static func show(_ container: DocumentContainer) async throws {
+        try StandardOutput.write(Output.json(await ContainersListCommand.Line(container)))
+    }
 }
 
 struct ContainersListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the containers that are installed.")
+        commandName: "list", abstract: "List the containers that are installed.",
+        discussion: """
+            Example:
+              hydrant containers list --json | jq -r '.[].path'
+            """)
 
     @Flag(
         help: """
@@ -38,10 +46,15 @@ struct ContainersListCommand: AsyncParsableCommand {
             """)
     var json = false
 
-    private struct Line: Encodable {
+    fileprivate struct Line: Encodable {
         var container: DocumentContainer
         var place: DocumentContainer.Place?
         var problem: String?
+
+        init(_ container: DocumentContainer) async {
+            self.container = container
+            do { place = try await container.place() } catch { problem = error.message }
+        }
 
         private enum CodingKeys: String, CodingKey {
             case identifier, name, levels, types, domain, path, problem
@@ -66,11 +79,7 @@ struct ContainersListCommand: AsyncParsableCommand {
         let (containers, problems) = DocumentContainer.installed()
         for problem in problems { warn(problem) }
         var lines: [Line] = []
-        for container in containers {
-            do { lines.append(Line(container: container, place: try await container.place())) } catch {
-                lines.append(Line(container: container, problem: error.message))
-            }
-        }
+        for container in containers { lines.append(await Line(container)) }
         if json { return try StandardOutput.write(Output.json(lines)) }
         for line in lines {
             let access = line.container.isPublic ? "public" : "not public"
@@ -82,16 +91,25 @@ struct ContainersListCommand: AsyncParsableCommand {
 
 struct ContainersAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Make a container known to this user's programs.")
+        commandName: "add", abstract: "Make a container known to this user's programs.",
+        discussion: """
+            Example:
+              hydrant containers add notes.toml
+            """)
 
     @Argument(help: "Its manifest, a TOML file.", completion: .file(extensions: ["toml"]))
     var manifest: String
 
+    @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
+    var json = false
+
     func run() async throws {
         do {
+            // (So that an error names the file.)
             _ = try DocumentContainer.read(manifest)
             let text = try String(contentsOf: URL(filePath: manifest, directoryHint: .notDirectory), encoding: .utf8)
             let container = try DocumentContainer.install(manifest: text)
+            if json { return try await ContainersCommand.show(container) }
             print("\(container.identifier): added")
         } catch { throw fail("\(error)") }
     }
@@ -99,20 +117,32 @@ struct ContainersAddCommand: AsyncParsableCommand {
 
 struct ContainersRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Forget a container that this user has added; the documents in it stay.")
+        commandName: "remove", abstract: "Forget a container that this user has added; the documents in it stay.",
+        discussion: """
+            Example:
+              hydrant containers remove org.example.notes
+            """)
 
     @Argument(help: "Its identifier.")
     var identifier: String
 
+    @Flag(help: "Print an object: removed (the identifier).")
+    var json = false
+
     func run() async throws {
         do { try DocumentContainer.uninstall(identifier) } catch { throw fail(error.message) }
+        if json { return print(Output.json(["removed": identifier])) }
         print("\(identifier): removed; its documents stay where they are")
     }
 }
 
 struct ContainersChooseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "choose", abstract: "Say in which domain a container is to be, whose manifest does not.")
+        commandName: "choose", abstract: "Say in which domain a container is to be, whose manifest does not.",
+        discussion: """
+            Example:
+              hydrant containers choose org.example.notes work
+            """)
 
     @Argument(help: "Its identifier.")
     var identifier: String
@@ -120,24 +150,36 @@ struct ContainersChooseCommand: AsyncParsableCommand {
     @Argument(help: "The domain's name (hydrant status).")
     var domain: String
 
+    @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
+    var json = false
+
     func run() async throws {
         let container = try ContainersCommand.named(identifier)
         do { try container.choose(domain: domain) } catch { throw fail(error.message) }
+        if json { return try await ContainersCommand.show(container) }
         print("\(identifier): in \(domain)")
     }
 }
 
 struct ContainersPathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the folder of a container; it is made if it is not there.")
+        commandName: "path", abstract: "Print the folder of a container; it is made if it is not there.",
+        discussion: """
+            Example:
+              cp new.txt "$(hydrant containers path org.example.notes)"
+            """)
 
     @Argument(help: "Its identifier.")
     var identifier: String
+
+    @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
+    var json = false
 
     func run() async throws {
         let container = try ContainersCommand.named(identifier)
         let url: URL
         do { url = try await container.url() } catch { throw fail(error.message) }
+        if json { return try await ContainersCommand.show(container) }
         let path = ByteText.text(of: url)
         try StandardOutput.write(paths: [path.hasSuffix("/") ? String(path.dropLast()) : path])
     }
