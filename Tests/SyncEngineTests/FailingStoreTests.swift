@@ -144,8 +144,7 @@ import Testing
         let hooks = Set(calls.map(\.hook))
         let others: Set<Hook> = [
             .stopProvidingItem, .currentSyncAnchor, .enumerateChanges, .copyItem, .trashItem, .thumbnail,
-            .keepThumbnail,
-            .quota,
+            .keepThumbnail, .quota, .search,
         ]
         #expect(hooks == Set(Hook.allCases).subtracting(others))
         for trouble in Trouble.allCases {

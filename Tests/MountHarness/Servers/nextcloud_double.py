@@ -5,8 +5,8 @@ Documents are real files below --root, which a test may look at and change as an
 what is known of the documents are beside it, in ROOT.state, so that a server that is started again still knows them.
 What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with."""
 import argparse, base64, contextlib, dataclasses, email.utils, functools, hashlib, http, http.server, io, json, mimetypes
-import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, sys, threading, time, unicodedata
-from urllib.parse import quote, unquote, urlsplit
+import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, struct, sys, threading, time, unicodedata, zlib
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
@@ -309,6 +309,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, [("Content-Type", "application/json; charset=utf-8")], json.dumps(PAGES[url]).encode()
         refuse(self.headers.get("Authorization") != self.server.login, 401, "Username or password was incorrect",
                SABRE + "NotAuthenticated", headers=[("WWW-Authenticate", 'Basic realm="Nextcloud", charset="UTF-8"')])
+        if url == "/index.php/core/preview":
+            return self.preview(dict(parse_qsl(urlsplit(self.path).query)))
         if method == "search":
             return self.search(b"".join(self.blocks()))
         path = self.path_of(url)
@@ -366,6 +368,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if has_tag and not node.is_folder and (headers or not is_new):
             headers += [("ETag", node.tag), ("OC-ETag", node.tag)]
         return 201 if is_new else 204, [HTML, *headers]
+
+    def preview(self, wanted):
+        """Of PNG pictures alone, and without a library for pictures: all of one colour."""
+        with self.store.using():
+            found = [path for path, node in self.store.nodes.items()
+                     if str(node.id) == wanted["fileId"] and is_below(path, "files") and path.endswith(".png")]
+            refuse(not found, 404)
+            with open(self.store.disk(found[0]), "rb") as file:
+                head = file.read(24)
+            refuse(head[:8] != b"\x89PNG\r\n\x1a\n", 404)
+        sides = [max(1, min(int(wanted[name]), int.from_bytes(head[at:at + 4], "big"))) for name, at in (("x", 16), ("y", 20))]
+        rows = (b"\0" + b"\x40\x80\xc0" * sides[0]) * sides[1]
+        chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        picture = chunk(b"IHDR", struct.pack(">2I5B", *sides, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+        return 200, [("Content-Type", "image/png")], head[:8] + picture
 
     def search(self, body):
         """Conditions on properties, joined by and, or, not; a scope; a limit."""
