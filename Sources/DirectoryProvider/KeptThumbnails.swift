@@ -57,7 +57,19 @@ extension Store {
         }
     }
 
+    /// Who lists the folder above sweeps an empty one away, perhaps just after it was made here: so many tries.
+    private static let tries = 10
+
     func keepThumbnail(_ bytes: [UInt8], of entry: Entry) throws(FileProviderError) {
+        for _ in 1..<Self.tries {
+            do throws(FileProviderError) { return try putThumbnail(bytes, of: entry) } catch {
+                if !error.saysAbsent { throw error }
+            }
+        }
+        try putThumbnail(bytes, of: entry)
+    }
+
+    private func putThumbnail(_ bytes: [UInt8], of entry: Entry) throws(FileProviderError) {
         let folder: Folder
         if let there = try thumbnails(of: entry.folder) {
             folder = there
@@ -100,17 +112,18 @@ extension Store {
         let template = ItemTemplate(
             parentIdentifier: parent.identifier, filename: Filename(bytes: KeptThumbnails.folder), kind: .folder,
             contentModificationDate: FileTime(seconds: Int64(time(nil))), posixPermissions: mode)
-        do throws(FileProviderError) {
-            try make(template, Timestamp(template.contentModificationDate), in: parent)
-        } catch {
-            // Somebody else was faster.
-            guard error.code == .filenameCollision else { throw error }
+        for _ in 0..<Self.tries {
+            do throws(FileProviderError) {
+                try make(template, Timestamp(template.contentModificationDate), in: parent)
+            } catch {
+                // Somebody else was faster.
+                guard error.code == .filenameCollision else { throw error }
+            }
+            if let folder = try thumbnails(of: parent) { return folder }
+            if let status = try parent.status(of: KeptThumbnails.folder), status.kind != .folder { break }
         }
-        guard let folder = try thumbnails(of: parent) else {
-            throw FileProviderError(
-                .unsupported, "\(parent.path(of: KeptThumbnails.folder)): is no folder; no thumbnails are kept here")
-        }
-        return folder
+        throw FileProviderError(
+            .unsupported, "\(parent.path(of: KeptThumbnails.folder)): is no folder; no thumbnails are kept here")
     }
 
     // MARK: Going

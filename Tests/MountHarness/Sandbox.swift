@@ -102,7 +102,7 @@ package final class Sandbox: Sendable {
         mapfile -t mounts </proc/self/mounts
         for line in "${mounts[@]}"; do
             read -r _ place kind _ <<<"$line"
-            [[ $kind != fuse* || $place != /tmp/hyt-* || $place == "${SCRATCH%/*}"/* ]] || umount -i -l "$place" || true
+            [[ $kind != fuse* || $place != /tmp/hyt-* || $place == "${SCRATCH%/*}"/* ]] || umount -i -l "$place" 2>/dev/null || true
         done
 
         """#
