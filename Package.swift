@@ -119,7 +119,7 @@ let package = Package(
         .target(
             name: "Documents",
             dependencies: [
-                "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "QueryLanguage", "Surroundings",
+                "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings",
                 "UniformTypes", .nioPosix,
             ]),
         .target(

@@ -41,7 +41,7 @@ OURS = {
     "DocumentContainers": ["ControlAPI", "Surroundings", "UniformTypes"],
     "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],
     "Documents": [
-        "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "QueryLanguage", "Surroundings", "UniformTypes",
+        "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings", "UniformTypes",
     ],
     "DocumentPicker": [
         "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings", "UniformTypes",

@@ -23,13 +23,13 @@ actor StandardBrowser: DocumentPickerExtension {
     private var watch: Task<Void, Never>?
     private var showing = OrderedCalls()
 
-    init(context: DocumentPickerContext) { self.init(context: context, isDropBox: false) }
+    init(context: DocumentPickerContext) { self.init(context: context, of: nil) }
 
-    /// - Parameter container: of which the folder alone is shown.
-    init(context: DocumentPickerContext, isDropBox: Bool, container: DocumentContainer? = nil) {
+    /// - Parameter provider: whose documents are shown; of one that stands for a container, those in its folder.
+    init(context: DocumentPickerContext, of provider: PickerProvider?) {
         self.context = context
-        self.isDropBox = isDropBox
-        self.container = container
+        isDropBox = provider?.manifest.isDropBox ?? false
+        container = provider?.container
         base = container?.folder ?? []
         mountPoint = context.documentStorageURL.map { DismissalRules.folderPath($0) } ?? ""
         client = try? DomainClient(mountPoint)

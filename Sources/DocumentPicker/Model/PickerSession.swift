@@ -262,8 +262,7 @@ actor PickerSession {
             process = own
             (prepare, handle) = (own.prepareForPresentation, own.handle)
         } else {
-            let browser = StandardBrowser(
-                context: context, isDropBox: provider.manifest.isDropBox, container: provider.container)
+            let browser = StandardBrowser(context: context, of: provider)
             (prepare, handle) = (browser.prepareForPresentation, browser.handle)
         }
         let (actions, inbox) = AsyncStream<PickerAction>.makeStream()
