@@ -34,8 +34,16 @@ enum Migrations {
         migrator.registerMigration("6 names that moved") { db in
             try db.execute(sql: namesThatMoved)
         }
+        migrator.registerMigration("7 folders that nobody has listed") { db in
+            try db.execute(sql: unlistedFolders)
+        }
         return migrator
     }
+
+    private static let unlistedFolders = """
+        -- Every query counts them: not among all that there is.
+        CREATE INDEX inode_unlisted ON inode(id) WHERE kind = 1 AND enumerated = 0;
+        """
 
     private static let namesThatMoved = """
         -- Numbers of names that the index of names has under what they were before (NameIndex).

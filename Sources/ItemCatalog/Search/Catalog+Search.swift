@@ -146,7 +146,7 @@ extension Catalog.Reader {
 
     private static let unlisted = Query(
         """
-        SELECT i.id FROM inode i JOIN item t ON t.inode = i.id
+        SELECT i.id FROM inode i INDEXED BY inode_unlisted CROSS JOIN item t ON t.inode = i.id
         WHERE i.kind = 1 AND i.enumerated = 0 AND i.nlink > 0 AND t.identifier IS NOT NULL
         """)
 
