@@ -57,7 +57,7 @@ extension Store {
         }
     }
 
-    /// Who lists the folder above sweeps an empty one away, perhaps just after it was made here: so many tries.
+    /// A rename or a deletion beside takes an empty folder away, perhaps just after it was made here: so many tries.
     private static let tries = 10
 
     func keepThumbnail(_ bytes: [UInt8], of entry: Entry) throws(FileProviderError) {
@@ -192,7 +192,12 @@ extension Store {
             else { continue }
             try? folder.unlink(name)
         }
-        if pictures.isEmpty { removeIfEmpty(parent) }
+        // A young one may have been made for a picture that is just coming.
+        if pictures.isEmpty, let status = try? folder.descriptor.status(),
+            Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
+        {
+            removeIfEmpty(parent)
+        }
     }
 
     /// With all that is in it: the folder that they are in is to go. What is not ours in it stays, and it then, too.

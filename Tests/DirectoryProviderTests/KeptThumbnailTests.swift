@@ -40,6 +40,24 @@ import Testing
         #expect(try await other.enumerateItems(in: .rootContainer, startingAt: nil).items.count == 1)
     }
 
+    /// A listing sweeps up an empty folder of pictures, but not one that was just made for the first of them.
+    @Test func theFolderForThemGoesWhileItIsMade() async throws {
+        let store = try TestStore()
+        try store.write("text", to: "a")
+        let item = try await give(store, "a")
+        let lister = Task {
+            while !Task.isCancelled {
+                _ = try await store.provider.enumerateItems(in: .rootContainer, startingAt: nil)
+            }
+        }
+        defer { lister.cancel() }
+        for _ in 0..<300 {
+            for picture in pictures(store) { unlink(store.path(".hydrant-thumbnails/" + picture)) }
+            try await store.provider.keepThumbnail(Self.picture, of: item.identifier, version: item.version.content)
+            #expect(try await find(store.provider, item) == Self.picture)
+        }
+    }
+
     @Test func aCopyOfTheDirectoryHasIt() async throws {
         let (store, copy) = (try TestStore(), try TestStore())
         try store.write("text", to: "a")
