@@ -189,7 +189,8 @@ package final class MountedStore: Sendable {
 
     /// The provider's own files in the store: drafts of uploads, and what a crash left of them.
     package func drafts() throws -> [String] {
-        try run("find \"$STORE\" -name '.hydrant-*.tmp' -printf '%P\\n'").split(separator: "\n").map(String.init)
+        try run("find \"$STORE\" -name '.hydrant-*.tmp' -printf '%P\\n' 2>/dev/null || true").split(separator: "\n")
+            .map(String.init)
     }
 
     /// Throws what differs between store and mount.
