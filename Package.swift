@@ -108,11 +108,11 @@ let package = Package(
         .target(name: "QueryLanguage", dependencies: ["UniformTypes"]),
         .target(
             name: "ItemSearch",
-            dependencies: ["FileProvider", "ItemCatalog", "QueryLanguage", "UniformTypes"]),
+            dependencies: ["FileProvider", "ItemCatalog", "QueryLanguage", "Surroundings", "UniformTypes"]),
         .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
         .target(
             name: "DocumentContainers",
-            dependencies: ["ControlAPI", "Surroundings", "UniformTypes", .nioPosix, .tomlKit]),
+            dependencies: ["CLinux", "ControlAPI", "Surroundings", "UniformTypes", .nioPosix, .tomlKit]),
         .target(
             name: "MetadataQuery",
             dependencies: ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"]),

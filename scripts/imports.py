@@ -36,9 +36,9 @@ OURS = {
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
     "QueryLanguage": ["UniformTypes"],
-    "ItemSearch": ["FileProvider", "ItemCatalog", "QueryLanguage", "UniformTypes"],
+    "ItemSearch": ["FileProvider", "ItemCatalog", "QueryLanguage", "Surroundings", "UniformTypes"],
     "FileCoordination": ["ControlAPI", "Coordination"],
-    "DocumentContainers": ["ControlAPI", "Surroundings", "UniformTypes"],
+    "DocumentContainers": ["CLinux", "ControlAPI", "Surroundings", "UniformTypes"],
     "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],
     "Documents": [
         "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings", "UniformTypes",

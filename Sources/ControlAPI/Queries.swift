@@ -99,6 +99,8 @@ public struct QueryNews: Codable, Sendable, Equatable {
     public var removed: [Int64]
     /// When all was gathered: how many of the store's folders nobody has looked into, so that what is in them was not found.
     public var unlistedFolders: Int
+    /// In seconds: as often something is said while it gathers, even if nothing was found.
+    public static let pulse = 2.0
     /// To be answered with ``ControlRequest/queryTaken(id:question:)``: somebody waits until this is known.
     public var question: Int?
 

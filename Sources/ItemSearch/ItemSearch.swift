@@ -33,6 +33,8 @@ package struct ItemSearch: ~Copyable {
     private static let candidates = 50_000
     /// With more, the index is no shorter way.
     private static let mostCandidates = 60_000
+    /// After so many names, or rows, it looks whether anybody still wants to know.
+    private static let patience = 256
 
     /// - Parameters:
     ///   - names: nil: every name is looked at.
@@ -62,7 +64,7 @@ package struct ItemSearch: ~Copyable {
     /// changed since the beginning puts it right.
     ///
     /// - Parameter found: gets the results as they come; when it returns false that was enough.
-    /// - Throws: ``CatalogError``, and what `found` throws.
+    /// - Throws: ``CatalogError``, what `found` throws; and one or the other soon after its task was cancelled.
     package mutating func gather(_ found: ([FoundItem]) async throws -> Bool) async throws {
         known = [:]
         try await gatherAnew(found)
@@ -85,7 +87,7 @@ package struct ItemSearch: ~Copyable {
             }
             try await gather(inodes, found)
         case .text(let text): try await gather(matcher.inodes(withText: text), found)
-        case .index(let parts): try await gather(like: parts, found)
+        case .index(let alternatives): try await gather(likeOneOf: alternatives, found)
         case .names: try await gatherNames(through: .max, after: .min, found)
         case .inodes(let bounds): try await gather(bounds, found)
         case .walk: try await walk(found)
@@ -96,7 +98,10 @@ package struct ItemSearch: ~Copyable {
     package mutating func unlistedFolders() throws -> Int {
         try catalog.readAside { reader in
             var count = 0
-            for folder in try reader.unlistedFolders() where try matcher.folders.isWithin(folder, reader) { count += 1 }
+            for (index, folder) in try reader.unlistedFolders().enumerated() {
+                if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
+                if try matcher.folders.isWithin(folder, reader) { count += 1 }
+            }
             return count
         }
     }
@@ -120,11 +125,20 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
+    /// Before each piece of what is to be done: other searches have their turn.
+    ///
+    /// - Throws: `CancellationError` when nobody wants to know any more.
+    private func pause() async throws {
+        await Task.yield()
+        try Task.checkCancellation()
+    }
+
     /// What of these rows matches.
     private mutating func matches(_ rows: [SearchRow], _ reader: Catalog.Reader) throws -> [FoundItem] {
         looked += rows.count
         var items: [FoundItem] = []
-        for row in rows {
+        for (index, row) in rows.enumerated() {
+            if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
             if let facts = try matcher.facts(of: row, reader) { items.append(FoundItem(row: row, facts: facts)) }
         }
         return items
@@ -149,6 +163,7 @@ package struct ItemSearch: ~Copyable {
         let inodes = inodes.sorted { $0.rawValue < $1.rawValue }
         for start in stride(from: 0, to: inodes.count, by: Self.batch) {
             let part = inodes[start..<min(start + Self.batch, inodes.count)]
+            try await pause()
             let items = try catalog.readAside { reader in
                 try matches(part.flatMap { try reader.searchRows(of: $0) }, reader)
             }
@@ -156,41 +171,58 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
-    private mutating func gather(like parts: [String], _ found: ([FoundItem]) async throws -> Bool) async throws {
+    private mutating func gather(
+        likeOneOf alternatives: [[String]], _ found: ([FoundItem]) async throws -> Bool
+    ) async throws {
         // (Before the range: what is brought in meanwhile is found in the index, or behind what its range was.)
         let range = names?.range
-        let rarest =
-            range == nil ? nil : parts.map { (part: $0, names: names!.estimate($0)) }.min { $0.names < $1.names }
-        guard let names, let range, let rarest, rarest.names <= Self.mostCandidates else {
+        guard let names, let range, let rarest = Self.rarest(alternatives, names) else {
             // Where most names have it, they are looked at as fast one after another.
             if scopes != nil { return try await walk(found) }
             _ = try await gatherNames(through: .max, after: .min, found)
             return
         }
-        let part = rarest.part
         // Those that the index has under another name; looked at first, so that none is missed that it brings in meanwhile.
         let moved = try catalog.readAside { try $0.movedNames() }
-        let seen = Set(moved)
+        var seen = Set(moved)
         guard try await look(at: moved, nil, found) else { return }
-        var last = range.lowerBound - 1
-        while last < range.upperBound {
-            // Where it cannot be read, every name that is left is looked at.
-            guard let like = try? names.numbers(like: part, after: last, limit: Self.candidates) else { break }
-            let numbers = like.prefix { $0 <= range.upperBound }.filter { !seen.contains($0) }
-            for start in stride(from: 0, to: numbers.count, by: Self.batch) {
-                let piece = Array(numbers[start..<min(start + Self.batch, numbers.count)])
-                guard try await look(at: piece, names, found) else { return }
+        var end = range.upperBound
+        for part in rarest {
+            var last = range.lowerBound - 1
+            while last < range.upperBound {
+                // Where it cannot be read, every name that is left is looked at.
+                guard let like = try? names.numbers(like: part, after: last, limit: Self.candidates) else { break }
+                let numbers = like.prefix { $0 <= range.upperBound }.filter { !seen.contains($0) }
+                if rarest.count > 1 { seen.formUnion(numbers) }
+                for start in stride(from: 0, to: numbers.count, by: Self.batch) {
+                    let piece = Array(numbers[start..<min(start + Self.batch, numbers.count)])
+                    guard try await look(at: piece, names, found) else { return }
+                }
+                last = like.count < Self.candidates ? range.upperBound : min(like.last!, range.upperBound)
             }
-            last = like.count < Self.candidates ? range.upperBound : min(like.last!, range.upperBound)
+            end = min(end, last)
         }
         guard try await gatherNames(through: range.lowerBound - 1, after: .min, found) else { return }
-        try await gatherNames(through: .max, after: last, found)
+        try await gatherNames(through: .max, after: end, besides: rarest.count > 1 ? seen : [], found)
+    }
+
+    /// The rarest part of each alternative; nil: together they are in too many names.
+    private static func rarest(_ alternatives: [[String]], _ names: NameIndex) -> [String]? {
+        var (parts, left) = ([String](), mostCandidates)
+        for alternative in alternatives {
+            let counted = alternative.map { (part: $0, names: names.estimate($0)) }
+            guard let rarest = counted.min(by: { $0.names < $1.names }), rarest.names <= left else { return nil }
+            left -= rarest.names
+            parts.append(rarest.part)
+        }
+        return parts
     }
 
     private mutating func look(
         at numbers: [Int64], _ index: NameIndex?, _ found: ([FoundItem]) async throws -> Bool
     ) async throws -> Bool {
         var gone = 0
+        try await pause()
         let items = try catalog.readAside { reader in
             let rows = try numbers.compactMap { try reader.searchRow($0) }
             gone = numbers.count - rows.count
@@ -203,13 +235,21 @@ package struct ItemSearch: ~Copyable {
     /// - Returns: whether to go on.
     @discardableResult
     private mutating func gatherNames(
-        through last: Int64, after first: Int64, _ found: ([FoundItem]) async throws -> Bool
+        through last: Int64, after first: Int64, besides seen: Set<Int64> = [],
+        _ found: ([FoundItem]) async throws -> Bool
     ) async throws -> Bool {
         var after = first
         while true {
+            try await pause()
             let (items, end) = try catalog.readAside { reader in
                 let names = try reader.searchNames(after: after, through: last, limit: Int(Self.window))
-                let rows = try names.filter { matcher.mayMatch(name: $0.1) }.compactMap { try reader.searchRow($0.0) }
+                var rows: [SearchRow] = []
+                for (index, name) in names.enumerated() {
+                    if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
+                    if !seen.contains(name.0), matcher.mayMatch(name: name.1), let row = try reader.searchRow(name.0) {
+                        rows.append(row)
+                    }
+                }
                 looked += names.count - rows.count
                 return (try matches(rows, reader), names.last?.0)
             }
@@ -223,6 +263,7 @@ package struct ItemSearch: ~Copyable {
         var after: Int64 = 0
         while let next = try catalog.readAside({ try $0.inode(after: after) }) {
             let last = next + Self.window
+            try await pause()
             let items = try catalog.readAside { reader in
                 try matches(try reader.searchRows(after: next - 1, through: last, bounds), reader)
             }
@@ -241,6 +282,7 @@ package struct ItemSearch: ~Copyable {
         while let folder = folders.popLast() {
             var last: Int64?
             repeat {
+                try await pause()
                 let (items, inner, end) = try catalog.readAside { reader in
                     let rows = try reader.searchRows(in: folder, after: last, limit: Self.batch)
                     return (
@@ -342,7 +384,8 @@ package struct ItemSearch: ~Copyable {
                 guard let inode = try reader.item(item)?.inode else { continue }
                 numbers.formUnion(try reader.searchRows(of: inode).map(\.number))
             }
-            for number in numbers.sorted() {
+            for (index, number) in numbers.sorted().enumerated() {
+                if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
                 let row = try reader.searchRow(number)
                 if let row, let facts = try matcher.facts(of: row, reader) {
                     known[number] = Self.note(FoundItem(row: row, facts: facts), known, &changes)

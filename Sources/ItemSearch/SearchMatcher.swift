@@ -2,6 +2,7 @@ import FileProvider
 import Foundation
 package import ItemCatalog
 package import QueryLanguage
+import Surroundings
 package import UniformTypes
 
 /// What a search knows of an item besides its row.
@@ -66,6 +67,8 @@ package struct SearchMatcher {
     private var wantedTypes: [WantedType] = []
     private var owners: [UInt32: String?] = [:]
     private var texts: [String: Set<InodeID>] = [:]
+    /// Of the row that is looked at, as they are compared; of several conditions each would make them anew.
+    private var folded: (name: String?, path: String?)
     /// See ``Catalog/Reader/inodesInConflict()``.
     package var inConflict: Set<InodeID> = []
 
@@ -113,13 +116,14 @@ package struct SearchMatcher {
 
     /// Whether a name alone lets it be a result. (The type is that of a document of this name, or else a folder's.)
     package mutating func mayMatch(name: [UInt8]) -> Bool {
-        isNameMatch(namesTest, name)
+        isNameMatch(namesTest, name, FoldedText.fold(bytes: name))
     }
 
-    private mutating func isNameMatch(_ test: Test, _ name: [UInt8]) -> Bool {
+    private mutating func isNameMatch(_ test: Test, _ name: [UInt8], _ folded: String) -> Bool {
         switch test {
-        case .all(let parts): return parts.allSatisfy { isNameMatch($0, name) }
-        case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: name))
+        case .all(let parts): return parts.allSatisfy { isNameMatch($0, name, folded) }
+        case .any(let parts): return parts.contains { isNameMatch($0, name, folded) }
+        case .name(let matcher): return matcher.matches(folded: folded)
         case .type(let index):
             let type = types.type(of: String(decoding: name, as: UTF8.self))
             return conforms(type, index) || conforms(Self.folder, index) || conforms(Self.link, index)
@@ -139,6 +143,7 @@ package struct SearchMatcher {
 
     /// What is to be said of a row when it is a result; nil: it is none.
     package mutating func facts(of row: SearchRow, _ reader: Catalog.Reader) throws -> ItemFacts? {
+        folded = (nil, nil)
         guard try folders.isWithin(row, reader), try isMatch(test, row, reader) else { return nil }
         guard let path = try path(of: row, reader) else { return nil }
         return ItemFacts(
@@ -157,10 +162,13 @@ package struct SearchMatcher {
             for part in parts where try isMatch(part, row, reader) { return true }
             return false
         case .not(let part): return try !isMatch(part, row, reader)
-        case .name(let matcher): return matcher.matches(folded: FoldedText.fold(bytes: row.name.bytes))
+        case .name(let matcher):
+            let name = folded.name ?? FoldedText.fold(bytes: row.name.bytes)
+            folded.name = name
+            return matcher.matches(folded: name)
         case .path(let matcher):
-            guard let path = try path(of: row, reader) else { return false }
-            return matcher.matches(folded: FoldedText.fold(bytes: path))
+            if folded.path == nil { folded.path = try path(of: row, reader).map { FoldedText.fold(bytes: $0) } }
+            return folded.path.map { matcher.matches(folded: $0) } ?? false
         case .type(let index): return conforms(type(of: row), index)
         case .size(let comparison, let bytes): return row.kind == .document && comparison.holds(row.size, bytes)
         case .date(let attribute, let comparison, let seconds):
@@ -235,7 +243,7 @@ package struct SearchMatcher {
 
     private mutating func owner(_ uid: UInt32) -> String? {
         if let known = owners[uid] { return known }
-        let name = getpwuid(uid).map { String(cString: $0.pointee.pw_name) }
+        let name = UserNames.name(of: uid)
         owners[uid] = .some(name)
         return name
     }
@@ -252,8 +260,7 @@ package struct SearchMatcher {
 
     /// Of a user's name, or of a number as text; nil: there is no such user.
     package static func userNumber(_ name: String) -> UInt32? {
-        if let user = getpwnam(name) { return user.pointee.pw_uid }
-        return UInt32(name)
+        UserNames.number(of: name) ?? UInt32(name)
     }
 }
 

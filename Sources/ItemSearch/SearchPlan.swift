@@ -7,8 +7,8 @@ package struct SearchPlan: Sendable, Equatable {
     package enum Way: Sendable, Equatable {
         /// Documents whose text has these words.
         case text(String)
-        /// Names with these parts, by the index. Folded; long enough for it.
-        case index([String])
+        /// Names with all parts of one of these, by the index. Folded; long enough for it.
+        case index([[String]])
         /// Items of one condition, of which there are few.
         case few(QueryPredicate.ItemCondition)
         /// Every name: by the name most of them are left out.
@@ -29,12 +29,7 @@ package struct SearchPlan: Sendable, Equatable {
     ///   - owner: the number of a user's name; nil: there is no such user.
     package init(_ predicate: QueryPredicate, isScoped: Bool, owner: (String) -> UInt32?) {
         let conditions = Self.conjuncts(predicate)
-        onNames = conditions.filter { condition in
-            switch condition {
-            case .name, .type: true
-            default: false
-            }
-        }
+        onNames = conditions.filter(Self.isOnNames)
         let few = conditions.lazy.compactMap { condition -> QueryPredicate.ItemCondition? in
             guard case .state(let state) = condition else { return nil }
             return [.uploading, .conflict, .excluded].contains(state) ? state : nil
@@ -51,7 +46,9 @@ package struct SearchPlan: Sendable, Equatable {
         } else if let text {
             way = .text(text)
         } else if !parts.isEmpty {
-            way = .index(parts)
+            way = .index([parts])
+        } else if let either = conditions.lazy.compactMap(Self.alternatives).first {
+            way = .index(either)
         } else if isScoped {
             way = .walk
         } else if let bounds = SearchBounds(conditions, owner: owner) {
@@ -65,6 +62,24 @@ package struct SearchPlan: Sendable, Equatable {
     static func conjuncts(_ predicate: QueryPredicate) -> [QueryPredicate] {
         if case .all(let parts) = predicate { return parts.flatMap(conjuncts) }
         return predicate == .everything ? [] : [predicate]
+    }
+
+    private static let mostAlternatives = 32
+
+    /// Of a condition of which one part has to hold: what of each part the index can find; nil: not each has anything.
+    private static func alternatives(_ condition: QueryPredicate) -> [[String]]? {
+        guard case .any(let either) = condition, 1...mostAlternatives ~= either.count else { return nil }
+        let parts = either.map { conjuncts($0).compactMap(part) }
+        return parts.allSatisfy { !$0.isEmpty } ? parts : nil
+    }
+
+    /// Whether a name alone tells when it does not hold.
+    private static func isOnNames(_ condition: QueryPredicate) -> Bool {
+        switch condition {
+        case .name, .type: true
+        case .any(let parts): parts.allSatisfy(isOnNames)
+        default: false
+        }
     }
 
     /// What is in every name that a condition holds of, folded; nil: nothing that is long enough.

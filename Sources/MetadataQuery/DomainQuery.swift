@@ -1,4 +1,5 @@
 import ControlAPI
+import Synchronization
 
 /// A query's conversation with one domain's daemon.
 struct DomainQuery: Sendable {
@@ -6,9 +7,75 @@ struct DomainQuery: Sendable {
     let request: QueryRequest
     /// In seconds: longer nobody waits for an answer of this.
     private static let patience = 60.0
+    /// In seconds: a daemon that says nothing for so long while it gathers hangs (``QueryNews/pulse``).
+    private static let silence = 10
+
+    private enum Ending: Sendable {
+        case answered(MetadataQueryError?)
+        case silent
+        case gathered
+    }
 
     /// - Returns: why it ended before its end; nil: that was all, or it was cancelled.
     func run(_ told: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
+        let heard = Heard()
+        return await withTaskGroup(of: Ending.self) { group in
+            group.addTask {
+                .answered(
+                    await follow { news in
+                        heard.note(isLast: news.phase != .gathering)
+                        told(news)
+                    })
+            }
+            group.addTask { await Self.listen(heard) }
+            defer { group.cancelAll() }
+            for await ending in group {
+                switch ending {
+                case .answered(let error): return error
+                case .silent:
+                    return MetadataQueryError(
+                        "\(mountPoint): its daemon has said nothing for \(Self.silence) s; hydrant status \(mountPoint) may say more"
+                    )
+                case .gathered: break
+                }
+            }
+            return nil
+        }
+    }
+
+    /// What was heard of the daemon.
+    private final class Heard: Sendable {
+        private let state = Mutex((isAnything: false, isAll: false))
+
+        func note(isLast: Bool) {
+            state.withLock { state in
+                state.isAnything = true
+                state.isAll = state.isAll || isLast
+            }
+        }
+
+        /// Since this was asked last.
+        func take() -> (isAnything: Bool, isAll: Bool) {
+            state.withLock { state in
+                defer { state.isAnything = false }
+                return state
+            }
+        }
+    }
+
+    private static func listen(_ heard: Heard) async -> Ending {
+        // (Seconds are counted and not measured: this process, or the machine, may have been stopped meanwhile.)
+        var quiet = 0
+        while quiet < silence {
+            guard (try? await Task.sleep(for: .seconds(1))) != nil else { return .gathered }
+            let (isAnything, isAll) = heard.take()
+            if isAll { return .gathered }
+            quiet = isAnything ? 0 : quiet + 1
+        }
+        return .silent
+    }
+
+    private func follow(_ told: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
         do {
             let client = ControlClient(socketPath: try SocketDirectory.socketPath(mountPoint: mountPoint))
             let answer = try await client.follow(.query(request)) { news in

@@ -252,7 +252,7 @@ public final class MetadataQuery: Sendable {
             for item in added + changed { state.items[item.id] = item }
             if state.frozen == nil { state.sorted = nil }
             switch news.phase {
-            case .gathering: state.tell(.gatheringProgress)
+            case .gathering: if !added.isEmpty { state.tell(.gatheringProgress) }
             case .gathered:
                 state.unlisted[mountPoint] = news.unlistedFolders
                 return state.gathering.remove(mountPoint) != nil && state.gathering.isEmpty && state.isGathering

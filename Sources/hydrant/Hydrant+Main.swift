@@ -18,9 +18,19 @@ extension Hydrant {
             if error is ExitCode || code.isSuccess { exit(withError: error) }
             let line = message(for: error).split(whereSeparator: \.isNewline).joined(separator: " ")
             let isUsage = code == .validationFailure
-            _ = fail(isUsage ? "\(line); \(help) says how it is used" : line)
+            _ = fail(isUsage ? "\(line)\(advice); \(help) says how it is used" : line)
             Foundation.exit(isUsage ? CommandExit.usage : CommandExit.failed)
         }
+    }
+
+    /// A query's “not” looks like an option.
+    private static var advice: String {
+        let words = CommandLine.arguments.dropFirst()
+        guard words.first == FindCommand.configuration.commandName,
+            let word = words.first(where: { $0.count > 2 && $0.hasPrefix("-") && !$0.hasPrefix("--") })
+        else { return "" }
+        let what = ByteText.shown(String(word.dropFirst()))
+        return "; for what is not \(what) write NOT \(what), or all of the query behind --"
     }
 
     /// The help that is nearest to what was wanted.

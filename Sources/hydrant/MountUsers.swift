@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Surroundings
 
 /// Which processes use a mount, as fuser(1) has it: told by proc(5), without looking into the mount, which may hang.
 struct MountUsers: Encodable {
@@ -169,8 +170,7 @@ private struct Inspection {
     static func user(of pid: Int32) -> String {
         var status = stat()
         guard stat("/proc/\(pid)", &status) == 0 else { return "?" }
-        guard let entry = getpwuid(status.st_uid) else { return "user \(status.st_uid)" }
-        return String(cString: entry.pointee.pw_name)
+        return UserNames.name(of: status.st_uid) ?? "user \(status.st_uid)"
     }
 
     /// PF_KTHREAD: they have no files, and nobody may look.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import Foundation
+import Surroundings
 
 /// A path of the user's, split at the mount that it lies in.
 struct MountedPath {
@@ -60,7 +61,7 @@ struct MountedPath {
     /// Somebody else's daemon takes no orders from us.
     private static func requireOwn(_ mount: MountTable.Entry, _ path: String) throws(ExitCode) {
         guard let owner = mount.owner, owner != geteuid() else { return }
-        let name = getpwuid(owner).map { String(cString: $0.pointee.pw_name) } ?? "user \(owner)"
+        let name = UserNames.name(of: owner) ?? "user \(owner)"
         throw fail(
             "\(path): is in a mount of \(name)'s (\(mount.mountPoint)), whose daemon answers to nobody else; run this as \(name)",
             CommandExit.unavailable)

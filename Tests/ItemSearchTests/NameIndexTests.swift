@@ -46,6 +46,21 @@ import Testing
         #expect(try await test.find("report").contains("reports"))
     }
 
+    @Test func whatHasOneOfSeveralPartsIsFoundOnce() async throws {
+        try test.list([document("report"), document("letter"), document("report of a letter"), document("other")])
+        try test.grow()
+        try test.rename("other", "letter too")
+        try test.create("a new report, a letter")
+        for _ in 0..<2 {
+            for withIndex in [true, false] {
+                let found = try await test.find("report OR letter OR rep*ter", withIndex: withIndex)
+                #expect(found == ["a new report, a letter", "letter", "letter too", "report", "report of a letter"])
+                #expect(try await test.find("(report OR letter) -new -too", withIndex: withIndex).count == 3)
+            }
+            try test.grow()
+        }
+    }
+
     @Test func whatIsExchangedIsFoundUnderItsOwnName() async throws {
         try test.list([document("one.report"), document("two.letter")])
         try test.grow()

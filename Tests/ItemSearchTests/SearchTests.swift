@@ -107,12 +107,15 @@ import Testing
         func way(_ text: String, scoped: Bool = false) throws -> SearchPlan.Way {
             SearchPlan(try QueryPredicate(text: text), isScoped: scoped) { UInt32($0) }.way
         }
-        #expect(try way("report kind:pdf") == .index(["report"]))
-        #expect(try way("Ünïcode-Überraschung size:>1") == .index(["unicode-uberraschung"]))
-        #expect(try way("re*longest*x") == .index(["longest"]))
+        #expect(try way("report kind:pdf") == .index([["report"]]))
+        #expect(try way("Ünïcode-Überraschung size:>1") == .index([["unicode-uberraschung"]]))
+        #expect(try way("re*longest*x") == .index([["longest"]]))
+        #expect(try way("(report OR letter -old) size:>1") == .index([["report"], ["letter"]]))
+        #expect(try way("report OR ab") == .names)
+        #expect(try way("report OR size:>1") == .inodes(SearchBounds()))
         #expect(try way("x[abc]def kind:pdf") == .names)
         #expect(try way("report state:uploading") == .few(.uploading))
-        #expect(try way("report", scoped: true) == .index(["report"]))
+        #expect(try way("report", scoped: true) == .index([["report"]]))
         #expect(try way("", scoped: true) == .walk)
         #expect(try way("kind:pdf") == .names)
         #expect(try way("owner:nobody-at-all") == .none)

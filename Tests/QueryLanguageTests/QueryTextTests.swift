@@ -138,9 +138,19 @@ import UniformTypes
         ("a*b*c", "aXbYc", true), ("a*b*c", "aXcYb", false), ("[a-c]x", "bx", true), ("[!a-c]x", "bx", false),
         ("[!a-c]x", "zx", true), ("[]]", "]", true), ("[", "[", true), ("a\\*b", "a*b", true), ("a\\*b", "aXb", false),
         ("**a", "bca", true), ("2024/*", "2024/a/b", true), ("[z-a]", "m", true), ("[日-本]", "日", true),
+        ("[!]]", "a", true), ("[!]", "[!]", true), ("[a", "[a", true), ("[a][b", "a[b", true), ("[a-]", "-", true),
+        ("[ad-fb]*[0-9]", "e2024", true), ("[ad-fb]", "c", false), ("a\\", "a\\", true), ("\\é*", "Éa", true),
+        ("*[é]?", "xé", false), ("*[日]?*", "x日本語", true), ("???", "ab", false), ("*a*a*a", "aa", false),
     ])
     func patterns(_ pattern: String, _ text: String, _ matches: Bool) {
         #expect(holds(.matches(pattern), text) == matches)
+    }
+
+    /// (Each name has 50 characters, at each of which all of the set is asked for.)
+    @Test(.timeLimit(.minutes(1))) func aLargeSetIsReadOnce() {
+        let matcher = TextMatcher(.matches("*[" + String(repeating: "bz", count: 4_900) + "]q*"))
+        let name = FoldedText.fold(String(repeating: "bczd", count: 12) + "bz")
+        for _ in 0..<10_000 { #expect(!matcher.matches(folded: name)) }
     }
 
     @Test func aPatternOfManyStarsEnds() {

@@ -7,46 +7,57 @@ final class LiveQuery: Sendable {
         var rows = ChangedRows()
         /// Who waits until the query's program knows what was committed before he came.
         var waiters: [CheckedContinuation<Void, Never>] = []
+        /// The last question that the program has answered.
+        var answered = 0
+        /// Of the one who runs it.
+        var pause: Pause?
+        var lastPause = 0
+        /// The time of this one, and of those before it, is over.
+        var overdue = 0
         var hasEnded = false
     }
+    /// A wait that ends with what it waits for, its time or its task, whichever is first. (Not a stream of signals: an iteration
+    /// that is cancelled for being late ends the stream for good.)
+    private struct Pause {
+        var number: Int
+        var isOver: @Sendable (State) -> Bool
+        var continuation: CheckedContinuation<Void, Never>
+    }
     private let state = Mutex(State())
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
-    private let hurries: AsyncStream<Void>
-    private let hurry: AsyncStream<Void>.Continuation
-    private let answers: AsyncStream<Int>
-    private let answer: AsyncStream<Int>.Continuation
 
     let asksForText: Bool
 
-    init(asksForText: Bool) {
-        self.asksForText = asksForText
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        (hurries, hurry) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        (answers, answer) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
+    init(asksForText: Bool) { self.asksForText = asksForText }
 
     // MARK: From elsewhere
 
-    func changed(_ rows: ChangedRows) {
-        state.withLock { $0.rows.add(rows) }
-        signal.yield()
-    }
+    func changed(_ rows: ChangedRows) { note { $0.rows.add(rows) } }
 
     /// Returns when its program knows what was committed before, or the query has ended.
     func settle() async {
         await withCheckedContinuation { continuation in
-            let hasEnded = state.withLock { state in
+            let hasEnded = note { state in
                 if !state.hasEnded { state.waiters.append(continuation) }
                 return state.hasEnded
             }
-            if hasEnded { return continuation.resume() }
-            hurry.yield()
-            signal.yield()
+            if hasEnded { continuation.resume() }
         }
     }
 
-    func taken(_ question: Int) { answer.yield(question) }
+    func taken(_ question: Int) { note { $0.answered = max($0.answered, question) } }
+
+    /// Takes a note, and wakes the one who waits for it.
+    @discardableResult
+    private func note<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, woken) = state.withLock { state in
+            let result = body(&state)
+            guard let pause = state.pause, pause.isOver(state) else { return (result, Pause?.none) }
+            state.pause = nil
+            return (result, pause)
+        }
+        woken?.continuation.resume()
+        return result
+    }
 
     // MARK: By the one who runs it
 
@@ -54,8 +65,8 @@ final class LiveQuery: Sendable {
     ///
     /// - Returns: nil: it is over.
     func next(after interval: Double) async -> (rows: ChangedRows, waiters: [CheckedContinuation<Void, Never>])? {
-        guard await signals.first(where: { true }) != nil, !Task.isCancelled else { return nil }
-        if !state.withLock({ !$0.waiters.isEmpty }) { await race(interval) { await self.hurries.first { true } } }
+        await wait { !$0.rows.isEmpty || !$0.waiters.isEmpty }
+        await wait(interval) { !$0.waiters.isEmpty }
         if Task.isCancelled { return nil }
         return state.withLock { state in
             defer { (state.rows, state.waiters) = (ChangedRows(), []) }
@@ -65,16 +76,41 @@ final class LiveQuery: Sendable {
 
     /// Returns when this was answered, or after a while.
     func answered(_ question: Int, within seconds: Double) async {
-        await race(seconds) { await self.answers.first { $0 >= question } }
+        await wait(seconds) { $0.answered >= question }
     }
 
-    private func race(_ seconds: Double, _ other: @escaping @Sendable () async -> Any?) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: .seconds(seconds)) }
-            group.addTask { _ = await other() }
-            await group.next()
-            group.cancelAll()
+    /// - Parameter seconds: nil: for as long as it takes.
+    private func wait(_ seconds: Double? = nil, until isOver: @escaping @Sendable (State) -> Bool) async {
+        let number = state.withLock { state in
+            state.lastPause += 1
+            return state.lastPause
         }
+        let timer = seconds.map { seconds in
+            Task { if (try? await Task.sleep(for: .seconds(seconds))) != nil { endPause(number) } }
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isNow = state.withLock { state in
+                    if Task.isCancelled || state.overdue >= number || isOver(state) { return true }
+                    state.pause = Pause(number: number, isOver: isOver, continuation: continuation)
+                    return false
+                }
+                if isNow { continuation.resume() }
+            }
+        } onCancel: {
+            endPause(number)
+        }
+        timer?.cancel()
+    }
+
+    private func endPause(_ number: Int) {
+        let pause = state.withLock { state -> Pause? in
+            state.overdue = max(state.overdue, number)
+            guard state.pause?.number == number else { return nil }
+            defer { state.pause = nil }
+            return state.pause
+        }
+        pause?.continuation.resume()
     }
 
     func end() {
@@ -84,12 +120,5 @@ final class LiveQuery: Sendable {
             return state.waiters
         }
         for waiter in waiters { waiter.resume() }
-    }
-}
-
-extension AsyncStream where Element: Sendable {
-    fileprivate func first(where isWanted: @Sendable (Element) -> Bool) async -> Element? {
-        for await element in self where isWanted(element) { return element }
-        return nil
     }
 }

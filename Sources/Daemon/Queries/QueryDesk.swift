@@ -22,6 +22,8 @@ final class QueryDesk: Sendable {
     let texts: TextIndexer
     private let indexPath: String
     private let state = Mutex(State())
+    /// Of queries alone: however many there are, and however much they look at, what else the daemon does goes on.
+    private let workers = Workers(threads: 3)
     /// In seconds: longer nobody waits for a query of somebody else's.
     private let patience: Double
     /// In seconds: longer a query does not wait for the listing of its folders.
@@ -61,7 +63,7 @@ final class QueryDesk: Sendable {
     // MARK: Queries
 
     func query(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
-        await withTaskExecutorPreference(context.workers) { await answer(request, listener) }
+        await withTaskExecutorPreference(workers) { await answer(request, listener) }
     }
 
     private func answer(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
@@ -85,7 +87,7 @@ final class QueryDesk: Sendable {
             return .done
         } catch let failure as ControlFailure {
             return .failure(failure)
-        } catch let error as CatalogError {
+        } catch let error as CatalogError where !Task.isCancelled {
             return refusal(error.message)
         } catch {
             // Nobody listens any more.
@@ -98,6 +100,13 @@ final class QueryDesk: Sendable {
     }
 
     private func run(_ request: QueryRequest, _ live: LiveQuery, _ listener: ControlListener) async throws {
+        // Whoever asks hears something while he waits, whatever is looked through: a daemon that says nothing hangs.
+        let pulse = Task {
+            while (try? await Task.sleep(for: .seconds(QueryNews.pulse))) != nil {
+                try? await listener.tell(.query(QueryNews(.gathering)))
+            }
+        }
+        defer { pulse.cancel() }
         let scopes = try await scopes(request.scopes)
         var search = ItemSearch(
             request.predicate, catalog: context.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
@@ -105,19 +114,18 @@ final class QueryDesk: Sendable {
         try refuseSignedOut()
         var unlisted = try search.unlistedFolders()
         async let findings = unlisted == 0 ? nil : ask(request.predicate)
-        try await search.gather { items in
+        func tell(_ items: [FoundItem]) async throws -> Bool {
             try refuseSignedOut()
             try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
             return true
         }
+        try await search.gather(tell)
         if let answer = await findings {
-            try await search.take(answer.findings) { items in
-                try refuseSignedOut()
-                try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
-                return true
-            }
+            try await search.take(answer.findings, tell)
             if answer.isComplete { unlisted = 0 }
         }
+        pulse.cancel()
+        await pulse.value
         try await listener.tell(.query(QueryNews(.gathered, unlistedFolders: unlisted)))
         growNames()
         var question = 0

@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 
 /// The options of a mount as a user writes them.
 extension DaemonConfiguration {
@@ -70,14 +71,16 @@ extension DaemonConfiguration {
 
     private static func user(_ text: String, _ option: String) throws(DaemonError) -> uid_t {
         if let number = number(text) { return number }
-        guard let entry = getpwnam(text) else { throw DaemonError("\(option): there is no such user") }
-        return entry.pointee.pw_uid
+        guard let number = UserNames.number(of: text) else { throw DaemonError("\(option): there is no such user") }
+        return number
     }
 
     private static func group(_ text: String, _ option: String) throws(DaemonError) -> gid_t {
         if let number = number(text) { return number }
-        guard let entry = getgrnam(text) else { throw DaemonError("\(option): there is no such group") }
-        return entry.pointee.gr_gid
+        guard let number = UserNames.number(ofGroup: text) else {
+            throw DaemonError("\(option): there is no such group")
+        }
+        return number
     }
 
     /// The largest one stands for none (chown(2)).

@@ -7,11 +7,18 @@ import QueryLanguage
 ///     hydrant-watch ~/Documents kind:pdf 'modified:<30d'
 @main
 enum Watch {
-    static func main() async throws {
+    static func main() async {
         let words = CommandLine.arguments.dropFirst()
         guard let folder = words.first else { return print("usage: hydrant-watch FOLDER [QUERY…]") }
+        do { try await watch(folder, words.dropFirst().joined(separator: " ")) } catch {
+            FileHandle.standardError.write(Data("hydrant-watch: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func watch(_ folder: String, _ text: String) async throws {
         let query = MetadataQuery(
-            try QueryPredicate(text: words.dropFirst().joined(separator: " ")),
+            try QueryPredicate(text: text),
             in: [.items(at: URL(filePath: folder, directoryHint: .isDirectory))],
             sortedBy: [MetadataSort(.contentModificationDate, ascending: false)])
         query.batchingInterval = .milliseconds(200)
