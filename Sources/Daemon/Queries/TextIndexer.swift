@@ -82,7 +82,10 @@ final class TextIndexer: Sendable {
 
     func inodes(with text: String) -> Set<InodeID> {
         guard let index = state.withLock({ $0.index }) else { return [] }
-        return (try? index.inodes(with: text)) ?? []
+        do { return try index.inodes(with: text) } catch {
+            context.logger.warning("the index of texts cannot be asked", metadata: ["error": "\(error)"])
+            return []
+        }
     }
 
     // MARK: At work
@@ -127,6 +130,9 @@ final class TextIndexer: Sendable {
 
     /// Every document that is here.
     private func scan(_ index: TextIndex) async {
+        do { try await forgetGone(index) } catch {
+            context.logger.warning("the index of texts cannot be tidied up", metadata: ["error": "\(error)"])
+        }
         var last: Int64 = 0
         var bounds = SearchBounds()
         bounds.size = 1 ... .max
@@ -143,20 +149,47 @@ final class TextIndexer: Sendable {
         state.withLock { $0.isScanning = false }
     }
 
+    /// Documents that there are no more; and all of them, when most of what is in the index is old texts.
+    private func forgetGone(_ index: TextIndex) async throws {
+        var last: Int64 = 0
+        while !Task.isCancelled {
+            let inodes = try index.inodes(after: last, limit: Int(Self.window))
+            guard let end = inodes.last else { break }
+            let gone = try context.catalog.readAside { reader in
+                try inodes.filter { try reader.searchRows(of: $0).isEmpty }
+            }
+            for inode in gone { try index.forget(inode) }
+            last = end.rawValue
+            await Task.yield()
+        }
+        try index.startAnewIfMostlyOld()
+    }
+
     private func takeChanged(_ index: TextIndex) async {
         let (inodes, isAny) = state.withLock { state in
             defer { (state.changed, state.isAnyChanged) = ([], false) }
             state.left = state.changed.count
             return (state.changed, state.isAnyChanged)
         }
-        if isAny { return await scan(index) }
+        if isAny { return await scanAgain(index) }
         for inode in inodes {
             if Task.isCancelled { return }
-            let row = try? context.catalog.readAside { try $0.searchRows(of: inode).first }
-            if let row, row.kind == .document, row.isWhole, row.size > 0 { take(inode, row.name.string, index) }
+            do {
+                let row = try context.catalog.readAside { try $0.searchRows(of: inode).first }
+                if row == nil { try index.forget(inode) }
+                if let row, row.kind == .document, row.isWhole, row.size > 0 { take(inode, row.name.string, index) }
+            } catch {
+                context.logger.debug("a text cannot be indexed", metadata: ["error": "\(error)"])
+            }
             state.withLock { $0.left = max(0, $0.left - 1) }
             await Task.yield()
         }
+        if (try? index.startAnewIfMostlyOld()) == true { await scanAgain(index) }
+    }
+
+    private func scanAgain(_ index: TextIndex) async {
+        state.withLock { $0.isScanning = true }
+        await scan(index)
     }
 
     private func take(_ inode: InodeID, _ name: String, _ index: TextIndex) {

@@ -26,10 +26,25 @@ struct TextReader: Sendable {
         if types.conforms(type, to: UniformType("com.adobe.pdf")) { return size <= Self.mostPDF ? pdf(content) : nil }
         guard types.conforms(type, to: UniformType("public.text")), let text = plain(content, size) else { return nil }
         let isMarkup = ["public.html", "public.xml"].contains { types.conforms(type, to: UniformType($0)) }
-        return isMarkup ? text.replacing(/<[^>]*>/, with: " ") : text
+        return String(decoding: isMarkup ? Self.withoutMarkup(text) : text, as: UTF8.self)
     }
 
-    private func plain(_ content: ContentFile, _ size: Int64) -> String? {
+    /// A space for each `<…>`; what begins as one and does not end stays. One pass, whatever is in it.
+    private static func withoutMarkup(_ text: [UInt8]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(text.count)
+        var rest = text[...]
+        while let start = rest.firstIndex(of: UInt8(ascii: "<")),
+            let end = rest[start...].firstIndex(of: UInt8(ascii: ">"))
+        {
+            result += rest[..<start]
+            result.append(UInt8(ascii: " "))
+            rest = rest[(end + 1)...]
+        }
+        return result + rest
+    }
+
+    private func plain(_ content: ContentFile, _ size: Int64) -> [UInt8]? {
         let count = Int(min(size, Int64(Self.most)))
         guard count > 0 else { return nil }
         var bytes = [UInt8](repeating: 0, count: count)
@@ -42,10 +57,9 @@ struct TextReader: Sendable {
             }
             return done
         }
-        let text = bytes[..<read]
         // Whatever it is called: it is none.
-        if text.prefix(8_192).contains(0) { return nil }
-        return String(decoding: text, as: UTF8.self)
+        if bytes[..<read].prefix(8_192).contains(0) { return nil }
+        return Array(bytes[..<read])
     }
 
     private func pdf(_ content: ContentFile) -> String? {

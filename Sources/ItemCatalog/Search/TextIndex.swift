@@ -5,8 +5,11 @@ import GRDB
 /// Finds documents by words of their text, of those whose text somebody has put in. A file of its own; all of it can be made
 /// again from the documents that are here.
 ///
+/// What it has is compared with the catalog whenever it is opened, so that it may lose its last texts when the machine goes off.
+///
 /// Source: sqlite.org/fts5.html: 4.4.3 (contentless tables, from which a row cannot be taken without its text: a document that
-/// changes gets a new row, and the old one means nothing any more), 4.5 (detail=none: which words a text has, not where).
+/// changes gets a new row, the old one means nothing any more, and when most are old it is made anew), 4.5 (detail=none: which
+/// words a text has, not where), 4.3.1 (unicode61: vowel signs, of which Hindi and Arabic words consist in part, are marks).
 package final class TextIndex: Sendable {
     /// What a text was taken from: with another one it is to be taken again.
     package struct Stamp: Sendable, Equatable {
@@ -23,6 +26,11 @@ package final class TextIndex: Sendable {
 
     private let database: DatabasePool
     private let path: String
+    /// Of the file: of another one it is made anew.
+    private static let format = "2"
+    private static let words = ["unicode61", "remove_diacritics", "2", "categories", "L* N* M* Co"]
+    /// So many old texts are no matter.
+    private static let fewOld = 500
 
     /// - Parameter domain: whose catalog gave the inodes their numbers: a text that stands for another domain's is forgotten.
     package init(path: String, domain: String) throws(CatalogError) {
@@ -54,20 +62,46 @@ package final class TextIndex: Sendable {
                             inode INTEGER NOT NULL UNIQUE,
                             generation INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
                             hasText INTEGER NOT NULL);
-                        CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5(
-                            body, content = '', detail = none, columnsize = 0,
-                            tokenize = 'unicode61 remove_diacritics 2');
                         """)
                 let known = try String.fetchOne(db, sql: "SELECT domain FROM mark")
-                if known == domain { return }
+                let mark = format + " " + domain
+                if known == mark { return }
                 guard known == nil else { throw CatalogError(.wrongDomain, "\(path): is of \(known!)") }
-                try db.execute(sql: "INSERT INTO mark VALUES (?)", arguments: [domain])
+                try db.execute(sql: "INSERT INTO mark VALUES (?)", arguments: [mark])
+                try makeTexts(db)
             }
         } catch {
             try? database.close()
             throw error
         }
         return database
+    }
+
+    private static func makeTexts(_ db: Database) throws {
+        let words = words.map { "''\($0)''" }.joined(separator: " ")
+        try db.execute(
+            sql: """
+                CREATE VIRTUAL TABLE texts USING fts5(
+                    body, content = '', detail = none, columnsize = 0, tokenize = '\(words)')
+                """)
+    }
+
+    /// Forgets everything when most of the texts in it are of documents that have changed since, or are gone.
+    ///
+    /// - Returns: whether all of them are to be put in again.
+    @discardableResult
+    package func startAnewIfMostlyOld() throws(CatalogError) -> Bool {
+        try translating {
+            try database.write { db in
+                // (Each document that was put in has a number of its own, which none has again.)
+                let all = try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'") ?? 0
+                let current = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM document") ?? 0
+                guard all > 2 * current + Self.fewOld else { return false }
+                try db.execute(sql: "DROP TABLE texts; DELETE FROM document; DELETE FROM sqlite_sequence")
+                try Self.makeTexts(db)
+                return true
+            }
+        }
     }
 
     /// Of one that is closed.
@@ -112,6 +146,18 @@ package final class TextIndex: Sendable {
         }
     }
 
+    /// Documents that it knows, behind one, in their order.
+    package func inodes(after number: Int64, limit: Int) throws(CatalogError) -> [InodeID] {
+        try translating {
+            try database.read { db in
+                try Int64.fetchAll(
+                    db, sql: "SELECT inode FROM document WHERE inode > ? ORDER BY inode LIMIT ?",
+                    arguments: [number, limit]
+                ).map { InodeID(rawValue: $0) }
+            }
+        }
+    }
+
     /// Of how many documents it has a text.
     package func count() throws(CatalogError) -> Int {
         try translating {
@@ -119,13 +165,17 @@ package final class TextIndex: Sendable {
         }
     }
 
+    private static let mostWords = 64
+
     /// Documents whose text has all words of this one, which ends with `*` where the last of them may go on.
     package func inodes(with text: String) throws(CatalogError) -> Set<InodeID> {
-        let words = text.split { !$0.isLetter && !$0.isNumber }.prefix(64)
-        guard !words.isEmpty else { return [] }
-        let match = words.map { "\"\($0)\"" }.joined(separator: " ") + (text.hasSuffix("*") ? "*" : "")
         return try translating {
             try database.read { db in
+                // Read as the texts were: what is two words there is two words here.
+                let tokenizer = try db.makeTokenizer(FTS5TokenizerDescriptor(components: Self.words))
+                let words = try tokenizer.tokenize(query: text).prefix(Self.mostWords).map { "\"\($0.token)\"" }
+                if words.isEmpty { return [] }
+                let match = words.joined(separator: " ") + (text.hasSuffix("*") ? "*" : "")
                 let statement = try db.cachedStatement(
                     sql: "SELECT d.inode FROM texts t JOIN document d ON d.id = t.rowid WHERE texts MATCH ?")
                 return Set(try Int64.fetchAll(statement, arguments: [match]).map { InodeID(rawValue: $0) })
