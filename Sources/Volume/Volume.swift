@@ -107,6 +107,7 @@ package final class Volume: Sendable {
             try context.labels.begin(catalog)
             try catalog.write { writer in
                 try writer.forgetSyncedThatWereSent()
+                if isOtherBoot { try writer.distrustNameIndex() }
                 if let boot { try writer.noteBoot(boot) }
             }
             if boot != nil { try catalog.synchronize() }

@@ -252,4 +252,25 @@ import Volume
         #expect(next.remote.read("a") == Array("CHANGED!".utf8))
         #expect(copies(next) == [])
     }
+
+    /// The index and the catalog may have lost what they were told last, each for itself.
+    @Test func theIndexOfNamesIsMadeAnew() async throws {
+        func range(_ test: TestVolume) throws -> ClosedRange<Int64>? {
+            let names = try NameIndex(path: test.directory + "/names", catalog: test.catalog) {
+                String(decoding: $0, as: UTF8.self)
+            }
+            defer { names.close() }
+            let range = names.range
+            while try names.grow() {}
+            return range
+        }
+        _ = try await test.create("report")
+        #expect(try range(test) == nil)
+        #expect(try range(test) != nil)
+        let restarted = try await test.killed(boot: "one")
+        #expect(try range(restarted) != nil)
+        let next = try await restarted.killed(boot: "two")
+        #expect(try range(next) == nil)
+        #expect(try range(next) != nil)
+    }
 }

@@ -11,7 +11,9 @@ import Locking
 /// (`moved_name`) until the index has it as it is. A name that is gone stays in the index until it is made anew: whoever finds
 /// its number finds nothing in the catalog.
 ///
-/// All of it can be made again from the catalog: an index that is damaged, or another catalog's, is removed.
+/// All of it can be made again from the catalog: an index that is damaged, or another catalog's, is removed. When the machine went
+/// off both may lose what they were told last, each for itself, so that one has a name that the other has not: then the index is
+/// made anew (``Catalog/Writer/distrustNameIndex()``).
 ///
 /// Source: sqlite.org/fts5.html, 4.3.4 (trigram) and 4.5 (detail=none: only which name has which trigrams).
 package final class NameIndex: Sendable {
@@ -70,7 +72,7 @@ package final class NameIndex: Sendable {
         } catch { throw Catalog.translate(error, path: path) }
     }
 
-    private static let token = "name index"
+    fileprivate static let token = "name index"
 
     private static func open(_ path: String) throws -> DatabasePool {
         var configuration = Configuration()
@@ -283,4 +285,12 @@ package final class NameIndex: Sendable {
 
 extension Catalog.Reader {
     func nameCount() throws -> Int { try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM name") ?? 0 }
+}
+
+extension Catalog.Writer {
+    /// From now on no index of names is believed that was made before.
+    package func distrustNameIndex() throws {
+        try takeNote(NameIndex.token, "")
+        try noteMoves(of: nil)
+    }
 }
