@@ -38,6 +38,9 @@ struct PolicyTests {
             "\"$SCRATCH/tumblerd\"", "\"$SCRATCH/odf-thumbnailer\"", "python3 \"$SCRATCH/baloo_file_extractor\"",
             "\"$SCRATCH/tracker-extract-3-of-somebody\"", "HYDRANT_DOWNLOADS=deny cat",
             "\"$HYDRANT\" policy --deny-command -- cat", "HYDRANT_DOWNLOADS=deny sh -c 'cat \"$0\"'",
+            // What it starts has another environment.
+            "HYDRANT_DOWNLOADS=deny sh -c 'env -i cat \"$0\"; exit $?'",
+            "python3 -W ignore -Werror -X utf8 \"$SCRATCH/baloo_file_extractor\"",
         ])
     func refused(_ reader: String) async throws {
         try await withPrograms { mount in
@@ -52,6 +55,43 @@ struct PolicyTests {
             // Somebody reads it.
             #expect(try mount.run("cat 1.txt") == "document 1\n")
             #expect(try mount.run("\(reader) 1.txt") == "document 1\n")
+        }
+    }
+
+    @Test("the nearest word decides: of the program itself before that of the one that has started it")
+    func nearest() async throws {
+        try await withPrograms { mount in
+            let allowed = try mount.run("HYDRANT_DOWNLOADS=deny sh -c 'HYDRANT_DOWNLOADS=allow cat 1.txt; exit $?'")
+            #expect(allowed == "document 1\n")
+            let refused = try mount.shell("HYDRANT_DOWNLOADS=allow sh -c 'env -i \"$SCRATCH/tumblerd\" 2.txt; exit $?'")
+            #expect(refused.status != 0 && refused.stderr.contains(Self.eagain), "\(refused)")
+        }
+    }
+
+    @Test("a script is known behind an interpreter's options, and what is no script is not")
+    func scripts() async throws {
+        try await withPrograms { mount in
+            _ = try mount.run(
+                """
+                printf 'open(F, $ARGV[0]) || die $!; print <F>;' >"$SCRATCH/a-thumbnailer"
+                """)
+            for words in [
+                "perl -I lib -w", "perl -Ilib/e", "bash -eu -o pipefail", "bash -euo pipefail +O extglob --",
+                "python3 -bW ignore", "python3 --check-hash-based-pycs never",
+            ] {
+                let script = words.hasPrefix("perl") ? "a" : words.hasPrefix("python") ? "baloo" : "odf"
+                let name = ["a": "a-thumbnailer", "baloo": "baloo_file_extractor", "odf": "odf-thumbnailer"][script]!
+                let result = try mount.shell("\(words) \"$SCRATCH/\(name)\" 3.txt")
+                #expect(result.status != 0 && result.stdout.isEmpty, "\(words): \(result)")
+            }
+            for (number, words) in [
+                "python3 -c 'print(open(\"%\").read(), end=\"\")' x-thumbnailer",
+                "perl -ne print % x-thumbnailer", "bash -ec 'cat %; :' x-thumbnailer",
+            ].enumerated() {
+                let words = words.replacing("%", with: "\(number + 4).txt").replacing(
+                    " x-thumbnailer", with: words.hasPrefix("perl") ? "" : " x-thumbnailer")
+                #expect(try mount.run(words) == "document \(number + 4)\n")
+            }
         }
     }
 

@@ -3,9 +3,9 @@ import Glibc
 import ItemCatalog
 import Locking
 
-/// Decides whether a program that opens a document may have it downloaded: by the domain's own rules, then by those of
-/// `config.toml`, then by ``PolicyRule/builtIn``; the first that names the program, or one that has started it, holds. A
-/// program that no rule names may.
+/// Decides whether a program that opens a document may have it downloaded: by what it says of itself, then by the domain's own
+/// rules, then by those of `config.toml`, then by ``PolicyRule/builtIn``; the first that names it holds. Of a program of which
+/// nothing says anything the one decides that has started it, and so on. A program that nobody says anything of may.
 package final class DownloadPolicy: Sendable {
     private struct State {
         var own: [PolicyRule] = []
@@ -116,10 +116,9 @@ package final class DownloadPolicy: Sendable {
         let process = CausingProcess.of(thread: thread)
         let rules = state.withLock { $0.own + $0.configured } + PolicyRule.builtIn
         var pid = process?.pid ?? thread
-        for generation in 0..<Self.generations {
+        for _ in 0..<Self.generations {
             guard pid > 1, let program = ProgramIdentity(pid: pid) else { break }
-            // (What it says of itself its children have inherited.)
-            if generation == 0, let own = program.own {
+            if let own = program.own {
                 return Verdict(decision: own, process: process, program: program.names.first)
             }
             for rule in rules {

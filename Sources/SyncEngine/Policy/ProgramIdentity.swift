@@ -27,31 +27,21 @@ struct ProgramIdentity {
         if let executable = ProcFile.link("/proc/\(pid)/exe") { names.append(Self.last(executable)) }
         if let command { names.append(command) }
         // An interpreter's first argument that is no option is its script; of a desktop's worker process, its plug-in.
-        let words = ProcFile.read("/proc/\(pid)/cmdline")?.split(separator: 0, maxSplits: 8) ?? []
-        if let first = names.first, Self.isInterpreter(first) {
-            if let script = Self.script(words.dropFirst()) { names.append(Self.last(script)) }
+        if let interpreter = names.first.flatMap({ Interpreter.named($0) }) {
+            let arguments = ProcFile.read("/proc/\(pid)/cmdline") ?? []
+            let words = arguments.split(separator: 0, omittingEmptySubsequences: false).dropFirst()
+            let script = interpreter.script(words.map { String(decoding: $0, as: UTF8.self) })
+            if let script { names.append(Self.last(script)) }
         }
-        let environment = ProcFile.read("/proc/\(pid)/environ", most: 1 << 16) ?? []
+        let environment = ProcFile.read("/proc/\(pid)/environ", most: Self.largestEnvironment) ?? []
         let prefix = Self.variable.utf8 + [UInt8(ascii: "=")]
         if let entry = environment.split(separator: 0).first(where: { $0.starts(with: prefix) }) {
             own = PolicyDecision(rawValue: String(decoding: entry.dropFirst(prefix.count), as: UTF8.self))
         }
     }
 
-    /// Nil: it runs what stands in its arguments (`-c`, `-e`), or a module (`-m`).
-    private static func script(_ words: ArraySlice<ArraySlice<UInt8>>) -> String? {
-        for word in words.map({ String(decoding: $0, as: UTF8.self) }) {
-            guard word.hasPrefix("-") else { return word }
-            if !word.hasPrefix("--"), word.contains(where: { "cem".contains($0) }) { return nil }
-        }
-        return nil
-    }
-
-    private static func isInterpreter(_ name: String) -> Bool {
-        ["python", "perl", "ruby", "node", "gjs", "bash", "dash", "sh", "kioslave", "kioworker", "ld-linux"].contains {
-            name.hasPrefix($0)
-        }
-    }
+    /// In bytes: execve(2) takes hardly more.
+    private static let largestEnvironment = 2 << 20
 
     private static func last(_ path: String) -> String {
         let name = path.split(separator: "/").last.map(String.init) ?? path
