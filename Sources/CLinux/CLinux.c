@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <spawn.h>
 #include <stddef.h>
 #include <malloc.h>
@@ -12,6 +13,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -123,6 +125,18 @@ static int try_lease(int fd, int kind) {
 
 int clinux_try_read_lease(int fd) { return try_lease(fd, F_RDLCK); }
 int clinux_try_write_lease(int fd) { return try_lease(fd, F_WRLCK); }
+
+int clinux_open_beneath(int dirfd, const char *path) {
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    long result;
+    int tries = 0;
+    // (EAGAIN: somebody has renamed something meanwhile, and the kernel cannot say where the path leads.)
+    do
+        result = syscall(SYS_openat2, dirfd, path, &how, sizeof how);
+    while (result < 0 && (errno == EAGAIN || errno == EINTR) && ++tries < 100);
+    return (int)result;
+}
 
 int clinux_open_path(int dirfd, const char *path) {
     return openat(dirfd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC);

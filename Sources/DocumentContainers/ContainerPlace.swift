@@ -1,3 +1,4 @@
+import CLinux
 import ControlAPI
 public import Foundation
 import NIOPosix
@@ -48,21 +49,34 @@ extension DocumentContainer {
         return ByteText.url(place.path + "/")
     }
 
-    /// Makes what is missing; what is there has to be a folder in the domain, not a link that leads out of it.
+    /// Makes what is missing. What is there has to be a folder in the domain: nothing is made behind a link that leads out of it.
     private static func make(_ folder: [String], in mountPoint: String) throws {
-        var path = mountPoint
+        let root = clinux_open_folder(AT_FDCWD, mountPoint, true)
+        guard root >= 0 else { throw failure(mountPoint, errno) }
+        var above = root
+        defer { for file in Set([root, above]) { close(file) } }
+        var path = ""
         for name in folder {
-            path += "/" + name
-            if mkdir(path, 0o777) != 0, errno != EEXIST {
-                throw DocumentContainerError("\(path): \(String(cString: strerror(errno)))")
+            path += path.isEmpty ? name : "/" + name
+            var next = clinux_open_beneath(root, path)
+            if next < 0, errno == ENOENT {
+                guard mkdirat(above, name, 0o777) == 0 || errno == EEXIST else {
+                    throw failure(mountPoint + "/" + path, errno)
+                }
+                next = clinux_open_beneath(root, path)
             }
+            guard next >= 0 else { throw failure(mountPoint + "/" + path, errno) }
+            if above != root { close(above) }
+            above = next
         }
-        var status = stat()
-        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw DocumentContainerError("\(path): is no folder")
-        }
-        guard let real = ByteText.resolved(path), real.hasPrefix(mountPoint == "/" ? "/" : mountPoint + "/") else {
-            throw DocumentContainerError("\(path): leads out of the domain")
+    }
+
+    private static func failure(_ path: String, _ code: Int32) -> DocumentContainerError {
+        switch code {
+        case EXDEV: DocumentContainerError("\(path): leads out of the domain")
+        case ENOTDIR: DocumentContainerError("\(path): is no folder")
+        case ENOENT: DocumentContainerError("\(path): is a link that leads nowhere")
+        default: DocumentContainerError("\(path): \(String(cString: strerror(code)))")
         }
     }
 

@@ -138,11 +138,9 @@ extension DocumentContainer {
         var containers: [DocumentContainer] = []
         var problems: [String] = []
         for folder in BaseDirectory.shared() {
-            let path = "\(folder)/\(inDataFolder)"
-            for name in ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
-            where name.hasSuffix(".toml") {
+            for file in files(in: "\(folder)/\(inDataFolder)") {
                 do {
-                    let container = try read(path + "/" + name)
+                    let container = try read(file)
                     if !containers.contains(where: { $0.identifier == container.identifier }) {
                         containers.append(container)
                     }
@@ -174,7 +172,7 @@ extension DocumentContainer {
     @discardableResult
     public static func install(manifest: String) throws(DocumentContainerError) -> DocumentContainer {
         let container = try DocumentContainer(toml: manifest)
-        let file = try file(of: container.identifier)
+        let file = try fileToWrite(for: container.identifier)
         do {
             try FileManager.default.createDirectory(
                 atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
@@ -183,24 +181,52 @@ extension DocumentContainer {
         return container
     }
 
-    /// The user's programs know this container no more; the documents in it stay.
+    /// The user's own manifest of this container is gone, whatever its file is called; the documents in the container stay.
     ///
+    /// - Returns: the file of the machine's manifest by which the user's programs know the container all the same; nil: they know
+    ///   it no more.
     /// - Throws: when this user has not installed it.
-    public static func uninstall(_ identifier: String) throws(DocumentContainerError) {
-        let file = try file(of: identifier)
-        guard unlink(file) == 0 else {
+    @discardableResult
+    public static func uninstall(_ identifier: String) throws(DocumentContainerError) -> String? {
+        let folder = try ownFolder()
+        var files = manifests(of: identifier, in: folder)
+        // One that cannot be read is known by its name only.
+        let named = "\(folder)/\(identifier).toml"
+        if files.isEmpty, !identifier.contains("/"), (try? read(named)) == nil { files = [named] }
+        if files.isEmpty { throw DocumentContainerError("“\(identifier)” is not installed by this user") }
+        for file in files where unlink(file) != 0 {
             throw DocumentContainerError(
                 errno == ENOENT
                     ? "“\(identifier)” is not installed by this user" : "\(file): \(String(cString: strerror(errno)))")
         }
+        return BaseDirectory.shared().lazy.compactMap { manifests(of: identifier, in: "\($0)/\(inDataFolder)").first }
+            .first
     }
 
-    private static func file(of identifier: String) throws(DocumentContainerError) -> String {
+    private static func ownFolder() throws(DocumentContainerError) -> String {
         guard let data = BaseDirectory.data.path() else { throw DocumentContainerError(BaseDirectory.data.missing) }
-        guard !identifier.contains("/"), !identifier.contains("\0") else {
-            throw DocumentContainerError("“\(identifier)” is no identifier")
+        return "\(data)/\(inDataFolder)"
+    }
+
+    /// The first of them holds (``installed()``).
+    private static func manifests(of identifier: String, in folder: String) -> [String] {
+        files(in: folder).filter { (try? read($0))?.identifier == identifier }
+    }
+
+    private static func files(in folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".toml") }.sorted()
+            .map { "\(folder)/\($0)" }
+    }
+
+    /// The one that has it already, or a new one, never another container's.
+    private static func fileToWrite(for identifier: String) throws(DocumentContainerError) -> String {
+        let folder = try ownFolder()
+        if let known = manifests(of: identifier, in: folder).first { return known }
+        for number in 1...100 {
+            let file = "\(folder)/\(identifier)\(number == 1 ? "" : "-\(number)").toml"
+            if (try? read(file)) == nil { return file }
         }
-        return "\(data)/\(inDataFolder)/\(identifier).toml"
+        throw DocumentContainerError("\(folder): other containers have all names for “\(identifier)”")
     }
 }
 

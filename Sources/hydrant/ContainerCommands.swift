@@ -126,13 +126,18 @@ struct ContainersRemoveCommand: AsyncParsableCommand {
     @Argument(help: "Its identifier.")
     var identifier: String
 
-    @Flag(help: "Print an object: removed (the identifier).")
+    @Flag(
+        help: """
+            Print an object: removed (the identifier), manifest (the file by which it is known all the same; else null).
+            """)
     var json = false
 
     func run() async throws {
-        do { try DocumentContainer.uninstall(identifier) } catch { throw fail(error.message) }
-        if json { return print(Output.json(["removed": identifier])) }
-        print("\(identifier): removed; its documents stay where they are")
+        let left: String?
+        do { left = try DocumentContainer.uninstall(identifier) } catch { throw fail(error.message) }
+        if json { return print(Output.json(["removed": identifier, "manifest": left.map(ByteText.shown)])) }
+        guard let left else { return print("\(identifier): removed; its documents stay where they are") }
+        try StandardOutput.write(["\(identifier): removed, but programs know it all the same, by \(left)"])
     }
 }
 

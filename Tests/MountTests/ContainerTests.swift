@@ -46,8 +46,49 @@ struct ContainerTests {
             _ = try mount.run("ln -s /tmp out; " + Self.adds("org.example.out", "name = \"O\"\\nfolder = \"out\""))
             let out = try mount.hydrant(["containers", "path", "org.example.out"])
             #expect(out.status == 1 && out.stderr.contains("leads out of the domain"), "\(out)")
+            _ = try mount.run(
+                "mkdir \"$SCRATCH/outside\"; ln -s \"$SCRATCH/outside\" far; ln -s Notes near; ln -s none dangling; "
+                    + Self.adds("org.example.far", "name = \"F\"\nfolder = \"far/a/b\"")
+                    + Self.adds("org.example.near", "name = \"N\"\nfolder = \"near/a/b\"")
+                    + Self.adds("org.example.dangling", "name = \"D\"\nfolder = \"dangling/a\""))
+            let far = try mount.hydrant(["containers", "path", "org.example.far"])
+            #expect(far.status == 1 && far.stderr.contains("far: leads out of the domain"), "\(far)")
+            #expect(try mount.run("ls \"$SCRATCH/outside\"") == "")
+            #expect(try mount.hydrant(["containers", "path", "org.example.dangling"]).stderr.contains("leads nowhere"))
+            let near = try mount.run("\"$HYDRANT\" containers path org.example.near; ls -d Notes/a/b")
+            #expect(near.hasSuffix("\nNotes/a/b\n"))
             _ = try mount.run("\"$HYDRANT\" containers remove org.example.notes; test -f Notes/n.txt")
             #expect(try mount.hydrant(["containers", "path", "org.example.notes"]).status == 1)
+        }
+    }
+
+    @Test("a manifest is known by what is in it, whatever its file is called")
+    func manifests() async throws {
+        try await withMount(.with { $0.limit = 60 }) { mount in
+            let shown = try mount.run(
+                """
+                own="${XDG_DATA_HOME:-$HOME/.local/share}/hydrant/containers"; mkdir -p "$own"
+                printf 'identifier = "org.example.notes"\nname = "Old"\n' >"$own/a.toml"
+                printf 'identifier = "org.example.other"\nname = "Other"\n' >"$own/org.example.notes.toml"
+                \(Self.adds("org.example.notes", "name = \"New\""))
+                "$HYDRANT" containers list; ls "$own"
+                "$HYDRANT" containers remove org.example.notes; ls "$own"; "$HYDRANT" containers list
+                """)
+            #expect(shown.contains("org.example.notes  New") && !shown.contains("  Old"), "\(shown)")
+            #expect(shown.contains("a.toml\norg.example.notes.toml\norg.example.notes: removed; its"), "\(shown)")
+            #expect(shown.contains("\norg.example.notes.toml\norg.example.other  Other"), "\(shown)")
+            // One of the machine's holds again.
+            let machine = try mount.run(
+                """
+                export XDG_DATA_DIRS="$SCRATCH/share"; mkdir -p "$SCRATCH/share/hydrant/containers"
+                printf 'identifier = "org.example.notes"\nname = "Theirs"\n' >"$SCRATCH/share/hydrant/containers/n.toml"
+                "$HYDRANT" containers remove org.example.notes 2>&1 || true
+                \(Self.adds("org.example.notes", "name = \"Mine\""))
+                "$HYDRANT" containers list; "$HYDRANT" containers remove org.example.notes; "$HYDRANT" containers list
+                """)
+            #expect(machine.contains("is not installed by this user") && machine.contains("notes  Mine"), "\(machine)")
+            #expect(machine.contains("all the same, by \(mount.scratch)/share/hydrant/containers/n.toml"), "\(machine)")
+            #expect(machine.contains("notes  Theirs"), "\(machine)")
         }
     }
 
@@ -141,6 +182,11 @@ struct ContainerTests {
                 """)
             #expect(
                 shown.contains("1 note\n") && shown.contains("2 notes\n") && shown.contains("/Memos/"), "\(shown)")
+            try mount.unmount()
+            let memo = "exec \"$(dirname \"$HYDRANT\")/hydrant-memo\" tea"
+            let away = try mount.sandbox.run(["sh", "-c", memo], environment: mount.environment, limit: 20)
+            #expect(away.status == 1 && away.stderr.hasPrefix("hydrant-memo: the container"), "\(away)")
+            #expect(away.stderr.split(separator: "\n").count == 1, "\(away)")
         }
     }
 }

@@ -54,6 +54,10 @@ int clinux_open_folder(int dirfd, const char *path, bool follow);
 /// O_PATH, O_NOFOLLOW, O_CLOEXEC: whatever has the name, not for reading; of a link, the link itself.
 int clinux_open_path(int dirfd, const char *path);
 
+/// openat2(2) with RESOLVE_BENEATH: as clinux_open_folder, of a path that may have links in it, none of which leads out of
+/// `dirfd` (EXDEV), not even with an absolute path that leads in again. Linux 5.6.
+int clinux_open_beneath(int dirfd, const char *path);
+
 /// futimens(3), setting only the modification time.
 int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds);
 

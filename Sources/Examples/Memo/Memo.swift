@@ -10,9 +10,16 @@ import QueryLanguage
 enum Memo {
     static let identifier = "org.example.memo"
 
-    static func main() async throws {
+    static func main() async {
         let words = CommandLine.arguments.dropFirst().joined(separator: " ")
         guard !words.isEmpty else { return print("usage: hydrant-memo WORDS…") }
+        do { try await keep(words) } catch {
+            FileHandle.standardError.write(Data("hydrant-memo: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func keep(_ words: String) async throws {
         // A program that is installed brings this file with it, in /usr/share/hydrant/containers.
         try DocumentContainer.install(
             manifest: """
