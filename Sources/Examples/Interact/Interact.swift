@@ -7,15 +7,22 @@ import Foundation
 ///     hydrant-interact ~/Documents/report.pdf preview
 @main
 enum Interact {
-    static func main() async throws {
+    static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())
         guard let path = words.first else { return print("usage: hydrant-interact DOCUMENT [ENTRY]") }
+        do { try await show(path, entry: words.dropFirst().first) } catch {
+            print((error as? DocumentInteractionError).map { "\($0.code): \($0)" } ?? "\(error)")
+            exit(1)
+        }
+    }
+
+    private static func show(_ path: String, entry: String?) async throws {
         let document = try await DocumentInteractionController(
             url: URL(filePath: path, directoryHint: .notDirectory))
         document.annotation = ["asked-by": "hydrant-interact"]
         let count = OptionsMenu.Action(id: "count", title: "Count its bytes") { print("\(document.size) bytes") }
         let menu = await document.optionsMenu(adding: [count])
-        guard words.count > 1 else {
+        guard let entry else {
             print("\(document.name): \(document.type), here: \(try await document.isDownloaded())")
             for (size, icon) in await document.icons(sizes: [16, 48]).sorted(by: { $0.key < $1.key }) {
                 print("  icon of \(size): \(icon.path(percentEncoded: false))")
@@ -24,10 +31,7 @@ enum Interact {
             for item in menu.items { print("  \(item.id): \(item.title)") }
             return
         }
-        do { try await perform(words[1], menu) } catch let error as DocumentInteractionError {
-            print("\(error.code): \(error)")
-            exit(1)
-        }
+        try await perform(entry, menu)
     }
 
     private static func perform(_ entry: String, _ menu: OptionsMenu) async throws {
