@@ -7,9 +7,11 @@
 #include <linux/openat2.h>
 #include <spawn.h>
 #include <stddef.h>
+#include <linux/fs.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -82,6 +84,8 @@ ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offs
     off_t in = from_offset, out = to_offset;
     return copy_file_range(from, &in, to, &out, count, 0);
 }
+
+int clinux_share(int from, int to) { return ioctl(to, FICLONE, from); }
 
 int clinux_sync_file_system(int fd) { return syncfs(fd); }
 

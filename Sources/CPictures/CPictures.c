@@ -12,7 +12,8 @@ static int make(uint32_t width, uint32_t height, uint32_t most, struct cpictures
     if (width == 0 || height == 0 || width > most || height > most) return -1;
     out->width = width;
     out->height = height;
-    out->pixels = malloc((size_t)width * height * 4);
+    // (Zeros: what a damaged picture leaves out is never what this process had there before.)
+    out->pixels = calloc((size_t)width * height, 4);
     return out->pixels ? 0 : -1;
 }
 
@@ -43,8 +44,10 @@ static int decode_jpeg(const uint8_t *bytes, size_t count, uint32_t most, struct
         flags |= TJFLAG_LIMITSCANS;
 #endif
         result = tjDecompress2(handle, bytes, count, out->pixels, width, 0, height, TJPF_RGBA, flags);
-        // (A warning: what there is of it is shown.)
-        if (result != 0 && tjGetErrorCode(handle) == TJERR_WARNING) result = 0;
+        // A warning: what there is of it is shown. The library says the same after a warning and an error. Rows are written from the
+        // top, and each pixel of them is opaque (turbojpeg.h, TJPF_RGBA): by the last one it is known that all were.
+        int is_whole = out->pixels[(size_t)width * height * 4 - 1] == 0xff;
+        if (result != 0 && is_whole && tjGetErrorCode(handle) == TJERR_WARNING) result = 0;
         if (result != 0) cpictures_free(out);
     }
     tjDestroy(handle);

@@ -1,5 +1,6 @@
 import CLinux
 import Foundation
+import Synchronization
 
 /// A program that is run for what it prints. It is waited for until it has ended itself: what it leaves in the background has
 /// its output open, and is none of ours.
@@ -19,17 +20,30 @@ package struct ChildProcess: Sendable {
         package var status: Int32
         /// The beginning of what it printed.
         package var printed: [UInt8]
+        /// The most that it, or a program that it waited for, had in memory, in bytes.
+        package var memory: Int64
+    }
+
+    /// Has a program ended before its time, from any thread.
+    package final class Stop: Sendable {
+        private let flag = Atomic(false)
+        package init() {}
+        package func set() { flag.store(true, ordering: .relaxed) }
+        package var isSet: Bool { flag.load(ordering: .relaxed) }
     }
 
     package enum Failure: Error, Sendable, CustomStringConvertible {
         case notStarted(Int32)
         /// It did not end in time, and was ended.
         case tooSlow
+        /// Somebody had it ended.
+        case stopped
 
         package var description: String {
             switch self {
             case .notStarted(let code): "cannot be started: \(String(cString: strerror(code)))"
             case .tooSlow: "did not end in time"
+            case .stopped: "was stopped"
             }
         }
     }
@@ -37,6 +51,7 @@ package struct ChildProcess: Sendable {
     /// In bytes: more of what it prints is left out.
     private let mostPrinted: Int
     private let bounds: Bounds?
+    private let stop: Stop?
 
     /// What one process of it may take.
     package struct Bounds: Sendable {
@@ -56,8 +71,11 @@ package struct ChildProcess: Sendable {
     /// From SIGTERM to SIGKILL.
     private static let grace = Duration.seconds(2)
 
-    package init(_ words: [String], limit: Duration, mostPrinted: Int = 64 << 10, bounds: Bounds? = nil) {
+    package init(
+        _ words: [String], limit: Duration, mostPrinted: Int = 64 << 10, bounds: Bounds? = nil, stop: Stop? = nil
+    ) {
         self.words = words
+        self.stop = stop
         self.bounds = bounds
         self.mostPrinted = mostPrinted
         self.limit = limit
@@ -94,13 +112,13 @@ package struct ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // This may be a thread that blocks signals, or a process that ignores SIGPIPE.
-        var (none, pipe) = (sigset_t(), sigset_t())
+        // This may be a thread that blocks signals, or a process that ignores some.
+        var (none, usual) = (sigset_t(), sigset_t())
         sigemptyset(&none)
-        sigemptyset(&pipe)
-        sigaddset(&pipe, SIGPIPE)
+        sigemptyset(&usual)
+        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP] { sigaddset(&usual, signal) }
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &pipe)
+        posix_spawnattr_setsigdefault(&attributes, &usual)
         // A group of its own, in which all of it is ended that is there when the time is up.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
@@ -126,10 +144,15 @@ package struct ChildProcess: Sendable {
             } else {
                 usleep(2_000)
             }
-            guard let status = Self.ending(of: child, WNOHANG) else { continue }
-            // What it printed last; not what others may go on printing for ever.
-            if isOpen { _ = read(output, &printed) }
-            return Ending(status: status, printed: printed)
+            if let (status, memory) = Self.ending(of: child, WNOHANG) {
+                // What it printed last; not what others may go on printing for ever.
+                if isOpen { _ = read(output, &printed) }
+                return Ending(status: status, printed: printed, memory: memory)
+            }
+            if stop?.isSet ?? false {
+                end(child)
+                throw .stopped
+            }
         }
         end(child)
         throw .tooSlow
@@ -161,16 +184,16 @@ package struct ChildProcess: Sendable {
     }
 
     /// Nil: it runs.
-    private static func ending(of child: pid_t, _ flags: Int32) -> Int32? {
-        var status: Int32 = 0
+    private static func ending(of child: pid_t, _ flags: Int32) -> (status: Int32, memory: Int64)? {
+        var (status, usage) = (Int32(), rusage())
         while true {
-            let found = waitpid(child, &status, flags)
+            let found = wait4(child, &status, flags, &usage)
             if found == 0 { return nil }
             if found < 0 && errno == EINTR { continue }
             // (Of one that somebody else has waited for nobody knows how it ended.)
-            guard found == child else { return 255 }
-            // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)).
-            return status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f
+            guard found == child else { return (255, 0) }
+            // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)); memory is counted in KiB (getrusage(2)).
+            return (status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, Int64(usage.ru_maxrss) << 10)
         }
     }
 }

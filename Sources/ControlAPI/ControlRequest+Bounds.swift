@@ -21,6 +21,7 @@ extension ControlRequest {
         case .thumbnail(_, let size): Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
         case .giveThumbnail(_, let picture, _):
             picture.count <= GivenThumbnail.bytes ? nil : "a thumbnail of \(picture.count) bytes"
+        case .noteThumbnail(_, let note): note.bytes >= 0 ? nil : "a thumbnail of \(note.bytes) bytes"
         case .makeBookmark(let request):
             request.grant?.until.flatMap { Self.moments.contains($0) ? nil : "a right until \($0)" }
         case .query(let request): request.problem

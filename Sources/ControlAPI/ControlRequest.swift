@@ -49,6 +49,9 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// A picture of a document that fits into a square of `size` pixels, without downloading the document; answered with
     /// ``ControlResponse/thumbnail(_:)``.
     case thumbnail(path: PathBytes, size: Int)
+    /// The user's program has put a picture of a document into the user's cache of thumbnails; answered with
+    /// ``ControlResponse/done``. It goes from there with the document, and with the others of the domain.
+    case noteThumbnail(path: PathBytes, CachedThumbnailNote)
     /// A program gives a document that it has saved its picture: a PNG of at most ``GivenThumbnail/pixels`` and
     /// ``GivenThumbnail/bytes``. Answered with ``ControlResponse/thumbnailGiven(_:)`` when the picture is kept, so that it survives
     /// a restart; with the failure ``ControlFailure/otherContents``, and nothing kept, when the document has others than

@@ -16,6 +16,25 @@ public struct DocumentThumbnail: Codable, Sendable, Equatable {
     }
 }
 
+/// A picture in a cache of thumbnails.
+public struct CachedThumbnailNote: Codable, Sendable, Equatable {
+    /// The cache.
+    public var folder: String
+    /// See ``DocumentThumbnail/uri``.
+    public var uri: String
+    /// See ``DocumentThumbnail/modified``.
+    public var modified: Int64
+    /// In all sizes.
+    public var bytes: Int64
+
+    public init(folder: String, uri: String, modified: Int64, bytes: Int64) {
+        self.folder = folder
+        self.uri = uri
+        self.modified = modified
+        self.bytes = bytes
+    }
+}
+
 /// Where the picture is kept that a program gave a document.
 public enum GivenThumbnail: String, Codable, Sendable, Equatable {
     /// The store gets it, with the contents or when it can be reached: other machines have it then.

@@ -61,6 +61,9 @@ struct DomainService: ControlService {
             case .policy(let changes): return .policy(try policy.change(changes))
             case .queryTaken(let id, let question): return queries.taken(id, question)
             case .textIndex(let isOn): return .textIndex(try await queries.texts.set(isOn))
+            case .noteThumbnail(let path, let note):
+                try await noteThumbnail(path, note)
+                return .done
             case .thumbnails(let isOn): return .thumbnails(try await thumbnails.set(isOn))
             case .settleQueries: return await queries.settle()
             case .promised(let paths, let wantsTags, let size):

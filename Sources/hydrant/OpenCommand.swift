@@ -154,13 +154,16 @@ struct OpenCommand: AsyncParsableCommand {
             }
         }
         let isOnTerminal = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].allSatisfy { isatty($0) == 1 }
-        let opened = try await start(controller, chosen, isOnTerminal)
-        let isShown = isOnTerminal && opened.program.isShownInTerminal
-        var status: Int32?
-        if wait || scoped != nil || isShown {
-            // Of a program in the terminal Ctrl-C is its own.
-            signal(SIGINT, SIG_IGN)
-            status = await opened.ended()
+        let (opened, status): (OpenedDocument, Int32?)
+        if scoped == nil {
+            opened = try await start(controller, chosen, isOnTerminal)
+            status = await ending(of: opened, isOnTerminal)
+        } else {
+            // When this process is ended, or its terminal closed, the right ends as well.
+            (opened, status) = try await interruptible(by: [SIGTERM, SIGHUP]) { [chosen] in
+                let opened = try await start(controller, chosen, isOnTerminal)
+                return (opened, await ending(of: opened, isOnTerminal))
+            }
         }
         if json {
             try StandardOutput.write(
@@ -171,6 +174,14 @@ struct OpenCommand: AsyncParsableCommand {
                         pid: opened.processIdentifier, status: status)))
         }
         if let status, status != 0 { throw ExitCode(status) }
+    }
+
+    /// How the program ended; nil: nobody waits for it.
+    private func ending(of opened: OpenedDocument, _ isOnTerminal: Bool) async -> Int32? {
+        guard wait || scoped != nil || isOnTerminal && opened.program.isShownInTerminal else { return nil }
+        // Of a program in the terminal Ctrl-C is its own.
+        signal(SIGINT, SIG_IGN)
+        return await opened.ended()
     }
 
     /// What shows the download is gone when this returns, and with it what it does at Ctrl-C.
@@ -231,7 +242,10 @@ func interacting<T>(_ body: () async throws -> T) async throws -> T {
 
 /// The progress of a document's download.
 final class DownloadDisplay: Sendable {
-    private let display = Mutex(ProgressDisplay())
+    private let display: Mutex<ProgressDisplay>
+
+    /// - Parameter isInterrupted: see ``ProgressDisplay``.
+    init(isInterrupted: Bool = true) { display = Mutex(ProgressDisplay(isInterrupted: isInterrupted)) }
 
     var show: @Sendable (DownloadProgress) -> Void {
         { progress in

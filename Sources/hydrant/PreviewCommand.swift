@@ -52,6 +52,11 @@ struct PreviewCommand: AsyncParsableCommand {
         if !json && to == nil && isatty(STDIN_FILENO) == 1 && StandardOutput.isTerminal {
             return try await PreviewPager(controller).run()
         }
+        try await interruptible { try await show(controller) }
+    }
+
+    private func show(_ controller: PreviewController) async throws {
+        let items = controller.items
         var (lines, statuses) = ([Line](), [Int32]())
         for index in items.indices {
             controller.go(to: index)
@@ -76,13 +81,14 @@ struct PreviewCommand: AsyncParsableCommand {
         let interaction = try await DocumentInteractionController(url: item.url)
         line.type = interaction.type.identifier
         line.title = item.title ?? interaction.name
-        let display = DownloadDisplay()
+        let display = DownloadDisplay(isInterrupted: false)
         let preview: Preview
         do { preview = try await controller.preview(progress: json ? nil : display.show) } catch {
             display.clear()
             throw error
         }
         display.clear()
+        defer { preview.close() }
         line.kind = preview.kind
         line.notes = preview.notes
         line.pages = preview.pages.map { Page(number: $0.number, lines: $0.lines) }

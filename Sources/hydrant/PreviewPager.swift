@@ -13,6 +13,8 @@ final class PreviewPager {
         case progress(Int, DownloadProgress)
         case resized
         case interrupted
+        /// This process is to end.
+        case ended(Int32)
     }
 
     private let controller: PreviewController
@@ -28,8 +30,9 @@ final class PreviewPager {
 
     func run() async throws {
         let (events, told) = AsyncStream<Event>.makeStream()
-        let terminal = try RawTerminal()
+        let terminal = try RawTerminal { told.yield(.ended($0)) }
         defer { terminal.end() }
+        var signal: Int32?
         terminal.keys { told.yield($0.map { .key($0) } ?? .interrupted) }
         let resizing = DispatchSource.makeSignalSource(signal: SIGWINCH, queue: .global())
         resizing.setEventHandler { told.yield(.resized) }
@@ -40,9 +43,13 @@ final class PreviewPager {
         loop: for await event in events {
             switch event {
             case .interrupted: break loop
+            case .ended(let number):
+                signal = number
+                break loop
             case .loaded(let index, let result) where index == controller.index: take(result)
             case .progress(let index, let progress) where index == controller.index && preview == nil:
                 message = "downloading: \(Output.share(progress.bytes, progress.total))"
+            case .loaded(_, .success(let late)): late.close()
             case .loaded, .progress, .resized: break
             case .key(let key):
                 switch key {
@@ -54,8 +61,14 @@ final class PreviewPager {
             }
             draw(terminal)
         }
-        loading?.cancel()
         terminal.end()
+        loading?.cancel()
+        // (It ends what is running for it.)
+        await loading?.value
+        preview?.close()
+        told.finish()
+        for await case .loaded(_, .success(let late)) in events { late.close() }
+        if let signal { await Interruption.end(by: signal) }
         if let status = statuses[controller.index] {
             warn(message)
             throw ExitCode(status)
@@ -64,6 +77,7 @@ final class PreviewPager {
 
     private func load(_ told: AsyncStream<Event>.Continuation) {
         loading?.cancel()
+        preview?.close()
         (preview, message, top) = (nil, "one moment …", 0)
         let (controller, index) = (controller, controller.index)
         loading = Task {
@@ -146,22 +160,22 @@ final class RawTerminal {
     private var isRaw = true
     private let signals: [any DispatchSourceSignal]
 
-    init() throws {
+    /// - Parameter ended: a signal has come that is to end this process; the terminal is as it was.
+    init(ended: @escaping @Sendable (Int32) -> Void) throws {
         guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw fail("standard input is no terminal") }
         var raw = before
         cfmakeraw(&raw)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw)
         let saved = before
         // Whoever ends this gets the terminal back first.
-        signals = [SIGTERM, SIGHUP, SIGINT].map { number in
+        signals = [SIGTERM, SIGHUP, SIGINT].filter { !Interruption.isIgnored($0) }.map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
                 var saved = saved
                 RawTerminal.write("\u{1b}[?25h\u{1b}[?1049l")
                 tcsetattr(STDIN_FILENO, TCSANOW, &saved)
-                signal(number, SIG_DFL)
-                kill(getpid(), number)
+                ended(number)
             }
             source.resume()
             return source

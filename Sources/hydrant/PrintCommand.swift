@@ -50,10 +50,12 @@ struct PrintCommand: AsyncParsableCommand {
         }
     }
 
-    func run() async throws {
+    func run() async throws { try await interruptible { try await printAll() } }
+
+    private func printAll() async throws {
         var (lines, status) = ([Line](), CommandExit.done)
         for path in paths {
-            let display = DownloadDisplay()
+            let display = DownloadDisplay(isInterrupted: false)
             var line = Line(path: ByteText.shown(path))
             do {
                 let controller = try await DocumentInteractionController(url: ByteText.url(path))

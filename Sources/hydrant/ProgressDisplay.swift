@@ -16,8 +16,9 @@ final class ProgressDisplay {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let interrupt: (any DispatchSourceSignal)?
 
-    init() {
-        guard isTerminal else {
+    /// - Parameter isInterrupted: whether Ctrl-C ends this process at once; else somebody else sees to that.
+    init(isInterrupted: Bool = true) {
+        guard isTerminal, isInterrupted else {
             interrupt = nil
             return
         }

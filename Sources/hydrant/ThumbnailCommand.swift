@@ -91,7 +91,7 @@ struct ThumbnailCommand: AsyncParsableCommand {
         }
         var cached: String?
         if let raster = Raster(answer.picture) {
-            do { cached = try install(raster, answer) } catch { throw fail("\(path): \(error)") }
+            cached = try await install(raster, answer, mounted)
         } else if output == nil {
             throw fail(
                 "\(path): the thumbnail is no whole PNG or JPEG, which the thumbnail cache needs; get it with -o FILE")
@@ -104,7 +104,22 @@ struct ThumbnailCommand: AsyncParsableCommand {
     }
 
     /// - Returns: where it is: among the pictures of its size.
-    private func install(_ raster: Raster, _ answer: DocumentThumbnail) throws -> String {
+    private func install(
+        _ raster: Raster, _ answer: DocumentThumbnail, _ mounted: MountedPath
+    ) async throws -> String {
+        do {
+            let (cache, bytes, place) = try install(raster, answer)
+            // (So that it goes with the document.)
+            let note = CachedThumbnailNote(
+                folder: cache.folder, uri: answer.uri, modified: answer.modified, bytes: bytes)
+            _ = try await ask(mounted.mountPoint, .noteThumbnail(path: mounted.relative, note))
+            return place
+        } catch let problem as ThumbnailCache.Problem { throw fail("\(path): \(problem)") }
+    }
+
+    private func install(
+        _ raster: Raster, _ answer: DocumentThumbnail
+    ) throws -> (cache: ThumbnailCache, bytes: Int64, place: String) {
         let sizes = ThumbnailCache.Size.allCases
         let cache = try ThumbnailCache()
         let longest = max(raster.width, raster.height)
@@ -113,8 +128,8 @@ struct ThumbnailCommand: AsyncParsableCommand {
             throw ThumbnailCache.Problem(
                 "the provider's picture has \(raster.width) × \(raster.height) pixels, more than was asked for")
         }
-        _ = try cache.install(raster, of: answer.uri, modified: answer.modified, upTo: largest)
-        return cache.path(of: answer.uri, sizes.first { $0.rawValue >= longest } ?? largest)
+        let bytes = try cache.install(raster, of: answer.uri, modified: answer.modified, upTo: largest)
+        return (cache, bytes, cache.path(of: answer.uri, sizes.first { $0.rawValue >= longest } ?? largest))
     }
 
     private func give(_ file: String, _ mounted: MountedPath) async throws {

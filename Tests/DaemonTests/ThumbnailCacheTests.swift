@@ -39,6 +39,18 @@ import Testing
         #expect(Raster(Data([0xff, 0xd8, 0xff])) == nil && Raster(Data()) == nil)
     }
 
+    @Test("of a damaged JPEG what can be read is shown; if none can, there is no picture, and nothing of this process's memory")
+    func damagedJPEG() throws {
+        // Progressive, of 16 × 16 pixels (libturbojpeg), the first scan without its bytes; then the rest, or a process that no decoder has.
+        let start = "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERXRTc4UG1RV19iZ2hnPk1xeX"
+            + "BkeFxlZ2P/wgALCAAQABABAREA/8QAFQABAQAAAAAAAAAAAAAAAAAAAwT/2gAIAQEAAAAB/8"
+        let rest = "QAGBAAAwEBAAAAAAAAAAAAAAAAAAECAxH/2gAIAQEAAQUCjMmDiRe5/8QAFxAAAwEAAAAAAAAAAAAAAAAAABAikf/aAAgBAQAGPwJzp//EABsQ"
+            + "AQEAAQUAAAAAAAAAAAAAAAEAETFBUWHR/9oACAEBAAE/IYE1gOVA5bAbe/l//9oACAEBAAAAED//xAAaEAEAAgMBAAAAAAAAAAAAAAABADERIXHw"
+            + "/9oACAEBAAE/EKdQkRHIFbYCAgb0m+ecn//Z"
+        #expect(Raster(try #require(Data(base64Encoded: start + rest)))?.pixel(15, 15)[3] == 255)
+        #expect(Raster(try #require(Data(base64Encoded: start + "MACwgAEAAQAQERAA=="))) == nil)
+    }
+
     @Test("the mean of the pixels that one stands for; what is not seen has no say in the colour")
     func shrinking() throws {
         // Two pixels, red that is seen and blue that is not: made with Python's zlib.
@@ -62,7 +74,13 @@ import Testing
             #expect(cache.has(uri, modified: 7, size) && !cache.has(uri, modified: 8, size))
             #expect(!cache.has("file:///m/b", modified: 7, size))
         }
-        cache.move(uri, to: "file:///m/b", modified: 7)
+        // Not another document's that lies there by now, and not that of other contents.
+        #expect(!cache.move(uri, to: "file:///m/b", modified: 8) && cache.has(uri, modified: 7, .normal))
+        let others = try #require(PNGPicture(Self.picture)).data(
+            with: [("Thumb::URI", "file:///m/c"), ("Thumb::MTime", "7"), ("Software", "hydrant")])
+        try others.write(to: URL(filePath: cache.path(of: "file:///m/d", .normal), directoryHint: .notDirectory))
+        #expect(!cache.move("file:///m/d", to: "file:///m/b", modified: 7))
+        #expect(cache.move(uri, to: "file:///m/b", modified: 7))
         #expect(!cache.has(uri, modified: 7, .normal) && cache.has("file:///m/b", modified: 7, .xxLarge))
         cache.remove("file:///m/b")
         #expect(!cache.has("file:///m/b", modified: 7, .normal))
@@ -97,8 +115,14 @@ import Testing
         try file.close()
         let again = ThumbnailLedger(stateDirectory: folder)
         #expect(Set(again.all.map(\.uri)) == ["file:///m/1", "file:///m/other"])
+        // One that is renamed to where another was: that one's picture is no more.
+        var over = entry(3)
+        over.uri = "file:///m/1"
+        #expect(again.put(over).map(\.uri) == ["file:///m/other"] && again.entry(at: over.uri) == over)
+        #expect(ThumbnailLedger(stateDirectory: folder).all == [over])
+        #expect(again.put(entry(1)).isEmpty)
         let gone = again.put(entry(9, bytes: ThumbnailLedger.mostBytes))
-        #expect(Set(gone.map(\.inode)).isSuperset(of: [1, 3]))
+        #expect(Set(gone.map(\.inode)).isSuperset(of: [1]))
     }
 
     @Test("a thumbnailer's file is read as a desktop reads it")
@@ -142,9 +166,29 @@ import Testing
         let program = DesktopThumbnailers.Program(
             name: "test", words: ["sh", "-c", script, "sh", "%i", "%o"], mimeTypes: [])
         let start = ContinuousClock.now
-        let raster = run.picture(of: content, named: "a document.png", by: program)
+        let raster = try run.picture(of: content, named: "a document.png", by: program)
         #expect((raster != nil) == succeeds)
         #expect(start.duration(to: .now) < .seconds(300))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/thumbnailer").isEmpty)
+    }
+
+    @Test("a thumbnailer gets a copy: whatever it does to it, and whatever the document is called, that stays as it is")
+    func copies() throws {
+        defer { remove() }
+        let store = try ContentStore(directory: folder + "/content")
+        let content = try store.open(
+            GenerationID(inode: 1, number: 1), size: 0, baseSize: 0, present: nil)
+        Self.picture.withUnsafeBytes { buffer in
+            #expect(pwrite(content.descriptor, buffer.baseAddress, buffer.count, 0) == buffer.count)
+        }
+        let run = ThumbnailerRun(stateDirectory: folder, limit: .seconds(60))
+        let script = "cp \"$1\" \"$2\"; echo damaged >>\"$1\"; echo damaged >\"$1\"; : >\"$1\""
+        let program = DesktopThumbnailers.Program(
+            name: "test", words: ["sh", "-c", script, "sh", "%i", "%o"], mimeTypes: [])
+        for name in [".hydrant-output.png", "picture.png", "out", "in"] {
+            #expect(try run.picture(of: content, named: name, by: program) != nil, "\(name)")
+            let now = FileManager.default.contents(atPath: "/proc/self/fd/\(content.descriptor)")
+            #expect(now == Self.picture, "\(name)")
+        }
     }
 }

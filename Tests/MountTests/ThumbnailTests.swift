@@ -292,6 +292,98 @@ struct ThumbnailTests {
         }
     }
 
+    @Test("two that change names soon after one another: each has its own picture afterwards")
+    func swaps() async throws {
+        try await withPictures { mount in
+            _ = try mount.run(
+                Self.functions + """
+                    echo 'as long\n' >report.xyz; cp report.xyz other.xyz; touch -d @1000000000 report.xyz other.xyz
+                    "$HYDRANT" sync "$MOUNT" --timeout 20
+                    "$HYDRANT" thumbnail report.xyz --set "$SCRATCH/red.png" >/dev/null
+                    "$HYDRANT" thumbnail other.xyz --set "$SCRATCH/blue.png" >/dev/null
+                    ls >/dev/null; there "$MOUNT/report.xyz"; there "$MOUNT/other.xyz"
+                    has() { [ "$(width "$(entry "$MOUNT/$1" normal)")" = "$2" ]; }
+                    both() { until has "$1" 128 && has "$2" 77; do sleep 0.05; done; }
+                    both report.xyz other.xyz
+                    mv report.xyz t; mv other.xyz report.xyz; mv t other.xyz
+                    both other.xyz report.xyz
+                    # One over the other.
+                    mv report.xyz other.xyz; gone "$MOUNT/report.xyz"; until has other.xyz 77; do sleep 0.05; done
+                    """)
+        }
+    }
+
+    @Test("a picture that is given goes before what the cache has, whoever made that; one goes with contents of the same date and size")
+    func newer() async throws {
+        try await withPictures { mount in
+            _ = try mount.run(
+                Self.functions + """
+                    has() { [ "$(width "$(entry "$MOUNT/report.xyz" normal)")" = "$1" ]; }
+                    "$HYDRANT" thumbnail report.xyz --set "$SCRATCH/red.png" >/dev/null
+                    ls >/dev/null; there "$MOUNT/report.xyz"; has 128
+                    "$HYDRANT" thumbnail report.xyz --set "$SCRATCH/blue.png" >/dev/null
+                    until has 77; do sleep 0.05; done
+                    "$HYDRANT" thumbnail report.xyz --size 1024 -o "$SCRATCH/out.png" >/dev/null
+                    file "$SCRATCH/out.png" | grep -q '300 x 500'
+
+                    # One of a file manager's own, which is not in the ledger.
+                    "$HYDRANT" thumbnails off "$MOUNT" >/dev/null
+                    for size in normal xx-large; do
+                        file="$(entry "$MOUNT/report.xyz" $size)"
+                        python3 - "$SCRATCH/red.png" "$file" "$MOUNT/report.xyz" <<'PYTHON'
+                    import os, struct, sys, zlib
+                    def text(key, value):
+                        data = b"tEXt" + key + b"\\0" + value.encode()
+                        return struct.pack(">I", len(data) - 4) + data + struct.pack(">I", zlib.crc32(data))
+                    png = open(sys.argv[1], "rb").read()
+                    added = text(b"Thumb::URI", "file://" + sys.argv[3])
+                    added += text(b"Thumb::MTime", str(int(os.stat(sys.argv[3]).st_mtime)))
+                    os.makedirs(os.path.dirname(sys.argv[2]), exist_ok=True)
+                    open(sys.argv[2], "wb").write(png[:33] + added + png[33:])
+                    PYTHON
+                    done
+                    "$HYDRANT" thumbnails on "$MOUNT" >/dev/null; sleep 0.5; has 900
+                    "$HYDRANT" thumbnail report.xyz --set "$SCRATCH/blue.png" >/dev/null
+                    until has 77; do sleep 0.05; done
+
+                    python3 - <<'PYTHON'
+                    import os
+                    before = os.stat("report.xyz")
+                    with open("report.xyz", "r+b") as file: file.write(b"A")
+                    os.utime("report.xyz", ns=(before.st_atime_ns, before.st_mtime_ns))
+                    after = os.stat("report.xyz")
+                    assert (after.st_mtime_ns, after.st_size) == (before.st_mtime_ns, before.st_size)
+                    PYTHON
+                    gone "$MOUNT/report.xyz"
+                    """)
+        }
+    }
+
+    @Test("what hydrant thumbnail puts into the cache goes with the document, with off, and with a logout")
+    func fromCommand() async throws {
+        try await withPictures { mount in
+            _ = try mount.run(
+                Self.functions + """
+                    cp "$SCRATCH/red.png" red.xyz; cp red.xyz blue.xyz; "$HYDRANT" sync "$MOUNT" --timeout 20
+                    for name in red.xyz blue.xyz report.xyz folder/other.xyz; do
+                        "$HYDRANT" thumbnail $name --set "$SCRATCH/red.png" >/dev/null
+                        "$HYDRANT" thumbnail $name >/dev/null; there "$MOUNT/$name"
+                    done
+                    "$HYDRANT" thumbnails status "$MOUNT" | grep -q ': on, 4 documents in'
+                    rm red.xyz; gone "$MOUNT/red.xyz"
+                    mv blue.xyz green.xyz; gone "$MOUNT/blue.xyz"; there "$MOUNT/green.xyz"
+                    "$HYDRANT" thumbnails off "$MOUNT" >/dev/null
+                    [ -z "$(find "\(Self.cache)" -name '*.png')" ]
+                    "$HYDRANT" thumbnail report.xyz >/dev/null; there "$MOUNT/report.xyz"
+                    "$HYDRANT" thumbnails on "$MOUNT" >/dev/null
+                    "$HYDRANT" thumbnail folder/other.xyz --size 64 >/dev/null; there "$MOUNT/folder/other.xyz"
+                    "$HYDRANT" sync "$MOUNT" --timeout 20
+                    cd /; "$HYDRANT" logout "$MOUNT" >/dev/null
+                    [ -z "$(find "\(Self.cache)" -name '*.png')" ]
+                    """)
+        }
+    }
+
     @Test("off takes them out and puts none there; on again does; config.toml and a remount are heard")
     func setting() async throws {
         try await withPictures { mount in
@@ -302,6 +394,12 @@ struct ThumbnailTests {
                     ls >/dev/null; there "$MOUNT/report.xyz"
                     [ "$("$HYDRANT" thumbnails off "$MOUNT")" = "$MOUNT: off" ]
                     [ "$(\(pictures))" = 0 ]
+                    # On again: of folders that were looked at, at once.
+                    "$HYDRANT" thumbnails on "$MOUNT" >/dev/null; there "$MOUNT/report.xyz"
+                    touch again.xyz; "$HYDRANT" thumbnail again.xyz --set "$SCRATCH/red.png" >/dev/null
+                    echo x >again.xyz; "$HYDRANT" thumbnail again.xyz --set "$SCRATCH/red.png" >/dev/null
+                    ls >/dev/null; there "$MOUNT/again.xyz"
+                    "$HYDRANT" thumbnails off "$MOUNT" >/dev/null; [ "$(\(pictures))" = 0 ]
                     """)
             try mount.remount()
             _ = try mount.run(
@@ -310,6 +408,25 @@ struct ThumbnailTests {
                     ls >/dev/null; sleep 1; [ "$(\(pictures))" = 0 ]
                     "$HYDRANT" thumbnails on "$MOUNT" >/dev/null
                     touch fresh; ls >/dev/null; there "$MOUNT/report.xyz"
+                    "$HYDRANT" sync "$MOUNT" --timeout 20
+                    cd /; "$HYDRANT" unmount "$MOUNT"
+
+                    # A domain of its own, whose configuration says no, and where nobody has said anything.
+                    mkdir -p "$HOME/.config/hydrant" "$SCRATCH/configured"
+                    printf '[domains.quiet]\nurl = "dir:%s"\nmountpoint = "%s"\nthumbnails = false\n' \
+                        "$STORE" "$SCRATCH/configured" >"$HOME/.config/hydrant/config.toml"
+                    "$HYDRANT" mount quiet >/dev/null
+                    "$HYDRANT" thumbnails "$SCRATCH/configured" --json | grep -q '"on" : false'
+                    cd "$SCRATCH/configured"; ls >/dev/null; sleep 1
+                    [ ! -e "$(entry "$SCRATCH/configured/report.xyz" normal)" ]
+                    # (What somebody says counts more.)
+                    "$HYDRANT" thumbnails on "$SCRATCH/configured" >/dev/null
+                    touch more; ls >/dev/null; there "$SCRATCH/configured/report.xyz"
+                    cd /; "$HYDRANT" sync "$SCRATCH/configured" --timeout 20; "$HYDRANT" unmount "$SCRATCH/configured"
+                    # A logout of what is not mounted takes out its pictures, too.
+                    [ -e "$(entry "$SCRATCH/configured/report.xyz" normal)" ]
+                    "$HYDRANT" logout quiet >/dev/null
+                    [ ! -e "$(entry "$SCRATCH/configured/report.xyz" normal)" ]
                     """)
         }
     }

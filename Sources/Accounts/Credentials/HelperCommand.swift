@@ -19,7 +19,7 @@ struct HelperCommand {
         } catch {
             switch error {
             case .notStarted: throw AccountError("\(words[0]): \(error)")
-            case .tooSlow:
+            case .tooSlow, .stopped:
                 throw AccountError("\(words[0]): gave no password in time and was ended; run it by hand to see why")
             }
         }

@@ -61,6 +61,9 @@ int clinux_open_beneath(int dirfd, const char *path);
 /// futimens(3), setting only the modification time.
 int clinux_set_modified_fd(int fd, int64_t seconds, int64_t nanoseconds);
 
+/// FICLONE, ioctl_ficlone(2): all of `to` becomes that of `from`, without a copy of the bytes. -1 where a file system cannot.
+int clinux_share(int from, int to);
+
 /// copy_file_range(2).
 ssize_t clinux_copy_range(int from, int64_t from_offset, int to, int64_t to_offset, size_t count);
 

@@ -108,8 +108,10 @@ final class ThumbnailerRun: Sendable {
     private static let output: UInt64 = 64 << 20
     /// A picture is made once, as large as any cache has it.
     private static let pixels = 1_024
+    /// In bytes: a larger document is not copied for one.
+    private static let mostCopied: Int64 = 1 << 30
 
-    /// - Parameter stateDirectory: where documents are for the time that a picture of them is made.
+    /// - Parameter stateDirectory: where copies of documents are for the time that a picture of them is made.
     init(stateDirectory: String, limit: Duration = .seconds(20)) {
         folder = stateDirectory + "/thumbnailer"
         self.limit = limit
@@ -120,22 +122,18 @@ final class ThumbnailerRun: Sendable {
     /// Blocks: call it from a thread of your own.
     ///
     /// - Parameter name: the document's, by whose end programs know what it is.
-    /// - Returns: nil: the program could make none.
-    func picture(of content: ContentFile, named name: String, by program: DesktopThumbnailers.Program) -> Raster? {
+    /// - Returns: nil: the program could make none, or the document is too large.
+    /// - Throws: there was no place for a copy of the document.
+    func picture(of content: ContentFile, named name: String, by program: DesktopThumbnailers.Program) throws -> Raster? {
         let place = "\(folder)/\(UUID().uuidString)"
-        let (document, output) = ("\(place)/\(name)", "\(place)/.hydrant-output.png")
-        do {
-            try FileManager.default.createDirectory(
-                atPath: place, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch { return nil }
+        // Apart, so that no name of a document is that of the picture.
+        let (document, output) = ("\(place)/in/\(name)", "\(place)/out/picture.png")
         defer { try? FileManager.default.removeItem(atPath: place) }
-        // Our own descriptor: nothing that anybody can put another file in the place of. A name of its own, since programs go
-        // by that, and may not come through the link.
-        let descriptor = "/proc/\(getpid())/fd/\(content.descriptor)"
-        guard
-            linkat(AT_FDCWD, descriptor, AT_FDCWD, document, Int32(AT_SYMLINK_FOLLOW)) == 0
-                || symlink(descriptor, document) == 0
-        else { return nil }
+        for part in ["in", "out"] {
+            try FileManager.default.createDirectory(
+                atPath: "\(place)/\(part)", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        }
+        guard try Self.copy(content, to: document) else { return nil }
         let words = program.words.map { Self.filled($0, document: document, output: output) }
         // (It is not to have anything downloaded, wherever else it looks.)
         let child = ChildProcess(
@@ -149,6 +147,35 @@ final class ThumbnailerRun: Sendable {
         else { return nil }
         return Raster(data)
     }
+
+    /// A copy: whatever a program does to it, the document stays as it is.
+    ///
+    /// - Returns: false: it is too large for one, where the file system does not share the bytes.
+    private static func copy(_ content: ContentFile, to path: String) throws -> Bool {
+        var status = stat()
+        guard fstat(content.descriptor, &status) == 0 else { throw failure }
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw failure }
+        defer { close(file) }
+        if clinux_share(content.descriptor, file) == 0 { return true }
+        let size = Int64(status.st_size)
+        guard size <= mostCopied else { return false }
+        // (What a thumbnailer is copied for is not to fill the disk.)
+        var room = statvfs()
+        guard fstatvfs(file, &room) == 0, Int64(clamping: room.f_bavail) * Int64(room.f_frsize) / 2 > size else {
+            throw POSIXError(.ENOSPC)
+        }
+        var done: Int64 = 0
+        while done < size {
+            let count = clinux_copy_range(content.descriptor, done, file, done, Int(size - done))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw failure }
+            done += Int64(count)
+        }
+        return true
+    }
+
+    private static var failure: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
     private static func filled(_ word: String, document: String, output: String) -> String {
         var (filled, isPercent) = ("", false)

@@ -89,7 +89,7 @@ final class DocumentPictures: Sendable {
                 return .notNow
             }
             for program in thumbnailers(of: name.string).prefix(2) {
-                guard let raster = run.picture(of: content, named: name.string, by: program) else { continue }
+                guard let raster = try run.picture(of: content, named: name.string, by: program) else { continue }
                 let now = try context.catalog.read { try $0.inodeIfPresent(inode) }
                 let isAsBefore =
                     now?.generation == record.generation && now?.size == record.size

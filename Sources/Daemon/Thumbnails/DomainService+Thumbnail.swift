@@ -32,7 +32,9 @@ extension DomainService {
     ) async throws -> Data {
         let pictures = thumbnails.pictures
         if let given = item.flatMap(pictures.given), let fitted = DocumentPictures.fitted(given, size) { return fitted }
-        if let cached = thumbnails.cached(record, size: size) { return cached }
+        let cached = thumbnails.cached(record, item, size: size)
+        // (Of what a provider keeps a program on another machine may have given one since.)
+        if let cached, !cached.isMade || !pictures.isKept { return cached.picture }
         let name = names(path).last ?? ""
         let canMake = makes && record.extents == nil && record.writing == nil && pictures.canMake(name)
         var refused: FileProviderError?
@@ -41,6 +43,7 @@ extension DomainService {
             do { found = try await pictures.stores(item, record, size: size) } catch { refused = error }
             if let found { return try checked(found, path, size) }
         }
+        if let cached { return cached.picture }
         if canMake {
             let context = volume.engine.context
             let made = await Task(executorPreference: context.workers) {
@@ -57,6 +60,12 @@ extension DomainService {
                 path, "has changes that are not in the store yet, and no picture of its own; run hydrant sync first")
         }
         throw refusal(path, pictures.isMade ? "there is no thumbnail of it" : "its provider makes no thumbnails")
+    }
+
+    /// A program of the user's has put a picture of the document into the cache: it goes with the document.
+    func noteThumbnail(_ path: PathBytes, _ note: CachedThumbnailNote) async throws {
+        let record = try await resolve(path)
+        thumbnails.note(record.id, uri: note.uri, modified: note.modified, bytes: note.bytes, in: note.folder)
     }
 
     private func checked(_ found: Thumbnail, _ path: PathBytes, _ size: Int) throws -> Data {
@@ -90,6 +99,7 @@ extension DomainService {
                 message: refusal(path, "has other contents by now than the picture is of; it is not kept").message)
         }
         let isSent = try volume.engine.giveThumbnail(Thumbnail(bytes: Array(picture)), to: item, record)
+        thumbnails.forget(record.id)
         return isSent ? .store : .machine
     }
 }

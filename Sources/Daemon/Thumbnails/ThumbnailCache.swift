@@ -139,23 +139,28 @@ package struct ThumbnailCache: Sendable {
 
     // MARK: Going
 
-    /// What is there of a document, if we have put it there.
-    package func remove(_ uri: String) {
-        for path in Size.allCases.map({ path(of: uri, $0) }) + [failurePath(of: uri)] where isOurs(path) {
-            unlink(path)
-        }
+    /// What is there of a document.
+    ///
+    /// - Parameter anybodys: also what others have put there.
+    package func remove(_ uri: String, anybodys: Bool = false) {
+        let paths = Size.allCases.map { path(of: uri, $0) } + [failurePath(of: uri)]
+        for path in paths where anybodys || isOurs(path) { unlink(path) }
     }
 
-    /// The document has another name by now.
-    package func move(_ uri: String, to other: String, modified: Int64) {
+    /// The document has another name by now. What is there of another document, or of other contents, stays.
+    ///
+    /// - Returns: false: there was no picture of it.
+    package func move(_ uri: String, to other: String, modified: Int64) -> Bool {
+        var isMoved = false
         for size in Size.allCases {
             let old = path(of: uri, size)
-            guard isOurs(old), let data = FileManager.default.contents(atPath: old), let picture = PNGPicture(data)
-            else { continue }
-            if (try? put(picture, other, modified, at: path(of: other, size))) != nil { unlink(old) }
+            guard let picture = read(old, uri, modified), picture.text("Software") == Self.software else { continue }
+            if (try? put(picture, other, modified, at: path(of: other, size))) != nil {
+                unlink(old)
+                isMoved = true
+            }
         }
-        let failure = failurePath(of: uri)
-        if isOurs(failure) { unlink(failure) }
+        return isMoved
     }
 
     private func isOurs(_ path: String) -> Bool {

@@ -27,6 +27,16 @@ final class ThumbnailDesk: Sendable {
         var size: Int64
         var isWhole: Bool
     }
+    /// What wakes one run: the streams of a run that has ended cannot be listened to again.
+    private struct Signals: Sendable {
+        struct Signal: Sendable {
+            let stream: AsyncStream<Void>
+            let send: AsyncStream<Void>.Continuation
+            init() { (stream, send) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+        }
+        let desk = Signal()
+        let makers = [Signal(), Signal()]
+    }
     private struct State {
         var isOn = false
         var isClosed = false
@@ -41,7 +51,9 @@ final class ThumbnailDesk: Sendable {
         var silent: [InodeID: Silence] = [:]
         var task: Task<Void, Never>?
         var watch: Int?
-        var isRunning = false
+        var signals: Signals?
+        /// Those that have not ended.
+        var runs = 0
     }
 
     private let volume: Volume
@@ -52,9 +64,8 @@ final class ThumbnailDesk: Sendable {
     let pictures: DocumentPictures
     private let isConfigured: Bool
     private let state = Mutex(State())
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
-    private let makerSignals: [(stream: AsyncStream<Void>, signal: AsyncStream<Void>.Continuation)]
+    /// One change at a time of what the ledger and the cache have: where one picture comes to, another may be.
+    private let order = Mutex(())
 
     private static let note = "thumbnails"
     /// What comes within it is looked at together.
@@ -85,11 +96,6 @@ final class ThumbnailDesk: Sendable {
         ledger = ThumbnailLedger(stateDirectory: stateDirectory)
         pictures = DocumentPictures(
             context: volume.engine.context, shelf: volume.engine.thumbnails, stateDirectory: stateDirectory)
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        makerSignals = (0..<2).map { _ in
-            let made = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-            return (made.stream, made.continuation)
-        }
     }
 
     // MARK: On and off
@@ -120,16 +126,18 @@ final class ThumbnailDesk: Sendable {
 
     private func start() {
         guard cache != nil else { return }
+        let signals = Signals()
         let isNew = state.withLock { state in
             guard !state.isOn, !state.isClosed else { return false }
-            (state.isOn, state.isRunning) = (true, true)
+            (state.isOn, state.signals) = (true, signals)
+            state.runs += 1
             return true
         }
         guard isNew else { return }
         let watch = try? context.catalog.watchRows { [weak self] in self?.changed($0) }
         let task = Task(executorPreference: context.workers) { [weak self] in
-            await self?.run()
-            self?.state.withLock { $0.isRunning = false }
+            await self?.run(signals)
+            self?.state.withLock { $0.runs -= 1 }
         }
         state.withLock { ($0.task, $0.watch) = (task, watch) }
     }
@@ -137,16 +145,15 @@ final class ThumbnailDesk: Sendable {
     private func stop() async {
         let (task, watch) = state.withLock { state in
             defer {
-                (state.isOn, state.task, state.watch) = (false, nil, nil)
-                (state.looks, state.wanted, state.jobs, state.silent, state.recent) = ([], [], [], [:], [:])
+                (state.isOn, state.task, state.watch, state.signals) = (false, nil, nil, nil)
+                (state.looks, state.wanted, state.jobs, state.silent) = ([], [], [], [:])
             }
             return (state.task, state.watch)
         }
         task?.cancel()
-        wake()
         if let watch { context.catalog.unwatchRows(watch) }
         // (A provider that does not answer is not waited for.)
-        for _ in 0..<200 where state.withLock({ $0.isRunning }) { try? await Task.sleep(for: .milliseconds(10)) }
+        for _ in 0..<200 where state.withLock({ $0.runs > 0 }) { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
     func close() async {
@@ -157,9 +164,10 @@ final class ThumbnailDesk: Sendable {
     /// The user signs out: nothing of the domain's stays in the cache.
     func removeAll() { ledger.removeAll(from: cache) }
 
-    private func wake() {
-        signal.yield()
-        for maker in makerSignals { maker.signal.yield() }
+    private func wake() { state.withLock { $0.signals }?.desk.send.yield() }
+
+    private func wakeMakers() {
+        for maker in state.withLock({ $0.signals })?.makers ?? [] { maker.send.yield() }
     }
 
     // MARK: What happens
@@ -171,7 +179,7 @@ final class ThumbnailDesk: Sendable {
             state.looks.append(Look(folder: folder, thread: thread, moment: .now))
             return true
         }
-        if isTaken { signal.yield() }
+        if isTaken { wake() }
     }
 
     private func want(_ inode: InodeID) {
@@ -179,7 +187,7 @@ final class ThumbnailDesk: Sendable {
             guard state.isOn, state.wanted.count < Self.mostWanted else { return false }
             return state.wanted.insert(inode).inserted
         }
-        if isTaken { signal.yield() }
+        if isTaken { wake() }
     }
 
     private func changed(_ rows: ChangedRows) {
@@ -188,14 +196,14 @@ final class ThumbnailDesk: Sendable {
             state.changed.add(rows)
             return true
         }
-        if isOfUse { signal.yield() }
+        if isOfUse { wake() }
     }
 
     // MARK: Running
 
-    private func run() async {
+    private func run(_ signals: Signals) async {
         await withTaskGroup(of: Void.self) { group in
-            for maker in makerSignals {
+            for maker in signals.makers {
                 group.addTask { [self] in
                     for await _ in maker.stream {
                         while !Task.isCancelled, let inode = state.withLock({ $0.jobs.popLast() }) { make(inode) }
@@ -204,7 +212,9 @@ final class ThumbnailDesk: Sendable {
                 }
             }
             checkAll()
-            for await _ in signals {
+            // (Those that were shown before somebody said off.)
+            for folder in state.withLock({ Array($0.recent.keys) }) { await show(folder) }
+            for await _ in signals.desk.stream {
                 guard (try? await Task.sleep(for: Self.pause)) != nil else { break }
                 takeChanges()
                 let folders = takeLooks()
@@ -287,7 +297,7 @@ final class ThumbnailDesk: Sendable {
                 if let row = rest.popFirst(), !Task.isCancelled { group.addTask { await self.provide(row, again) } }
             }
         }
-        for maker in makerSignals { maker.signal.yield() }
+        wakeMakers()
     }
 
     private func needs(_ row: SearchRow) -> Bool {
@@ -297,9 +307,12 @@ final class ThumbnailDesk: Sendable {
         let silence = state.withLock { $0.silent[row.inode] }
         if let silence, silence.stamp == Stamp(row), silence.until > .now { return false }
         guard let uri = uri(row.inode) else { return false }
-        if let entry = ledger[row.inode], entry.isOf(row, uri) {
-            if entry.hasFailed { return !row.isWhole || !cache.hasFailed(uri, modified: entry.modified) }
-            return access(cache.path(of: uri, .xxLarge), F_OK) != 0
+        if let entry = ledger[row.inode] {
+            if entry.uri == uri, isCurrent(entry, row) {
+                if entry.hasFailed { return !row.isWhole || !cache.hasFailed(uri, modified: entry.modified) }
+                return access(cache.path(of: uri, .xxLarge), F_OK) != 0
+            }
+            check(entry)
         }
         // Of a file manager's own, while the document was here.
         return !cache.has(uri, modified: row.modified.seconds, .xxLarge)
@@ -307,10 +320,11 @@ final class ThumbnailDesk: Sendable {
 
     private func provide(_ row: SearchRow, _ again: Bool) async {
         guard let (record, item) = try? volume.inspect(row.inode), let item else { return }
-        if let given = pictures.given(item), put(given, row) { return }
+        let contents = ThumbnailLedger.Contents(record, item)
+        if let given = pictures.given(item), put(given, row, contents, isGiven: true) { return }
         let canMake = row.isWhole && pictures.canMake(row.name)
         if pictures.isKept || !canMake {
-            if let found = await ask(item, record), put(found, row) { return }
+            if let found = await ask(item, record), put(found, row, contents) { return }
         }
         if canMake, !(ledger[row.inode]?.hasFailed ?? false) {
             state.withLock { state in
@@ -349,16 +363,16 @@ final class ThumbnailDesk: Sendable {
 
     /// By a program of the desktop. Blocks.
     private func make(_ inode: InodeID) {
-        guard let row = row(inode), needs(row) else { return }
+        guard let row = row(inode), needs(row), let contents = contents(inode) else { return }
         switch pictures.make(inode, named: row.name) {
-        case .picture(let raster): put(raster, row)
+        case .picture(let raster): put(raster, row, contents, isMade: true)
         case .notNow: hasNone(row, false)
         case .none:
             context.logger.debug("no thumbnail can be made", metadata: ["document": "\(row.name)"])
             guard let cache, let uri = uri(inode) else { return }
             do {
                 let bytes = try cache.installFailure(of: uri, modified: row.modified.seconds)
-                note(row, uri, bytes, hasFailed: true)
+                note(row, uri, contents, bytes) { $0.hasFailed = true }
             } catch { hasNone(row, false) }
         }
     }
@@ -377,46 +391,97 @@ final class ThumbnailDesk: Sendable {
     }
 
     /// - Returns: false: it is no picture, or there is no room for it.
-    private func put(_ thumbnail: Thumbnail, _ row: SearchRow) -> Bool {
+    private func put(
+        _ thumbnail: Thumbnail, _ row: SearchRow, _ contents: ThumbnailLedger.Contents, isGiven: Bool = false
+    ) -> Bool {
         guard let raster = Raster(Data(thumbnail.bytes)) else {
             context.logger.info("a thumbnail cannot be read", metadata: ["document": "\(row.name)"])
             return false
         }
-        return put(raster, row)
+        return put(raster, row, contents, isGiven: isGiven)
     }
 
     @discardableResult
-    private func put(_ raster: Raster, _ row: SearchRow) -> Bool {
+    private func put(
+        _ raster: Raster, _ row: SearchRow, _ contents: ThumbnailLedger.Contents, isGiven: Bool = false,
+        isMade: Bool = false
+    ) -> Bool {
         guard let cache, let uri = uri(row.inode), !context.isMasked, state.withLock({ $0.isOn }) else { return false }
         do {
             let bytes = try cache.install(raster, of: uri, modified: row.modified.seconds)
-            note(row, uri, bytes)
-            return true
+            note(row, uri, contents, bytes) { $0.isMade = isMade }
         } catch {
             context.logger.info("a thumbnail cannot be put into the cache", metadata: ["error": "\(error)"])
             return false
         }
+        // One that a program gave meanwhile goes before it.
+        if !isGiven, let (_, item) = try? volume.inspect(row.inode), let item, pictures.given(item) != nil {
+            forget(row.inode)
+        }
+        return true
     }
 
-    private func note(_ row: SearchRow, _ uri: String, _ bytes: Int64, hasFailed: Bool = false) {
-        let entry = ThumbnailLedger.Entry(
+    private func note(
+        _ row: SearchRow, _ uri: String, _ contents: ThumbnailLedger.Contents, _ bytes: Int64,
+        _ more: (inout ThumbnailLedger.Entry) -> Void = { _ in }
+    ) {
+        var entry = ThumbnailLedger.Entry(
             inode: row.inode.rawValue, uri: uri, modified: row.modified.seconds,
-            nanoseconds: row.modified.nanoseconds, size: row.size, bytes: bytes, hasFailed: hasFailed)
-        for gone in ledger.put(entry) { cache?.remove(gone.uri) }
+            nanoseconds: row.modified.nanoseconds, size: row.size, contents: contents, bytes: bytes)
+        more(&entry)
+        order.withLock { _ in
+            for gone in ledger.put(entry) { cache?.remove(gone.uri) }
+        }
         // It may have been renamed, or changed, meanwhile.
         check(entry)
     }
 
+    /// A program of the user's (`hydrant thumbnail`) has put a picture into this cache.
+    ///
+    /// - Parameter modified: of the document that the picture is of, in seconds since 1970.
+    func note(_ inode: InodeID, uri: String, modified: Int64, bytes: Int64, in folder: String) {
+        guard let cache, cache.folder == folder, let row = row(inode), let contents = contents(inode),
+            row.modified.seconds == modified, self.uri(inode) == uri
+        else { return }
+        if let entry = ledger[inode], entry.uri == uri, isCurrent(entry, row), !entry.hasFailed { return }
+        note(row, uri, contents, bytes)
+    }
+
+    /// A program has given the document a picture: what is shown of it, whoever made that, goes.
+    func forget(_ inode: InodeID) {
+        guard let cache, let uri = uri(inode) else { return }
+        let isShown = order.withLock { _ in
+            let entry = ledger[inode]
+            if let entry {
+                cache.remove(entry.uri)
+                ledger.remove(entry)
+            }
+            guard state.withLock({ $0.isOn }) else { return false }
+            let isThere = access(cache.path(of: uri, .normal), F_OK) == 0
+            cache.remove(uri, anybodys: true)
+            return entry != nil || isThere
+        }
+        let folder = row(inode)?.folder
+        let isLookedAt = state.withLock { state in
+            state.silent[inode] = nil
+            return folder.map { state.recent[$0] != nil } ?? false
+        }
+        if isShown || isLookedAt { want(inode) }
+    }
+
     /// What the cache has of a document, for whoever wants a picture of it in this size; nil: nothing of its contents as they are.
-    func cached(_ record: InodeRecord, size: Int) -> Data? {
+    /// And whether a thumbnailer of this machine's made it.
+    func cached(_ record: InodeRecord, _ item: ItemRecord?, size: Int) -> (picture: Data, isMade: Bool)? {
         guard let cache, let entry = ledger[record.id], !entry.hasFailed,
-            entry.nanoseconds == record.modified.nanoseconds,
-            entry.size == record.size
+            entry.nanoseconds == record.modified.nanoseconds, entry.size == record.size,
+            entry.contents?.are(ThumbnailLedger.Contents(record, item)) ?? false
         else { return nil }
         let best = ThumbnailCache.Size.allCases.first { $0.pixels >= size } ?? .xxLarge
-        guard let picture = cache.picture(of: entry.uri, modified: entry.modified, best) else { return nil }
-        return max(picture.width, picture.height) <= size
-            ? picture.data(with: []) : Raster(picture.data(with: []))?.fitting(size)?.png
+        guard let found = cache.picture(of: entry.uri, modified: entry.modified, best) else { return nil }
+        let picture =
+            max(found.width, found.height) <= size
+            ? found.data(with: []) : Raster(found.data(with: []))?.fitting(size)?.png
+        return picture.map { ($0, entry.isMade ?? false) }
     }
 
     // MARK: What has changed
@@ -453,28 +518,43 @@ final class ThumbnailDesk: Sendable {
 
     /// What the cache has of a document goes when that is gone, or has other contents; and with it to another name.
     private func check(_ entry: ThumbnailLedger.Entry) {
-        guard let cache else { return }
+        order.withLock { _ in follow(entry, displaces: true) }
+    }
+
+    /// - Parameter displaces: what another document has at its new name goes first where that belongs to.
+    private func follow(_ entry: ThumbnailLedger.Entry, displaces: Bool) {
         let inode = InodeID(rawValue: entry.inode)
-        guard let row = row(inode), let uri = uri(inode), entry.isOf(row, nil) else {
+        guard let cache, ledger[inode] == entry else { return }
+        func drop() {
             cache.remove(entry.uri)
-            return ledger.remove(entry)
+            ledger.remove(entry)
         }
+        guard let row = row(inode), let uri = uri(inode), isCurrent(entry, row) else { return drop() }
         guard uri != entry.uri else { return }
-        cache.move(entry.uri, to: uri, modified: entry.modified)
+        if entry.hasFailed { return drop() }
+        if displaces, let other = ledger.entry(at: uri) { follow(other, displaces: false) }
+        // (Two have changed names: one of them is made again.)
+        guard ledger.entry(at: uri) == nil, cache.move(entry.uri, to: uri, modified: entry.modified) else {
+            drop()
+            return want(inode)
+        }
         var moved = entry
         moved.uri = uri
-        if entry.hasFailed { return ledger.remove(entry) }
-        for gone in ledger.put(moved) { cache.remove(gone.uri) }
+        for gone in ledger.put(moved) where gone.inode != entry.inode { cache.remove(gone.uri) }
+    }
+
+    private func contents(_ inode: InodeID) -> ThumbnailLedger.Contents? {
+        (try? volume.inspect(inode)).map { ThumbnailLedger.Contents($0.0, $0.1) }
+    }
+
+    /// Whether the document has the contents that its picture in the cache is of, whatever its name is.
+    private func isCurrent(_ entry: ThumbnailLedger.Entry, _ row: SearchRow) -> Bool {
+        guard entry.nanoseconds == row.modified.nanoseconds, entry.size == row.size, let now = contents(row.inode)
+        else { return false }
+        return entry.contents?.are(now) ?? false
     }
 }
 
 extension ThumbnailDesk.Stamp {
     fileprivate init(_ row: SearchRow) { self.init(modified: row.modified, size: row.size, isWhole: row.isWhole) }
-}
-
-extension ThumbnailLedger.Entry {
-    /// - Parameter uri: nil: whatever its name is.
-    fileprivate func isOf(_ row: SearchRow, _ uri: String?) -> Bool {
-        nanoseconds == row.modified.nanoseconds && size == row.size && (uri == nil || uri == self.uri)
-    }
 }

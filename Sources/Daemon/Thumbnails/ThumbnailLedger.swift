@@ -1,5 +1,6 @@
 import Foundation
 import ItemCatalog
+import SyncEngine
 import Synchronization
 
 /// Which pictures a domain has put into the user's cache: so that they go when they are old, and with the domain. A file of lines, the
@@ -14,35 +15,68 @@ final class ThumbnailLedger: Sendable {
         /// The same, in nanoseconds; and its size in bytes: two versions within one second are told apart.
         var nanoseconds: Int64
         var size: Int64
+        /// Nil: an earlier release did not say.
+        var contents: Contents?
         /// In the cache.
         var bytes: Int64
+        /// By a thumbnailer of this machine's; nil: no.
+        var isMade: Bool?
         /// No picture can be made of it.
         var hasFailed = false
         /// Of a line: it is there no more.
         var isGone = false
     }
 
+    /// Which bytes a document had, for dates and sizes can be the same.
+    struct Contents: Codable, Sendable, Equatable {
+        /// See ``InodeRecord/generation``.
+        var generation: Int64
+        /// Of the item (``GivenThumbnails/Contents``); empty without one.
+        var mark: String
+
+        init(_ inode: InodeRecord, _ item: ItemRecord?) {
+            generation = inode.generation
+            mark = item.map { GivenThumbnails.Contents($0).text } ?? ""
+        }
+
+        /// Whether the same bytes are there now. (What was sent has a version of the store's by then; what was evicted, or has come
+        /// again, another generation.)
+        func are(_ now: Contents) -> Bool {
+            mark == now.mark || generation == now.generation && now.mark.hasPrefix("v")
+        }
+    }
+
     private struct State {
+        /// By inode.
         var entries: [Int64: Entry] = [:]
         /// In which order they came.
         var order: [Int64: Int] = [:]
+        /// Whose picture is at a URI: one document's.
+        var holders: [String: Int64] = [:]
         var bytes: Int64 = 0
         var lines = 0
         var next = 0
         var file: FileHandle?
 
+        /// - Returns: the one of the document before.
         mutating func take(_ entry: Entry) -> Entry? {
-            let old = entries[entry.inode]
-            bytes -= old?.bytes ?? 0
-            if entry.isGone {
-                entries[entry.inode] = nil
-                order[entry.inode] = nil
-            } else {
-                entries[entry.inode] = entry
-                order[entry.inode] = next
-                next += 1
-                bytes += entry.bytes
-            }
+            let old = drop(entry.inode)
+            if entry.isGone { return old }
+            // (What another document had there is overwritten.)
+            if let other = holders[entry.uri] { _ = drop(other) }
+            entries[entry.inode] = entry
+            holders[entry.uri] = entry.inode
+            order[entry.inode] = next
+            next += 1
+            bytes += entry.bytes
+            return old
+        }
+
+        private mutating func drop(_ inode: Int64) -> Entry? {
+            guard let old = entries.removeValue(forKey: inode) else { return nil }
+            order[inode] = nil
+            holders[old.uri] = nil
+            bytes -= old.bytes
             return old
         }
     }
@@ -68,6 +102,9 @@ final class ThumbnailLedger: Sendable {
     var all: [Entry] { state.withLock { Array($0.entries.values) } }
 
     subscript(inode: InodeID) -> Entry? { state.withLock { $0.entries[inode.rawValue] } }
+
+    /// Whose picture is there.
+    func entry(at uri: String) -> Entry? { state.withLock { state in state.holders[uri].flatMap { state.entries[$0] } } }
 
     /// - Returns: what is to go from the cache for it.
     func put(_ entry: Entry) -> [Entry] {

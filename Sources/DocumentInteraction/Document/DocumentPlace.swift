@@ -14,6 +14,8 @@ struct DocumentPlace: Sendable {
     let size: Int64
     /// In seconds since 1970.
     let modified: Int64
+    /// Its permission bits.
+    let mode: UInt32
 
     /// Blocks. Nothing is downloaded: the path is looked at, and not what it leads to.
     init(_ url: URL) throws {
@@ -33,6 +35,7 @@ struct DocumentPlace: Sendable {
         isFolder = kind == S_IFDIR
         size = isFolder ? 0 : Int64(status.st_size)
         modified = Int64(status.st_mtim.tv_sec)
+        mode = status.st_mode & 0o777
         let mount = MountTable.hydrantMount(containing: path)
         mountPoint = mount?.mountPoint
         relative = PathBytes(

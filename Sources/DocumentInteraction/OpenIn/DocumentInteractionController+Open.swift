@@ -141,10 +141,12 @@ public final class OpenedDocument: Sendable {
     /// Its process, a child of this one; nil: it was asked over D-Bus.
     public let processIdentifier: Int32?
     private let end: Task<Int32, Never>
+    private let scope: HeldScope?
 
     init(_ program: OpenInProgram, _ child: pid_t?, _ scope: HeldScope?) {
         self.program = program
         processIdentifier = child
+        self.scope = scope
         end = Task {
             let status: Int32
             if let child {
@@ -170,6 +172,22 @@ public final class OpenedDocument: Sendable {
 
     /// Returns when the program has ended, and nothing of a scope is there any more: how it ended, as a shell would say it. A
     /// program that was asked over D-Bus without a scope is not waited for.
+    ///
+    /// If the task is cancelled, nothing of the scope is there either when this returns, but the program goes on: 128.
     @discardableResult
-    public func ended() async -> Int32 { await end.value }
+    public func ended() async -> Int32 {
+        let (endings, told) = AsyncStream<Int32>.makeStream()
+        let waiting = Task { [end] in
+            told.yield(await end.value)
+            told.finish()
+        }
+        for await status in endings { return status }
+        // Cancelled: the stream has ended.
+        waiting.cancel()
+        await endAccess()
+        return 128
+    }
+
+    /// Ends the scope, whether or not the program goes on; without one, nothing.
+    public func endAccess() async { await scope?.end() }
 }

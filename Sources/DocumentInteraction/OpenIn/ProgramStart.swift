@@ -16,7 +16,15 @@ struct ProgramStart: Sendable {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        if let folder { clinux_spawn_change_folder(&actions, folder) }
+        if let folder {
+            guard access(folder, X_OK) == 0 else {
+                throw DocumentInteractionError(
+                    .notStarted,
+                    "\(ByteText.shown(folder)): \(String(cString: strerror(errno))); the desktop entry of "
+                        + "\(ByteText.shown(words[0])) says to start it there (Path)")
+            }
+            clinux_spawn_change_folder(&actions, folder)
+        }
         // Nothing else that is open here is the program's.
         clinux_spawn_close_from(&actions, 3)
         var flags: Int32 = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF

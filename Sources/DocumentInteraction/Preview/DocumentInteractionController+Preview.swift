@@ -1,3 +1,4 @@
+import ChildProcess
 import ControlAPI
 import FileCoordination
 import Foundation
@@ -14,7 +15,8 @@ extension DocumentInteractionController {
     ///   - progress: of the download.
     /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when there is no preview of
     ///   such documents, or of this one; ``DocumentInteractionError/Code/missingProgram`` when what makes it is not installed;
-    ///   ``DocumentInteractionError/Code/tooMuch``, ``DocumentInteractionError/Code/download``.
+    ///   ``DocumentInteractionError/Code/tooMuch``, ``DocumentInteractionError/Code/download``. `CancellationError`: what was
+    ///   running for it has been ended, and nothing is left of it.
     public func preview(
         title: String? = nil, progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws -> Preview {
@@ -24,16 +26,23 @@ extension DocumentInteractionController {
                 "\(place.shown): there is no preview of \(isFolder ? "folders" : mimeType ?? type.identifier)")
         }
         try await download(progress: progress)
-        let maker = PreviewMaker(
-            title: title ?? name, shown: place.shown, mimeType: mimeType ?? "application/octet-stream",
-            isTabbed: mimeType == "text/tab-separated-values")
+        let (title, shown, mode) = (title ?? name, place.shown, place.mode)
+        let mimeType = mimeType ?? "application/octet-stream"
+        @Sendable func maker(_ stop: ChildProcess.Stop) -> PreviewMaker {
+            PreviewMaker(title: title, shown: shown, mimeType: mimeType, mode: mode, stop: stop)
+        }
         guard kind == .office else {
-            return try await reading { path in try await onThread { try maker.make(kind, path) } }
+            return try await reading { path in try await onThread { stop in try maker(stop).make(kind, path) } }
         }
         // Only for as long as it is copied: LibreOffice takes its time.
-        let converter = try OfficeConverter(shown: place.shown)
-        try await reading { path in try await onThread { try converter.take(path) } }
-        return try await onThread { try maker.office(converter) }
+        let converter = try OfficeConverter(shown: shown)
+        do {
+            try await reading { path in try await onThread { try converter.take(path) } }
+            return try await onThread { stop in try maker(stop).office(converter) }
+        } catch {
+            converter.folder.remove()
+            throw error
+        }
     }
 
     /// While nobody writes it. A program that does not let go is not waited for for ever.

@@ -3,7 +3,7 @@ import ControlAPI
 import Foundation
 import Synchronization
 
-/// LibreOffice without a window, with a profile of its own: it makes a PDF of a document, runs no macro in it, and follows no link.
+/// LibreOffice without a window, with a profile of its own: it makes a PDF of a document, runs no macro in it, and fetches nothing.
 final class OfficeConverter: Sendable {
     let folder: TemporaryFolder
     private let shown: String
@@ -39,21 +39,33 @@ final class OfficeConverter: Sendable {
     /// Of what was taken.
     ///
     /// - Returns: its path; it goes with ``folder``.
-    func pdf() throws -> String {
+    func pdf(_ stop: ChildProcess.Stop) throws -> String {
         try writeSettings(folder.path + "/profile/user")
         let out = folder.path + "/out"
+        let profile = FileURI.text(folder.path + "/profile") ?? ""
         let words = [
             try program(),
-            "-env:UserInstallation=file://\(folder.path)/profile", "--headless", "--norestore", "--nologo",
+            "-env:UserInstallation=\(profile)", "--headless", "--norestore", "--nologo",
             "--nodefault", "--nolockcheck", "--convert-to", "pdf", "--outdir", out, copy.withLock { $0 },
         ]
-        let bounded = BoundedProgram.words(words, memory: nil, file: Self.mostWritten)
-        do { _ = try ChildProcess(bounded, limit: Self.patience).run(reading: .standardOutputAlone) } catch .tooSlow {
+        let bounded = BoundedProgram.words(
+            words, seconds: 2 * Self.patience.components.seconds, file: Self.mostWritten)
+        let ending: ChildProcess.Ending
+        do {
+            ending = try ChildProcess(bounded, limit: Self.patience, stop: stop).run(reading: .standardOutputAlone)
+        } catch .stopped {
+            throw CancellationError()
+        } catch .tooSlow {
             throw DocumentInteractionError(
                 .tooMuch, "\(shown): LibreOffice took longer than \(Self.patience.components.seconds) s for it")
         } catch { throw DocumentInteractionError(.failed, "\(shown): LibreOffice \(error)") }
         let made = out + "/document.pdf"
         guard FileManager.default.fileExists(atPath: made) else {
+            // (It may end as if all were well when it gets no more memory.)
+            if ending.memory > BoundedProgram.memory / 2 {
+                throw DocumentInteractionError(
+                    .tooMuch, "\(shown): LibreOffice needs more than \(BoundedProgram.memory >> 30) GiB of memory for it")
+            }
             throw DocumentInteractionError(
                 .nothingToShow,
                 "\(shown): LibreOffice makes no PDF of it; it may be damaged, need a password, or need a part of LibreOffice "
@@ -72,20 +84,24 @@ final class OfficeConverter: Sendable {
             "\(shown): such documents are shown and printed through LibreOffice, which is not installed")
     }
 
-    /// Macros never run, and what a document refers to elsewhere is not fetched.
+    /// Macros never run, and what a document refers to elsewhere is not fetched: some kinds of it LibreOffice asks for all the same,
+    /// of a proxy then that is not there (port 9, *discard*).
     private func writeSettings(_ folder: String) throws {
-        func item(_ path: String, _ name: String, _ value: String) -> String {
-            "<item oor:path=\"/org.openoffice.Office.\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"
+        func item(_ path: String, _ name: String, _ value: String, _ group: String = "Office") -> String {
+            "<item oor:path=\"/org.openoffice.\(group).\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"
                 + "<value>\(value)</value></prop></item>"
         }
+        let proxy = [("Type", "2"), ("HTTPProxyName", "127.0.0.1"), ("HTTPProxyPort", "9")]
+            + [("HTTPSProxyName", "127.0.0.1"), ("HTTPSProxyPort", "9"), ("NoProxy", "")]
+        let names = ["Type": "ooInetProxyType"]
         let lines = [
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
             "<oor:items xmlns:oor=\"http://openoffice.org/2001/registry\">",
             item("Common/Security/Scripting", "MacroSecurityLevel", "3"),
             item("Common/Security/Scripting", "DisableMacrosExecution", "true"),
             item("Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),
-            item("Writer/Content/Update", "Link", "0"), item("Calc/Content/Update", "Link", "1"), "</oor:items>", "",
-        ]
+            item("Writer/Content/Update", "Link", "0"), item("Calc/Content/Update", "Link", "1"),
+        ] + proxy.map { item("Settings", names[$0.0] ?? "ooInet" + $0.0, $0.1, "Inet") } + ["</oor:items>", ""]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(lines.joined(separator: "\n").utf8).write(
             to: URL(filePath: folder + "/registrymodifications.xcu", directoryHint: .notDirectory))

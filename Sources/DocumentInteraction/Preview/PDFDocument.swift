@@ -6,26 +6,42 @@ struct PDFDocument {
     let pageCount: Int
     private let path: String
     private let shown: String
+    private let stop: ChildProcess.Stop
     private static let patience = Duration.seconds(120)
     /// In bytes: of the texts of all pages.
     private static let mostText = 8 << 20
 
-    init(_ path: String, shown: String) throws {
+    init(_ path: String, shown: String, stop: ChildProcess.Stop) throws {
         self.path = path
         self.shown = shown
-        let printed = try Self.run(["pdfinfo", path], shown)
-        let line = printed.split(separator: "\n").first { $0.hasPrefix("Pages:") }
-        guard let count = line.flatMap({ Int($0.dropFirst(6).trimmingCharacters(in: .whitespaces)) }), count > 0 else {
+        self.stop = stop
+        let printed = try Self.run(["pdfinfo", path], shown, stop)
+        guard let count = Self.pageCount(printed) else {
             throw DocumentInteractionError(.nothingToShow, "\(shown): has no pages")
         }
         pageCount = count
     }
 
-    private static func run(_ words: [String], _ shown: String) throws -> String {
+    /// As pdfinfo says it; nil: there are none. A title may have lines that look the same: they come before.
+    static func pageCount(_ printed: String) -> Int? {
+        let line = printed.split(separator: "\n").last { $0.hasPrefix("Pages:") }
+        guard let count = line.flatMap({ Int($0.dropFirst(6).trimmingCharacters(in: .whitespaces)) }), count > 0 else {
+            return nil
+        }
+        return min(count, mostPages)
+    }
+
+    /// No document has more.
+    private static let mostPages = 10_000_000
+
+    private static func run(_ words: [String], _ shown: String, _ stop: ChildProcess.Stop) throws -> String {
         let ending: ChildProcess.Ending
         do {
-            ending = try ChildProcess(BoundedProgram.words(words), limit: patience, mostPrinted: mostText).run(
+            let bounded = BoundedProgram.words(words, seconds: 2 * patience.components.seconds)
+            ending = try ChildProcess(bounded, limit: patience, mostPrinted: mostText, stop: stop).run(
                 reading: .standardOutputAlone)
+        } catch .stopped {
+            throw CancellationError()
         } catch .notStarted(let code) where code == ENOENT {
             throw missing(words[0], shown)
         } catch .tooSlow {
@@ -49,7 +65,7 @@ struct PDFDocument {
     func texts(most: Int) throws -> [String] {
         let count = min(most, pageCount)
         let text = try Self.run(
-            ["pdftotext", "-q", "-layout", "-enc", "UTF-8", "-l", "\(count)", path, "-"], shown)
+            ["pdftotext", "-q", "-layout", "-enc", "UTF-8", "-l", "\(count)", path, "-"], shown, stop)
         // (A form feed ends each. Of more text than is taken the last page is not whole.)
         if text.utf8.count >= Self.mostText { return text.split(separator: "\u{c}").dropLast().map(String.init) }
         let pages = text.split(separator: "\u{c}", omittingEmptySubsequences: false).prefix(count).map(String.init)
@@ -61,7 +77,7 @@ struct PDFDocument {
         // (The longer side, whatever size a page claims to have.)
         _ = try Self.run(
             ["pdftoppm", "-q", "-png", "-scale-to", "1600", "-l", "\(min(most, pageCount))", path, folder + "/page"],
-            shown)
+            shown, stop)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)
         return names.filter { $0.hasPrefix("page-") && $0.hasSuffix(".png") }.sorted().map { "\(folder)/\($0)" }
     }

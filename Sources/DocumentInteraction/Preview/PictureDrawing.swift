@@ -6,18 +6,21 @@ enum PictureDrawing {
     private static let patience = Duration.seconds(20)
 
     /// Nil: chafa is not there, or cannot read it.
-    static func draw(_ path: String, size: String = "80x24") -> (plain: [String], colored: [String])? {
-        func run(_ colors: String) -> [String]? {
+    static func draw(
+        _ path: String, _ stop: ChildProcess.Stop, size: String = "80x24"
+    ) throws -> (plain: [String], colored: [String])? {
+        func run(_ colors: String) throws -> [String]? {
             let words = [
                 "chafa", "--format", "symbols", "--animate", "off", "--size", size, "--colors", colors, "--", path,
             ]
-            guard
-                let ending = try? ChildProcess(BoundedProgram.words(words), limit: patience, mostPrinted: 1 << 20).run(
-                    reading: .standardOutputAlone), ending.status == 0, !ending.printed.isEmpty
-            else { return nil }
+            let bounded = BoundedProgram.words(words, seconds: 2 * patience.components.seconds)
+            let ending = try? ChildProcess(bounded, limit: patience, mostPrinted: 1 << 20, stop: stop).run(
+                reading: .standardOutputAlone)
+            if stop.isSet { throw CancellationError() }
+            guard let ending, ending.status == 0, !ending.printed.isEmpty else { return nil }
             return String(decoding: ending.printed, as: UTF8.self).split(separator: "\n").map { harmless(String($0)) }
         }
-        guard let plain = run("none"), let colored = run("256"), plain.contains(where: { !$0.isEmpty }) else {
+        guard let plain = try run("none"), let colored = try run("256"), plain.contains(where: { !$0.isEmpty }) else {
             return nil
         }
         return (plain.map { $0.replacing(/\u{1b}\[[0-9;]*m/, with: "") }, colored)

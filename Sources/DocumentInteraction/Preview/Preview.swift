@@ -39,6 +39,8 @@ public final class Preview: Sendable {
     /// What is not shown, for people: that a document goes on, for example.
     public let notes: [String]
     let source: Source
+    /// Permission bits of the document: nobody else is to read its preview.
+    let mode: UInt32
     /// What goes with this.
     private let folder: TemporaryFolder?
 
@@ -52,7 +54,7 @@ public final class Preview: Sendable {
     }
 
     init(
-        title: String, kind: PreviewKind, pages: [PreviewPage], notes: [String] = [], source: Source,
+        title: String, kind: PreviewKind, pages: [PreviewPage], notes: [String] = [], source: Source, mode: UInt32,
         folder: TemporaryFolder? = nil
     ) {
         self.title = title
@@ -60,28 +62,40 @@ public final class Preview: Sendable {
         self.pages = pages
         self.notes = notes
         self.source = source
+        self.mode = mode
         self.folder = folder
     }
 
-    /// Writes it as files into a folder, which is made if it is not there: `index.html`, which shows all of it, and what that
-    /// refers to. Nothing in them runs, and they refer to nothing outside of the folder.
+    /// Writes it as files into a folder, which is made if it is not there (mode 0700): `index.html`, which shows all of it, and what
+    /// that refers to. Nothing in them runs, and they refer to nothing outside of the folder. They have the permissions of the
+    /// document. Those of an earlier preview are replaced; anything else in the folder stays as it is.
     ///
     /// - Returns: the files, `index.html` first. They are complete.
-    /// - Throws: ``DocumentInteractionError``.
+    /// - Throws: ``DocumentInteractionError``, also when a file is in the way that is none of an earlier preview, or is the document
+    ///   itself; `CancellationError`.
     public func write(to folder: URL) async throws -> [PreviewFile] {
-        try await onThread { try PreviewFiles(self, folder.path(percentEncoded: false)).write() }
+        try await onThread { stop in try PreviewFiles(self, folder.path(percentEncoded: false), stop).write() }
     }
+
+    /// Removes the files that were made for the preview in `$TMPDIR` (the PDF of LibreOffice's). It happens by itself when this goes;
+    /// a program that may end before says so. ``write(to:)`` cannot be called any more.
+    public func close() { folder?.remove() }
 }
 
 /// A folder that goes with this.
 final class TemporaryFolder: Sendable {
     let path: String
 
-    init() throws {
-        var template = Array((NSTemporaryDirectory() + "/hydrant-preview-XXXXXX").utf8CString)
-        guard let made = mkdtemp(&template) else { throw FileBytes.failure(NSTemporaryDirectory()) }
+    /// - Parameter parent: nil: `$TMPDIR`.
+    init(in parent: String? = nil) throws {
+        // (Beside documents it is not shown.)
+        let folder = (parent.map { $0 + "/." } ?? NSTemporaryDirectory() + "/") + "hydrant-preview-XXXXXX"
+        var template = Array(folder.utf8CString)
+        guard let made = mkdtemp(&template) else { throw FileBytes.failure(parent ?? NSTemporaryDirectory()) }
         path = String(cString: made)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    func remove() { try? FileManager.default.removeItem(atPath: path) }
+
+    deinit { remove() }
 }

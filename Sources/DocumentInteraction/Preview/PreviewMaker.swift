@@ -8,7 +8,9 @@ struct PreviewMaker: Sendable {
     /// The document's path, for people.
     let shown: String
     let mimeType: String
-    let isTabbed: Bool
+    /// Of the document: its permission bits.
+    let mode: UInt32
+    let stop: ChildProcess.Stop
 
     /// In bytes: what of a text is looked at, and how large other documents may be.
     private static let (mostText, mostPicture, mostPDF) = (1 << 20, 256 << 20, 1 << 30)
@@ -45,7 +47,7 @@ struct PreviewMaker: Sendable {
         let lines = Array(all.prefix(Self.mostLines))
         return Preview(
             title: title, kind: .text, pages: [PreviewPage(number: 1, lines: lines)],
-            notes: goesOn ? ["the document goes on after these \(lines.count) lines"] : [], source: .text(lines))
+            notes: goesOn ? ["the document goes on after these \(lines.count) lines"] : [], source: .text(lines), mode: mode)
     }
 
     private func read(_ path: String) throws -> (String, isWhole: Bool) {
@@ -58,13 +60,13 @@ struct PreviewMaker: Sendable {
 
     private func table(_ path: String) throws -> Preview {
         let (text, isWhole) = try read(path)
-        let table = DelimitedText(text, separator: isTabbed ? "\t" : nil, isWhole: isWhole)
+        let table = DelimitedText(text, separator: mimeType == "text/tab-separated-values" ? "\t" : nil, isWhole: isWhole)
         var notes: [String] = []
         if !isWhole || table.hasMoreRows { notes.append("the table goes on after these \(table.rows.count) rows") }
         if table.hasMoreColumns { notes.append("only the first \(DelimitedText.mostColumns) columns are shown") }
         return Preview(
             title: title, kind: .table, pages: [PreviewPage(number: 1, lines: table.lines)], notes: notes,
-            source: .table(table.rows))
+            source: .table(table.rows), mode: mode)
     }
 
     // MARK: Pictures
@@ -77,21 +79,21 @@ struct PreviewMaker: Sendable {
         let facts = [
             size.map { "\($0.format), \($0.width) × \($0.height) pixels" } ?? mimeType, "\(status.st_size) bytes",
         ]
-        let drawing = PictureDrawing.draw(path)
+        let drawing = try PictureDrawing.draw(path, stop)
         let lines = (drawing?.plain).map { $0 + [""] } ?? []
         return Preview(
             title: title, kind: .picture,
             pages: [
                 PreviewPage(
                     number: 1, lines: lines + facts, coloredLines: (drawing?.colored).map { $0 + [""] + facts })
-            ], source: .picture(path, mimeType: mimeType))
+            ], source: .picture(path, mimeType: mimeType), mode: mode)
     }
 
     // MARK: Pages
 
     private func pdf(_ path: String, _ kind: PreviewKind, _ folder: TemporaryFolder?) throws -> Preview {
         try check(path, Self.mostPDF)
-        let found = try PDFDocument(path, shown: shown)
+        let found = try PDFDocument(path, shown: shown, stop: stop)
         let texts = try found.texts(most: Self.mostPages)
         let pages = texts.enumerated().map { number, text in
             let lines = PlainText.lines(text, most: Self.mostLines)
@@ -102,11 +104,12 @@ struct PreviewMaker: Sendable {
         let left = found.pageCount - pages.count
         return Preview(
             title: title, kind: kind, pages: pages,
-            notes: left > 0 ? ["the document has \(left) pages more"] : [], source: .pdf(path), folder: folder)
+            notes: left > 0 ? ["the document has \(left) pages more"] : [], source: .pdf(path), mode: mode,
+            folder: folder)
     }
 
     /// Of a document that the converter has taken.
     func office(_ converter: OfficeConverter) throws -> Preview {
-        try pdf(try converter.pdf(), .office, converter.folder)
+        try pdf(try converter.pdf(stop), .office, converter.folder)
     }
 }

@@ -52,7 +52,7 @@ extension DocumentInteractionController {
     ///   - progress: of the download.
     /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when such a document
     ///   cannot be printed, ``DocumentInteractionError/Code/missingProgram``, ``DocumentInteractionError/Code/download``,
-    ///   and what CUPS says.
+    ///   and what CUPS says. `CancellationError`.
     public func print(
         on printer: String? = nil, copies: Int = 1, progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws -> PrintJob {
@@ -70,18 +70,22 @@ extension DocumentInteractionController {
         switch printedAs {
         case .itself(let format):
             return try await reading { path in
-                try await onThread { try Self.submit(path, shown, title, printer, copies, format) }
+                try await onThread { stop in try Self.submit(path, shown, title, printer, copies, format, stop) }
             }
         case .pdf:
             let converter = try OfficeConverter(shown: shown)
+            defer { converter.folder.remove() }
             try await reading { path in try await onThread { try converter.take(path) } }
-            return try await onThread { try Self.submit(converter.pdf(), shown, title, printer, copies, nil) }
+            return try await onThread { stop in
+                try Self.submit(converter.pdf(stop), shown, title, printer, copies, nil, stop)
+            }
         }
     }
 
     /// By lp(1) of CUPS.
     private static func submit(
-        _ path: String, _ shown: String, _ title: String, _ printer: String?, _ copies: Int, _ format: String?
+        _ path: String, _ shown: String, _ title: String, _ printer: String?, _ copies: Int, _ format: String?,
+        _ stop: ChildProcess.Stop
     ) throws -> PrintJob {
         var words = ["env", "LC_ALL=C", "LANGUAGE=C", "lp", "-n", "\(copies)", "-t", title]
         if let printer { words += ["-d", printer] }
@@ -89,7 +93,9 @@ extension DocumentInteractionController {
         // (Both of its outputs: it complains on the other one.)
         words = ["sh", "-c", "exec \"$@\" 2>&1", "sh"] + words + ["--", path]
         let ending: ChildProcess.Ending
-        do { ending = try ChildProcess(words, limit: patience).run(reading: .standardOutput) } catch .tooSlow {
+        do { ending = try ChildProcess(words, limit: patience, stop: stop).run(reading: .standardOutput) } catch .stopped {
+            throw CancellationError()
+        } catch .tooSlow {
             throw DocumentInteractionError(
                 .failed, "\(shown): CUPS did not take it in \(patience.components.seconds) s")
         } catch { throw DocumentInteractionError(.failed, "\(shown): lp \(error)") }

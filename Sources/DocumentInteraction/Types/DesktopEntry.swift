@@ -7,6 +7,7 @@ enum DesktopEntry {
     /// Says that an entry is ours to change and to remove.
     static let mark = "X-Hydrant-Registered"
     static let group = "Desktop Entry"
+    static let serviceGroup = "D-BUS Service"
 
     static func text(_ manifest: DocumentTypesManifest, icon: String?, executable: String) -> String {
         let file = KeyFile()
@@ -29,10 +30,12 @@ enum DesktopEntry {
     static func busService(_ manifest: DocumentTypesManifest, executable: String) -> String? {
         guard let arguments = manifest.busArguments else { return nil }
         let file = KeyFile()
-        file.set("D-BUS Service", "Name", manifest.identifier)
+        file.set(serviceGroup, "Name", manifest.identifier)
         let words = ([executable] + arguments).map { quoted($0.replacing("%", with: "%%")) }
         // (D-Bus has no codes in it.)
-        file.set("D-BUS Service", "Exec", words.joined(separator: " ").replacing("%%", with: "%"))
+        file.set(serviceGroup, "Exec", words.joined(separator: " ").replacing("%%", with: "%"))
+        // (Keys that it does not know it passes over.)
+        file.set(serviceGroup, mark, "true")
         return file.text
     }
 

@@ -81,12 +81,9 @@ public struct DocumentTypeRegistry: Sendable {
     private func register(_ manifest: DocumentTypesManifest, _ beside: String) throws -> [String] {
         let identifier = manifest.identifier
         let executable = try executable(manifest.program)
-        let path = entry(identifier)
-        if FileManager.default.fileExists(atPath: path),
-            KeyFile(path: path)?.string(DesktopEntry.group, DesktopEntry.mark) != "true"
-        {
-            throw DocumentInteractionError(
-                .failed, "\(path): is there, and hydrant did not make it; remove it, or take another identifier")
+        let services = manifest.busArguments == nil ? [] : [service(identifier)]
+        for path in [entry(identifier), package(identifier)] + services where isOthers(path) {
+            throw Self.notOurs(path)
         }
         for other in manifests() where other.identifier != identifier {
             if let type = manifest.declaredTypes.first(where: { type in
@@ -106,6 +103,7 @@ public struct DocumentTypeRegistry: Sendable {
                 names[type.mimeType] = try icons.plan(document.icons, named: name, kind: "mimetypes", beside: beside)
             }
         }
+        try icons.check()
         let old = try? DocumentTypesManifest(
             contentsOf: URL(filePath: record(identifier), directoryHint: .notDirectory))
         try remove(identifier, old)
@@ -117,18 +115,34 @@ public struct DocumentTypeRegistry: Sendable {
         if let text = DesktopEntry.busService(manifest, executable: executable) {
             try write(text, to: service(identifier))
         }
-        try write(DesktopEntry.text(manifest, icon: program, executable: executable), to: path)
+        try write(DesktopEntry.text(manifest, icon: program, executable: executable), to: entry(identifier))
         try associate(identifier, with: DesktopEntry.owned(manifest))
         return refresh(manifest, isRegistered: true, before: old)
     }
 
-    /// All but the record.
+    static func notOurs(_ path: String) -> DocumentInteractionError {
+        DocumentInteractionError(
+            .failed, "\(path): is there, and hydrant did not make it; remove it, or take another identifier")
+    }
+
+    /// Something is there that does not say that it is ours.
+    private func isOthers(_ path: String) -> Bool {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return false }
+        if path.hasSuffix(".xml") {
+            guard let read = try? FileBytes.read(path, most: 1_024) else { return true }
+            return !String(decoding: read.bytes, as: UTF8.self).contains(MIMEPackage.mark)
+        }
+        let group = path.hasSuffix(".service") ? DesktopEntry.serviceGroup : DesktopEntry.group
+        return KeyFile(path: path)?.string(group, DesktopEntry.mark) != "true"
+    }
+
+    /// All but the record, and what is not ours by now.
     private func remove(_ identifier: String, _ manifest: DocumentTypesManifest?) throws {
         // (First what may fail.)
         try associate(identifier, with: [])
-        for path in [
-            entry(identifier), package(identifier), service(identifier), "\(records)/\(identifier).json",
-        ] { unlink(path) }
+        for path in [entry(identifier), package(identifier), service(identifier)] where !isOthers(path) { unlink(path) }
+        unlink("\(records)/\(identifier).json")
         TypeIconFiles(folder: folder, identifier: identifier).remove()
     }
 

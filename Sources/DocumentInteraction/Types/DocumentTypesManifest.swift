@@ -176,7 +176,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         }
         let extensions = try (type.extensions ?? []).map { word in
             let bare = word.hasPrefix(".") ? String(word.dropFirst()) : word
-            guard bare.wholeMatch(of: /[^\/*?\[\]:<>&"'[:cntrl:]]{1,60}/) != nil else {
+            guard bare.wholeMatch(of: /[^\/*?\[\]:<>&"'[:cntrl:]]{1,60}/) != nil, isPlain(bare) else {
                 throw bad("“\(word)” is no filename extension")
             }
             return bare
@@ -229,11 +229,17 @@ public struct DocumentTypesManifest: Sendable, Hashable {
 
     private static func check(names: [String], mayBeEmpty: Bool = false) throws {
         for name in names {
-            let isPlain = !name.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7f }
-            guard isPlain, name.utf8.count <= 1_000, mayBeEmpty || !name.isEmpty else {
+            guard isPlain(name), name.utf8.count <= 1_000, mayBeEmpty || !name.isEmpty else {
                 throw bad(
                     "“\(name.prefix(40))” is empty, too long, or has a line end or another control character in it")
             }
+        }
+    }
+
+    /// Nothing that a terminal obeys, or that XML does not know (*XML 1.0*, 2.2).
+    private static func isPlain(_ text: String) -> Bool {
+        !text.unicodeScalars.contains { scalar in
+            scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) || [0xfffe, 0xffff].contains(scalar.value)
         }
     }
 

@@ -8,10 +8,13 @@ enum MIMEPackage {
     /// A name of one type's icon, as it is installed.
     static func iconName(_ mimeType: String) -> String { mimeType.replacing("/", with: "-") }
 
+    /// Says that a package is ours to change and to remove.
+    static let mark = "<!-- hydrant types register -->"
+
     /// - Parameter icons: by MIME type, the names of icons that are installed or that themes have.
     static func xml(_ manifest: DocumentTypesManifest, icons: [String: String]) -> String {
         var lines = [
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>", mark,
             "<mime-info xmlns=\"http://www.freedesktop.org/standards/shared-mime-info\">",
         ]
         for type in manifest.declaredTypes {

@@ -41,23 +41,49 @@ final class TypeIconFiles {
         return name
     }
 
+    /// Nothing of anybody else's is where they go.
+    func check() throws {
+        let ours = Set(installed())
+        for (_, to) in planned where access(to, F_OK) == 0 && !ours.contains(to) {
+            throw DocumentTypeRegistry.notOurs(to)
+        }
+    }
+
     func install() throws {
-        try Data(planned.map { $0.to + "\n" }.joined().utf8).write(
-            to: URL(filePath: list, directoryHint: .notDirectory), options: .atomic)
+        var lines: [String] = []
         for (from, to) in planned {
             try FileManager.default.createDirectory(
                 atPath: (to as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
             try Data(FileBytes.read(from, most: Self.most).bytes).write(
                 to: URL(filePath: to, directoryHint: .notDirectory), options: .atomic)
+            lines.append("\(Self.stamp(to)) \(to)\n")
+            // (At once: what is not in the list is never removed.)
+            try Data(lines.joined().utf8).write(to: URL(filePath: list, directoryHint: .notDirectory), options: .atomic)
         }
         touch()
     }
 
-    /// Those of the list, and nothing that lies elsewhere.
+    /// Those of the list, as they were installed, and nothing that lies elsewhere.
+    private func installed() -> [String] {
+        guard let data = FileManager.default.contents(atPath: list) else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+            guard parts.count == 2, parts[1].hasPrefix(theme + "/"), !parts[1].contains("/../"),
+                Self.stamp(parts[1]) == parts[0]
+            else { return nil }
+            return parts[1]
+        }
+    }
+
+    /// Of a file that somebody else has put there since it is another one.
+    private static func stamp(_ path: String) -> String {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return "" }
+        return "\(status.st_ino).\(status.st_size).\(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+    }
+
     func remove() {
-        guard let data = FileManager.default.contents(atPath: list) else { return }
-        for path in String(decoding: data, as: UTF8.self).split(separator: "\n")
-        where path.hasPrefix(theme + "/") && !path.contains("/../") { unlink(String(path)) }
+        for path in installed() { unlink(path) }
         unlink(list)
         touch()
     }

@@ -17,9 +17,17 @@ package final class GivenThumbnails: Sendable {
         /// Those of a version of the store's, by its digest.
         case version(String)
 
-        init(_ item: ItemRecord) {
+        package init(_ item: ItemRecord) {
             let version = item.contentRevision == 0 ? item.baseVersion?.content : nil
             self = version.map { .version(VersionDigest.text($0)) } ?? .revision(item.contentRevision)
+        }
+
+        /// For files: `r` and a number, or `v` and a digest.
+        package var text: String {
+            switch self {
+            case .revision(let number): "r\(number)"
+            case .version(let digest): "v\(digest)"
+            }
         }
     }
 
@@ -32,12 +40,7 @@ package final class GivenThumbnails: Sendable {
         var modified: FileTime
 
         fileprivate var name: String {
-            let mark =
-                switch contents {
-                case .revision(let number): "r\(number)"
-                case .version(let digest): "v\(digest)"
-                }
-            return "\(item.rawValue).\(mark).\(inode.rawValue).\(size).\(modified.nanoseconds)"
+            "\(item.rawValue).\(contents.text).\(inode.rawValue).\(size).\(modified.nanoseconds)"
         }
 
         fileprivate init?(name: String) {

@@ -1,0 +1,45 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Runs a task that is cancelled, and waited for, before a signal ends this process: for work that leaves something behind if it is
+/// not ended itself.
+///
+/// - Parameter signals: one that was ignored when this process began (nohup(1)) stays so.
+func interruptible<T: Sendable>(
+    by signals: [Int32] = [SIGINT, SIGTERM, SIGHUP], _ body: @escaping @Sendable () async throws -> T
+) async throws -> T {
+    let task = Task { try await body() }
+    let caught = Mutex<Int32?>(nil)
+    let sources = signals.filter { !Interruption.isIgnored($0) }.map { number in
+        signal(number, SIG_IGN)
+        let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+        source.setEventHandler {
+            caught.withLock { $0 = number }
+            task.cancel()
+        }
+        source.resume()
+        return source
+    }
+    let result = await task.result
+    for source in sources { source.cancel() }
+    if let number = caught.withLock({ $0 }) { await Interruption.end(by: number) }
+    return try result.get()
+}
+
+enum Interruption {
+    static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        // SIG_IGN of signal.h, which Swift cannot compare.
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
+    }
+
+    /// As if nobody had caught it: whoever started this process sees by what it ended.
+    static func end(by number: Int32) async {
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+        // (Another thread takes it.)
+        try? await Task.sleep(for: .seconds(10))
+    }
+}
