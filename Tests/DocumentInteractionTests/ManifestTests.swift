@@ -51,6 +51,10 @@ struct ManifestTests {
         arguments: [
             ("org.example.notes\"", "notes\"", "identifier"), ("\"org.example.notes", "\"../../x.y", "identifier"),
             ("\"Notes & more", "\"No\\ntes", "line end"),
+            ("\"Notes & more", "\"No\\uFFFFtes", "control character"),
+            ("\"Notes & more", "\"No\\u009btes", "control character"),
+            ("name = \"Note\"", "name = \"\\uFFFE\"", "control character"),
+            ("\".note\"", "\"n\\uFFFFt\"", "filename extension"),
             ("\"public.plain-text\", \"image/*\"", "\"not a type\"", "no type"),
             ("\"public.plain-text\", \"image/*\"", "\"com.nobody.knows\"", "declare it"),
             ("\"owner\"", "\"boss\"", "no rank"), ("\".note\"", "\"no/te\"", "filename extension"),

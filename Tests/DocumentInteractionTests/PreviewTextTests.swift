@@ -40,6 +40,14 @@ struct PreviewTextTests {
         #expect(DelimitedText("a\n" + String(repeating: "z", count: 3_000)).lines[2].count == 40)
     }
 
+    @Test("a title is no number of pages, and no document has that many")
+    func pages() {
+        #expect(PDFDocument.pageCount("Title:  x\nPages:  999\nPages:          2\nEncrypted:      no\n") == 2)
+        #expect(PDFDocument.pageCount("Pages:  0\n") == nil && PDFDocument.pageCount("Title: x\n") == nil)
+        #expect(PDFDocument.pageCount("Pages: 99999999999999999999\n") == nil)
+        #expect(PDFDocument.pageCount("Pages: \(Int.max)\n") == 10_000_000)
+    }
+
     @Test("a program that draws a picture may colour it, and nothing else")
     func drawings() {
         #expect(PictureDrawing.harmless("\u{1b}[38;5;1m▄\u{1b}[0m") == "\u{1b}[38;5;1m▄\u{1b}[0m")

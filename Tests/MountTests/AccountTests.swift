@@ -205,6 +205,36 @@ struct AccountTests {
         }
     }
 
+    @Test("thumbnails = false in config.toml is heard; a logout takes out the pictures, mounted or not", arguments: [true, false])
+    func thumbnails(_ isMounted: Bool) async throws {
+        try await Self.withAccount { account in
+            let (mount, server) = (account.mount, account.server)
+            try Seeding(server.root).file("a.xyz", "document\n")
+            try account.add()
+            #expect(try account.login().succeeded)
+            let file = mount.sandbox.path + "/home/.config/hydrant/config.toml"
+            let text = try String(contentsOfFile: file, encoding: .utf8)
+            try (text + "thumbnails = false\n").write(toFile: file, atomically: true, encoding: .utf8)
+            try account.mountIt()
+            let pictures = "find \"$SCRATCH/../home/.cache\" -name '*.png' 2>/dev/null | wc -l"
+            try mount.run(
+                TestPicture.shell + """
+                    picture 90 60 ff0000 "$SCRATCH/red.png"
+                    "$HYDRANT" thumbnails status "$MOUNT" --json | grep -q '"on" : false'
+                    "$HYDRANT" thumbnail a.xyz --set "$SCRATCH/red.png" >/dev/null
+                    ls >/dev/null; sleep 0.5; [ "$(\(pictures))" = 0 ]
+                    # (What somebody says counts more.)
+                    "$HYDRANT" thumbnails on "$MOUNT" >/dev/null
+                    touch b.xyz; ls >/dev/null; until [ "$(\(pictures))" = 4 ]; do sleep 0.05; done
+                    "$HYDRANT" sync "$MOUNT" --timeout 20
+                    """)
+            if !isMounted { #expect(try account.hydrant("unmount", mount.mountPoint).succeeded) }
+            #expect(try mount.shell("cd /; [ \"$(\(pictures))\" = 4 ]").succeeded)
+            #expect(try account.hydrant("logout", "work").succeeded)
+            #expect(try mount.shell("cd /; [ \"$(\(pictures))\" = 0 ]").succeeded)
+        }
+    }
+
     @Test("logout while a program has documents open: it goes on with them, gets nothing else, and then all is gone")
     func logoutInUse() async throws {
         try await Self.withAccount { account in

@@ -189,6 +189,25 @@ struct DocumentTypesTests {
                     entry org.example.mine "Exec=$APP"
                     sed 's|org.example.notes|org.example.mine|; s|example.note"|example.mynote"|; s|example.notebook|example.mybook|' \
                         "$SCRATCH/notes.toml" >"$SCRATCH/mine.toml"; says mine.toml || true
+                    # So do files of the same names, and another program's icons.
+                    sed -i 's|x-hynote|x-mynote|; s|^icons = .*svg"\\]$|&\\ndbus-arguments = ["--serve"]|' "$SCRATCH/mine.toml"
+                    rm "$XDG_DATA_HOME/applications/org.example.mine.desktop"
+                    for file in mime/packages/org.example.mine.xml dbus-1/services/org.example.mine.service \
+                        icons/hicolor/scalable/apps/org.example.mine.svg icons/hicolor/48x48/mimetypes/application-x-mynote.png
+                    do
+                        mkdir -p "$(dirname "$XDG_DATA_HOME/$file")"; echo others >"$XDG_DATA_HOME/$file"
+                        says mine.toml || true
+                        [ "$(cat "$XDG_DATA_HOME/$file")" = others ]; rm "$XDG_DATA_HOME/$file"
+                    done
+                    types register mine.toml; types register mine.toml
+                    # What somebody has put in their place since stays.
+                    for file in mime/packages/org.example.mine.xml dbus-1/services/org.example.mine.service \
+                        icons/hicolor/scalable/apps/org.example.mine.svg
+                    do
+                        echo others >"$SCRATCH/others"; mv "$SCRATCH/others" "$XDG_DATA_HOME/$file"
+                    done
+                    types unregister org.example.mine
+                    grep -rl others "$XDG_DATA_HOME" | sed 's|.*/||' | sort; find "$XDG_DATA_HOME" -name '*mynote*'
                     """)
             #expect(
                 told == """
@@ -199,6 +218,16 @@ struct DocumentTypesTests {
                     org.example.notes: registered for Note, Text
                     hydrant: org.example.note: org.example.notes has declared it; name it in documents only
                     hydrant: org.example.mine.desktop: is there, and hydrant did not make it; remove it, or take another identifier
+                    hydrant: org.example.mine.xml: is there, and hydrant did not make it; remove it, or take another identifier
+                    hydrant: org.example.mine.service: is there, and hydrant did not make it; remove it, or take another identifier
+                    hydrant: org.example.mine.svg: is there, and not this program's; remove it, or take another identifier or MIME type
+                    hydrant: application-x-mynote.png: is there, and not this program's; remove it, or take another identifier or MIME type
+                    org.example.mine: registered for Note, Text
+                    org.example.mine: registered for Note, Text
+                    org.example.mine: registered no more
+                    org.example.mine.service
+                    org.example.mine.svg
+                    org.example.mine.xml
 
                     """, "\(told)")
         }

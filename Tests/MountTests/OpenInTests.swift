@@ -209,6 +209,38 @@ struct OpenInMountTests {
         }
     }
 
+    @Test("a scope ends when its terminal is closed, or the command is ended; the program goes on", arguments: ["HUP", "TERM"])
+    func scopedInterrupted(_ signal: String) async throws {
+        try await withDesktop { mount in
+            let told = try mount.run(
+                Desktop.prelude + """
+                    entry org.a "Exec=$APP %f" "MimeType=text/plain;"
+                    export HYDRANT_TEST_DO='until [ -e "$SCRATCH/go" ]; do sleep 0.05; done; ls "$HYDRANT_SCOPED_FOLDER" || echo ended'
+                    env --default-signal=\(signal) "$HYDRANT" open letter.txt --scoped write & command=$!
+                    until [ -e "$SCRATCH/opening" ]; do sleep 0.05; done
+                    "$HYDRANT" grants --json "$MOUNT" | grep -c '"id"'
+                    kill -\(signal) $command; status=0; wait $command || status=$?; echo $status
+                    "$HYDRANT" grants --json "$MOUNT"; ls "$XDG_RUNTIME_DIR/hydrant/scoped"
+                    touch "$SCRATCH/go"; opened | tail -n 1
+                    """)
+            #expect(told == "1\n\(128 + (signal == "HUP" ? SIGHUP : SIGTERM))\n[\n\n]\nended\n", "\(told)")
+        }
+    }
+
+    @Test("a desktop entry that has its program started in a folder that is not there: the folder is named")
+    func startingFolder() async throws {
+        try await withDesktop { mount in
+            let result = try mount.shell(
+                Desktop.prelude + """
+                    entry org.a "Exec=$APP %f" "MimeType=text/plain;" "Path=/no/such/place"
+                    exec "$HYDRANT" open letter.txt
+                    """)
+            #expect(
+                result.status == 1 && result.stderr.contains("hydrant: /no/such/place: No such file or directory"),
+                "\(result)")
+        }
+    }
+
     /// A program that has a name on the bus and writes what it is asked.
     private static let service = """
         import json, os, sys

@@ -39,10 +39,10 @@ final class ThumbnailLedger: Sendable {
             mark = item.map { GivenThumbnails.Contents($0).text } ?? ""
         }
 
-        /// Whether the same bytes are there now. (What was sent has a version of the store's by then; what was evicted, or has come
-        /// again, another generation.)
+        /// Whether the same bytes are there now. (What is sent gets a version of the store's; what is evicted, or comes again, another
+        /// generation.)
         func are(_ now: Contents) -> Bool {
-            mark == now.mark || generation == now.generation && now.mark.hasPrefix("v")
+            mark == now.mark || generation == now.generation && mark.hasPrefix("r") && now.mark.hasPrefix("v")
         }
     }
 
@@ -144,6 +144,8 @@ final class ThumbnailLedger: Sendable {
         if state.file == nil {
             let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             if file >= 0 { state.file = FileHandle(fileDescriptor: file, closeOnDealloc: true) }
+            // (The last line may be half of one.)
+            try? state.file?.write(contentsOf: Data("\n".utf8))
         }
         try? state.file?.write(contentsOf: Self.lines(entries))
     }

@@ -88,8 +88,8 @@ final class TemporaryFolder: Sendable {
 
     /// - Parameter parent: nil: `$TMPDIR`.
     init(in parent: String? = nil) throws {
-        // (Beside documents it is not shown.)
-        let folder = (parent.map { $0 + "/." } ?? NSTemporaryDirectory() + "/") + "hydrant-preview-XXXXXX"
+        // (Beside documents it is not shown. What Foundation says ends with a slash.)
+        let folder = (parent.map { $0 + "/." } ?? NSTemporaryDirectory()) + "hydrant-preview-XXXXXX"
         var template = Array(folder.utf8CString)
         guard let made = mkdtemp(&template) else { throw FileBytes.failure(parent ?? NSTemporaryDirectory()) }
         path = String(cString: made)

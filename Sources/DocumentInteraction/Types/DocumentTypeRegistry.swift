@@ -83,7 +83,8 @@ public struct DocumentTypeRegistry: Sendable {
         let executable = try executable(manifest.program)
         let services = manifest.busArguments == nil ? [] : [service(identifier)]
         for path in [entry(identifier), package(identifier)] + services where isOthers(path) {
-            throw Self.notOurs(path)
+            throw DocumentInteractionError(
+                .failed, "\(path): is there, and hydrant did not make it; remove it, or take another identifier")
         }
         for other in manifests() where other.identifier != identifier {
             if let type = manifest.declaredTypes.first(where: { type in
@@ -118,11 +119,6 @@ public struct DocumentTypeRegistry: Sendable {
         try write(DesktopEntry.text(manifest, icon: program, executable: executable), to: entry(identifier))
         try associate(identifier, with: DesktopEntry.owned(manifest))
         return refresh(manifest, isRegistered: true, before: old)
-    }
-
-    static func notOurs(_ path: String) -> DocumentInteractionError {
-        DocumentInteractionError(
-            .failed, "\(path): is there, and hydrant did not make it; remove it, or take another identifier")
     }
 
     /// Something is there that does not say that it is ours.

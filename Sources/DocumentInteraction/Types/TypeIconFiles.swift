@@ -45,7 +45,8 @@ final class TypeIconFiles {
     func check() throws {
         let ours = Set(installed())
         for (_, to) in planned where access(to, F_OK) == 0 && !ours.contains(to) {
-            throw DocumentTypeRegistry.notOurs(to)
+            throw DocumentInteractionError(
+                .failed, "\(to): is there, and not this program's; remove it, or take another identifier or MIME type")
         }
     }
 
