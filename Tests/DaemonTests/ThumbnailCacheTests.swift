@@ -39,14 +39,19 @@ import Testing
         #expect(Raster(Data([0xff, 0xd8, 0xff])) == nil && Raster(Data()) == nil)
     }
 
-    @Test("of a damaged JPEG what can be read is shown; if none can, there is no picture, and nothing of this process's memory")
+    @Test("of a damaged JPEG what can be read is shown; if nothing can, there is no picture")
     func damagedJPEG() throws {
-        // Progressive, of 16 × 16 pixels (libturbojpeg), the first scan without its bytes; then the rest, or a process that no decoder has.
-        let start = "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERXRTc4UG1RV19iZ2hnPk1xeX"
-            + "BkeFxlZ2P/wgALCAAQABABAREA/8QAFQABAQAAAAAAAAAAAAAAAAAAAwT/2gAIAQEAAAAB/8"
-        let rest = "QAGBAAAwEBAAAAAAAAAAAAAAAAAAECAxH/2gAIAQEAAQUCjMmDiRe5/8QAFxAAAwEAAAAAAAAAAAAAAAAAABAikf/aAAgBAQAGPwJzp//EABsQ"
-            + "AQEAAQUAAAAAAAAAAAAAAAEAETFBUWHR/9oACAEBAAE/IYE1gOVA5bAbe/l//9oACAEBAAAAED//xAAaEAEAAgMBAAAAAAAAAAAAAAABADERIXHw"
-            + "/9oACAEBAAE/EKdQkRHIFbYCAgb0m+ecn//Z"
+        // Progressive, of 16 × 16 pixels (libturbojpeg), the first scan without its bytes; then the rest, or a process that no
+        // decoder has.
+        let start = """
+            /9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERXRTc4UG1R\
+            V19iZ2hnPk1xeXBkeFxlZ2P/wgALCAAQABABAREA/8QAFQABAQAAAAAAAAAAAAAAAAAAAwT/2gAIAQEAAAAB/8
+            """
+        let rest = """
+            QAGBAAAwEBAAAAAAAAAAAAAAAAAAECAxH/2gAIAQEAAQUCjMmDiRe5/8QAFxAAAwEAAAAAAAAAAAAAAAAAABAikf/aAAgBAQ\
+            AGPwJzp//EABsQAQEAAQUAAAAAAAAAAAAAAAEAETFBUWHR/9oACAEBAAE/IYE1gOVA5bAbe/l//9oACAEBAAAAED//xAAaEA\
+            EAAgMBAAAAAAAAAAAAAAABADERIXHw/9oACAEBAAE/EKdQkRHIFbYCAgb0m+ecn//Z
+            """
         #expect(Raster(try #require(Data(base64Encoded: start + rest)))?.pixel(15, 15)[3] == 255)
         #expect(Raster(try #require(Data(base64Encoded: start + "MACwgAEAAQAQERAA=="))) == nil)
     }

@@ -205,7 +205,9 @@ struct AccountTests {
         }
     }
 
-    @Test("thumbnails = false in config.toml is heard; a logout takes out the pictures, mounted or not", arguments: [true, false])
+    @Test(
+        "thumbnails = false in config.toml is heard; a logout takes out the pictures, mounted or not",
+        arguments: [true, false])
     func thumbnails(_ isMounted: Bool) async throws {
         try await Self.withAccount { account in
             let (mount, server) = (account.mount, account.server)

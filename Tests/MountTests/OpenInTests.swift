@@ -209,7 +209,9 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("a scope ends when its terminal is closed, or the command is ended; the program goes on", arguments: ["HUP", "TERM"])
+    @Test(
+        "a scope ends when its terminal is closed, or the command is ended; the program goes on",
+        arguments: ["HUP", "TERM"])
     func scopedInterrupted(_ signal: String) async throws {
         try await withDesktop { mount in
             let told = try mount.run(

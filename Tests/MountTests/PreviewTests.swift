@@ -167,7 +167,9 @@ struct PreviewTests {
         }
     }
 
-    @Test("files go where nothing of anybody's is, replace those of an earlier preview only, and nobody else may read them")
+    @Test(
+        "files replace those of an earlier preview only, never the document, and who may not read that may not read them"
+    )
     func ownFiles() async throws {
         try await withDocuments { mount in
             let told = try mount.run(
@@ -235,7 +237,8 @@ struct PreviewTests {
     func interrupted(_ signal: String) async throws {
         try await withDocuments { mount in
             try mount.run(
-                Self.office("sleep 600 & echo $! >\"$SCRATCH/pid.new\"; mv \"$SCRATCH/pid.new\" \"$SCRATCH/pid\"; wait") + """
+                Self.office("sleep 600 & echo $! >\"$SCRATCH/pid.new\"; mv \"$SCRATCH/pid.new\" \"$SCRATCH/pid\"; wait")
+                    + """
                     for verb in preview print; do
                         env --default-signal=\(signal) "$HYDRANT" $verb a.odt >/dev/null & command=$!
                         until [ -e "$SCRATCH/pid" ]; do sleep 0.05; done
@@ -257,9 +260,11 @@ struct PreviewTests {
     func memory() async throws {
         try await withDocuments { mount in
             let result = try mount.shell(
-                Self.office("exec python3 -c 'memory = b\"x\" * (2200 << 20)'") + "exec \"$HYDRANT\" preview a.odt", limit: 60)
+                Self.office("exec python3 -c 'memory = b\"x\" * (2200 << 20)'") + "exec \"$HYDRANT\" preview a.odt",
+                limit: 60)
             #expect(
-                result.status == 1 && result.stderr.contains("a.odt: LibreOffice needs more than 4 GiB of memory for it"),
+                result.status == 1
+                    && result.stderr.contains("a.odt: LibreOffice needs more than 4 GiB of memory for it"),
                 "\(result)")
         }
     }

@@ -313,7 +313,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("a picture that is given goes before what the cache has, whoever made that; one goes with contents of the same date and size")
+    @Test("a picture that is given goes before what the cache has; it goes with contents of the same date and size")
     func newer() async throws {
         try await withPictures { mount in
             _ = try mount.run(

@@ -124,7 +124,8 @@ final class ThumbnailerRun: Sendable {
     /// - Parameter name: the document's, by whose end programs know what it is.
     /// - Returns: nil: the program could make none, or the document is too large.
     /// - Throws: there was no place for a copy of the document.
-    func picture(of content: ContentFile, named name: String, by program: DesktopThumbnailers.Program) throws -> Raster? {
+    func picture(of content: ContentFile, named name: String, by program: DesktopThumbnailers.Program) throws -> Raster?
+    {
         let place = "\(folder)/\(UUID().uuidString)"
         // Apart, so that no name of a document is that of the picture.
         let (document, output) = ("\(place)/in/\(name)", "\(place)/out/picture.png")

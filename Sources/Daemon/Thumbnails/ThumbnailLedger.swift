@@ -104,7 +104,9 @@ final class ThumbnailLedger: Sendable {
     subscript(inode: InodeID) -> Entry? { state.withLock { $0.entries[inode.rawValue] } }
 
     /// Whose picture is there.
-    func entry(at uri: String) -> Entry? { state.withLock { state in state.holders[uri].flatMap { state.entries[$0] } } }
+    func entry(at uri: String) -> Entry? {
+        state.withLock { state in state.holders[uri].flatMap { state.entries[$0] } }
+    }
 
     /// - Returns: what is to go from the cache for it.
     func put(_ entry: Entry) -> [Entry] {

@@ -64,7 +64,8 @@ final class OfficeConverter: Sendable {
             // (It may end as if all were well when it gets no more memory.)
             if ending.memory > BoundedProgram.memory / 2 {
                 throw DocumentInteractionError(
-                    .tooMuch, "\(shown): LibreOffice needs more than \(BoundedProgram.memory >> 30) GiB of memory for it")
+                    .tooMuch,
+                    "\(shown): LibreOffice needs more than \(BoundedProgram.memory >> 30) GiB of memory for it")
             }
             throw DocumentInteractionError(
                 .nothingToShow,
@@ -87,21 +88,24 @@ final class OfficeConverter: Sendable {
     /// Macros never run, and what a document refers to elsewhere is not fetched: some kinds of it LibreOffice asks for all the same,
     /// of a proxy then that is not there (port 9, *discard*).
     private func writeSettings(_ folder: String) throws {
-        func item(_ path: String, _ name: String, _ value: String, _ group: String = "Office") -> String {
+        func item(_ path: String, _ name: String, _ value: String, in group: String = "Office") -> String {
             "<item oor:path=\"/org.openoffice.\(group).\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"
                 + "<value>\(value)</value></prop></item>"
         }
-        let proxy = [("Type", "2"), ("HTTPProxyName", "127.0.0.1"), ("HTTPProxyPort", "9")]
-            + [("HTTPSProxyName", "127.0.0.1"), ("HTTPSProxyPort", "9"), ("NoProxy", "")]
-        let names = ["Type": "ooInetProxyType"]
-        let lines = [
+        let proxy = [
+            ("ooInetProxyType", "2"), ("ooInetHTTPProxyName", "127.0.0.1"), ("ooInetHTTPProxyPort", "9"),
+            ("ooInetHTTPSProxyName", "127.0.0.1"), ("ooInetHTTPSProxyPort", "9"), ("ooInetNoProxy", ""),
+        ]
+        var lines = [
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
             "<oor:items xmlns:oor=\"http://openoffice.org/2001/registry\">",
             item("Common/Security/Scripting", "MacroSecurityLevel", "3"),
             item("Common/Security/Scripting", "DisableMacrosExecution", "true"),
             item("Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),
             item("Writer/Content/Update", "Link", "0"), item("Calc/Content/Update", "Link", "1"),
-        ] + proxy.map { item("Settings", names[$0.0] ?? "ooInet" + $0.0, $0.1, "Inet") } + ["</oor:items>", ""]
+        ]
+        for (name, value) in proxy { lines.append(item("Settings", name, value, in: "Inet")) }
+        lines += ["</oor:items>", ""]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(lines.joined(separator: "\n").utf8).write(
             to: URL(filePath: folder + "/registrymodifications.xcu", directoryHint: .notDirectory))

@@ -47,7 +47,8 @@ struct PreviewMaker: Sendable {
         let lines = Array(all.prefix(Self.mostLines))
         return Preview(
             title: title, kind: .text, pages: [PreviewPage(number: 1, lines: lines)],
-            notes: goesOn ? ["the document goes on after these \(lines.count) lines"] : [], source: .text(lines), mode: mode)
+            notes: goesOn ? ["the document goes on after these \(lines.count) lines"] : [], source: .text(lines),
+            mode: mode)
     }
 
     private func read(_ path: String) throws -> (String, isWhole: Bool) {
@@ -60,7 +61,8 @@ struct PreviewMaker: Sendable {
 
     private func table(_ path: String) throws -> Preview {
         let (text, isWhole) = try read(path)
-        let table = DelimitedText(text, separator: mimeType == "text/tab-separated-values" ? "\t" : nil, isWhole: isWhole)
+        let table = DelimitedText(
+            text, separator: mimeType == "text/tab-separated-values" ? "\t" : nil, isWhole: isWhole)
         var notes: [String] = []
         if !isWhole || table.hasMoreRows { notes.append("the table goes on after these \(table.rows.count) rows") }
         if table.hasMoreColumns { notes.append("only the first \(DelimitedText.mostColumns) columns are shown") }

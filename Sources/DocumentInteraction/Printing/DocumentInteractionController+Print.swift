@@ -93,7 +93,9 @@ extension DocumentInteractionController {
         // (Both of its outputs: it complains on the other one.)
         words = ["sh", "-c", "exec \"$@\" 2>&1", "sh"] + words + ["--", path]
         let ending: ChildProcess.Ending
-        do { ending = try ChildProcess(words, limit: patience, stop: stop).run(reading: .standardOutput) } catch .stopped {
+        do {
+            ending = try ChildProcess(words, limit: patience, stop: stop).run(reading: .standardOutput)
+        } catch .stopped {
             throw CancellationError()
         } catch .tooSlow {
             throw DocumentInteractionError(
