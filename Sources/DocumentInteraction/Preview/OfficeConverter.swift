@@ -88,8 +88,8 @@ final class OfficeConverter: Sendable {
     /// Macros never run, and what a document refers to elsewhere is not fetched: some kinds of it LibreOffice asks for all the same,
     /// of a proxy then that is not there (port 9, *discard*).
     private func writeSettings(_ folder: String) throws {
-        func item(_ path: String, _ name: String, _ value: String, in group: String = "Office") -> String {
-            "<item oor:path=\"/org.openoffice.\(group).\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"
+        func item(_ path: String, _ name: String, _ value: String) -> String {
+            "<item oor:path=\"/org.openoffice.\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"
                 + "<value>\(value)</value></prop></item>"
         }
         let proxy = [
@@ -99,12 +99,12 @@ final class OfficeConverter: Sendable {
         var lines = [
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
             "<oor:items xmlns:oor=\"http://openoffice.org/2001/registry\">",
-            item("Common/Security/Scripting", "MacroSecurityLevel", "3"),
-            item("Common/Security/Scripting", "DisableMacrosExecution", "true"),
-            item("Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),
-            item("Writer/Content/Update", "Link", "0"), item("Calc/Content/Update", "Link", "1"),
+            item("Office.Common/Security/Scripting", "MacroSecurityLevel", "3"),
+            item("Office.Common/Security/Scripting", "DisableMacrosExecution", "true"),
+            item("Office.Common/Security/Scripting", "BlockUntrustedRefererLinks", "true"),
+            item("Office.Writer/Content/Update", "Link", "0"), item("Office.Calc/Content/Update", "Link", "1"),
         ]
-        for (name, value) in proxy { lines.append(item("Settings", name, value, in: "Inet")) }
+        for (name, value) in proxy { lines.append(item("Inet/Settings", name, value)) }
         lines += ["</oor:items>", ""]
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(lines.joined(separator: "\n").utf8).write(
