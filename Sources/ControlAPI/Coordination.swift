@@ -155,10 +155,13 @@ public struct PresenterMessage: Codable, Sendable, Equatable {
     public var question: Int?
     /// Where the item is by now; of ``Kind/conflict``, the other version; of a subitem, that. Absolute, for people.
     public var path: String?
+    /// The same for system calls, relative to the mount point.
+    public var place: PathBytes?
 
-    public init(_ kind: Kind, question: Int? = nil, path: String? = nil) {
+    public init(_ kind: Kind, question: Int? = nil, path: String? = nil, place: PathBytes? = nil) {
         self.kind = kind
         self.question = question
         self.path = path
+        self.place = place
     }
 }

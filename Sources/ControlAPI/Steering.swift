@@ -39,8 +39,16 @@ public struct ConflictStatus: Codable, Sendable, Equatable {
     public var reason: String
     /// For people.
     public var explanation: String
+    /// Both for system calls, relative to the mount point.
+    public var originalPlace: PathBytes?
+    public var copyPlace: PathBytes?
 
-    public init(original: String, copy: String, moment: Double, reason: String, explanation: String) {
+    public init(
+        original: String, copy: String, moment: Double, reason: String, explanation: String,
+        originalPlace: PathBytes? = nil, copyPlace: PathBytes? = nil
+    ) {
+        self.originalPlace = originalPlace
+        self.copyPlace = copyPlace
         self.original = original
         self.copy = copy
         self.moment = moment

@@ -153,11 +153,16 @@ extension DomainService {
     }
 
     private func status(_ conflict: ConflictRecord) throws -> ConflictStatus {
-        let original = try catalog.read { try $0.item(conflict.original) }
+        let (original, copy) = try catalog.read { reader in
+            (
+                try reader.item(conflict.original).flatMap { try? reader.path(of: $0) } ?? [],
+                (try? reader.path(of: conflict.copy)) ?? []
+            )
+        }
         return ConflictStatus(
-            original: original.map(shownPath) ?? mountPoint, copy: shownPath(conflict.copy),
-            moment: Double(conflict.moment.nanoseconds) / 1e9, reason: conflict.reason.rawValue,
-            explanation: conflict.reason.text)
+            original: shown(original), copy: shown(copy), moment: Double(conflict.moment.nanoseconds) / 1e9,
+            reason: conflict.reason.rawValue, explanation: conflict.reason.text,
+            originalPlace: PathBytes(joining: original), copyPlace: PathBytes(joining: copy))
     }
 }
 

@@ -5,7 +5,9 @@ import UniformTypes
 /// What is done with the file, each in its turn.
 extension Document {
     var isOpen: Bool { !documentState.contains(.closed) }
-    var file: DocumentFile { DocumentFile(presenter: presenter, mostBytes: mostBytes) }
+    var file: DocumentFile {
+        DocumentFile(presenter: presenter, mostBytes: mostBytes, changesKind: mayChangeKind)
+    }
     var type: UniformType { fileType ?? .data }
 
     func requireOpen() throws {
@@ -25,7 +27,12 @@ extension Document {
                 hasScope = true
             }
             let path = FilePath.text(fileURL)
-            fileURL = FilePath.url(try await onThread { FilePath.followingLink(path) })
+            fileURL = FilePath.url(
+                try await onThread {
+                    let path = FilePath.followingLink(path)
+                    DocumentFile.sweep(FilePath.folder(path))
+                    return path
+                })
             try await present()
             let (loaded, url) = try await reading(fileURL, asksToSave: true)
             fileURL = url
@@ -148,13 +155,7 @@ extension Document {
         let contents = try preparing { try self.contents(forType: self.type) }
         do {
             try contents.check()
-            if var own = ownVersion {
-                let outcome = try await file.replace(own.url, with: contents, known: nil, DocumentAttributes())
-                if case .saved(let known, let url) = outcome { (own.known, own.url) = (known, url) }
-                ownVersion = own
-                isSaved(contents, count)
-                return
-            }
+            if let own = ownVersion { return try await saveOwnVersion(own, contents, count) }
             let attributes = try fileAttributesToWrite(to: fileURL, for: .forOverwriting)
             switch try await replaceFollowing(contents, attributes) {
             case .saved(let known, let url):
@@ -165,9 +166,28 @@ extension Document {
                 try await keepOwnVersion(contents, count)
             }
         } catch {
+            if presenter == nil, let error = error as? DocumentError, error.code == .missing {
+                // Nobody else would tell of it.
+                await letGo()
+                tell(.deleted)
+            }
             documentState.insert(.savingError)
             throw error
         }
+    }
+
+    private func saveOwnVersion(_ own: OwnVersion, _ contents: DocumentContents, _ count: Int) async throws {
+        do {
+            let outcome = try await file.replace(own.url, with: contents, known: own.known, DocumentAttributes())
+            if case .saved(let known, let url) = outcome {
+                var own = own
+                (own.known, own.url) = (known, url)
+                ownVersion = own
+                return isSaved(contents, count)
+            }
+        } catch let error as DocumentError where error.code == .missing {}
+        // Somebody has written into it, and it is his by now; or it is gone. There is another one from here on.
+        try await keepOwnVersion(contents, count)
     }
 
     private func preparing<T>(_ body: () throws -> T) throws -> T {
@@ -178,9 +198,9 @@ extension Document {
     }
 
     /// In tenths of a second.
-    private static let patienceForNews = 20
+    private static let (patienceForNews, patienceForSuccessor) = (20, 5)
 
-    /// Where it is not, it may just have been moved: somebody is about to say so.
+    /// Where it is not, it may just have been moved: somebody is about to say so. Or a program saves by removing it first.
     private func replaceFollowing(
         _ contents: DocumentContents, _ attributes: DocumentAttributes
     ) async throws -> DocumentFile.Outcome {
@@ -189,7 +209,8 @@ extension Document {
             let url = fileURL
             do { return try await file.replace(url, with: contents, known: known, attributes) } catch let error
                 as DocumentError
-                where error.code == .missing && presenter != nil && !isGone && tries < Self.patienceForNews
+                where error.code == .missing && !isGone
+                && tries < (presenter == nil ? Self.patienceForSuccessor : Self.patienceForNews)
             {
                 tries += 1
                 try await Task.sleep(for: .milliseconds(100))
@@ -225,7 +246,7 @@ extension Document {
             let newType = Self.type(named, isFolder: contents.children != nil)
             let attributes = try fileAttributesToWrite(to: url, for: operation)
             // (What is there is nobody's whom this document knows.)
-            let stranger = DocumentFile(presenter: nil, mostBytes: mostBytes)
+            let stranger = DocumentFile(presenter: nil, mostBytes: mostBytes, changesKind: mayChangeKind)
             let known: KnownContents
             switch operation {
             case .forCreating: known = try await stranger.create(contents, at: url, attributes)
@@ -234,14 +255,34 @@ extension Document {
                 guard case .saved(let new, _) = outcome else { return }
                 known = new
             }
-            if isOpen { await letGo() }
-            fileURL = url
-            try await present()
-            (self.known, fileType, fileModificationDate) = (known, newType, known.modified)
-            documentState = .normal
+            try await isNowElsewhere(url, known, newType)
             isSaved(contents, count)
             await setThumbnail(attributes)
-            watchPackage()
+            await findConflicts()
+        } catch {
+            documentState.insert(.savingError)
+            throw error
+        }
+    }
+
+    private func isNowElsewhere(_ url: URL, _ known: KnownContents, _ type: UniformType) async throws {
+        if isOpen { await letGo() }
+        fileURL = url
+        try await present()
+        (self.known, fileType, fileModificationDate) = (known, type, known.modified)
+        documentState = .normal
+        watchPackage()
+    }
+
+    func saveBesideNow() async throws {
+        let count = changeCount
+        do {
+            let contents = try self.contents(forType: type)
+            try contents.check()
+            let stranger = DocumentFile(presenter: nil, mostBytes: mostBytes)
+            let (known, url) = try await stranger.createCopy(contents, beside: scopedURL?.url ?? fileURL)
+            try await isNowElsewhere(url, known, type)
+            isSaved(contents, count)
             await findConflicts()
         } catch {
             documentState.insert(.savingError)

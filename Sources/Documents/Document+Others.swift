@@ -106,6 +106,8 @@ extension Document {
             if !others.contains(true) && !isGone {
                 isBeingDeleted = false
                 documentState.remove(.editingDisabled)
+                // (While it was to be deleted, nothing was saved by itself.)
+                if hasUnsavedChanges { scheduleAutosave() }
             }
         }
         guard let known, ownVersion == nil else { return }
@@ -190,13 +192,12 @@ extension Document {
         var found: [ConflictVersion] = []
         var isOwnThere = false
         do {
-            for status in try await domain?.conflicts() ?? [] {
-                let isOwn = ownVersion.map { DocumentError.shown($0.url) == DocumentError.shown(status.copy) } ?? false
+            for conflict in try await domain?.conflicts() ?? [] {
+                let isOwn = ownVersion.map { FilePath.text($0.url) == FilePath.text(conflict.copy) } ?? false
                 isOwnThere = isOwnThere || isOwn
                 found.append(
                     ConflictVersion(
-                        url: FilePath.url(status.copy), moment: Date(timeIntervalSince1970: status.moment),
-                        explanation: status.explanation, isOwn: isOwn))
+                        url: conflict.copy, moment: conflict.moment, explanation: conflict.explanation, isOwn: isOwn))
             }
         } catch {
             // Those that are known stay.
@@ -233,15 +234,29 @@ extension Document {
                 .noConflict,
                 "\(DocumentError.shown(fileURL)): there are \(chosen.count) other versions; say which one is to stay")
         }
-        for version in chosen {
-            if version.isOwn, let own = ownVersion {
-                try await resolve(own, kept)
-            } else {
-                try await DomainLink.resolve(version.url, keeping: kept)
-                await lookAtFile()
+        do {
+            for version in chosen {
+                if version.isOwn, let own = ownVersion {
+                    try await resolve(own, kept)
+                } else {
+                    try await DomainLink.resolve(version.url, keeping: kept)
+                    await lookAtFile()
+                }
             }
+        } catch {
+            // (Some may be over.)
+            await findConflicts()
+            throw error
         }
         await findConflicts()
+    }
+
+    /// What somebody else has written into it stays.
+    private func remove(_ own: OwnVersion) async throws {
+        if try await file.delete(own.url, ifStill: own.known) { return }
+        failed(
+            DocumentError(
+                .refused, "\(DocumentError.shown(own.url)): somebody has written into this conflicted copy; it stays"))
     }
 
     /// What is to stay is safe before anything is removed.
@@ -257,7 +272,7 @@ extension Document {
             (self.known, fileURL, fileModificationDate) = (known, url, known.modified)
             isSaved(contents, count)
             await setThumbnail(attributes)
-            try await file.delete(own.url)
+            try await remove(own)
             return
         }
         if kept == .both && hasUnsavedChanges { try await saveNow() }
@@ -267,7 +282,7 @@ extension Document {
         isNow(loaded)
         tell(.contentsLoaded)
         if kept == .theirs {
-            try await file.delete(own.url)
+            try await remove(own)
         } else if own.isNoted {
             try await DomainLink.resolve(own.url, keeping: .both)
         }

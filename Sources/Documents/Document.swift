@@ -52,6 +52,10 @@ open class Document {
     /// The most that a file, or all files of a package, may have to be loaded; 1 GiB.
     public var mostBytes = 1 << 30
 
+    /// Whether a save may put a file in the place of a folder that is not empty, or a package in the place of a file that is not.
+    /// False: that is refused (``DocumentError/Code/exists``), since it takes away what this class may never have looked at.
+    public var mayChangeKind = false
+
     // MARK: Inside
 
     let scopedURL: SecurityScopedURL?
@@ -173,7 +177,10 @@ open class Document {
     open func close(savingChanges: Bool = true) async throws {
         try await turns.take {
             guard self.isOpen else { return }
-            if savingChanges && self.hasUnsavedChanges { try await self.saveNow() }
+            if savingChanges && self.hasUnsavedChanges {
+                // (What is changed while that waits is saved as well.)
+                repeat { try await self.saveNow() } while self.isOpen && self.changeCount != self.savedCount
+            }
             if !savingChanges { self.updateChangeCount(.cleared) }
             await self.letGo()
         }
@@ -194,12 +201,27 @@ open class Document {
     ///   document is in the state ``DocumentState/savingError``.
     open func save(to url: URL, for operation: SaveOperation) async throws {
         try await turns.take {
-            if url == self.fileURL, operation == .forOverwriting {
-                try await self.saveNow()
-            } else {
-                try await self.saveElsewhere(url, operation)
+            switch operation {
+            case .forOverwriting where try await self.isOwnFile(url): try await self.saveNow()
+            case .forOverwriting:
+                // (A link stays one.)
+                let path = FilePath.text(url)
+                try await self.saveElsewhere(FilePath.url(onThread { FilePath.followingLink(path) }), operation)
+            case .forCreating: try await self.saveElsewhere(url, operation)
             }
         }
+    }
+
+    /// Makes a file of the document beside the place where it was, under the name of a conflicted copy; the document is there from
+    /// then on, and open. For one whose file is gone and whose name somebody else has taken.
+    ///
+    /// - Throws: as ``save(to:for:)``.
+    open func saveBeside() async throws { try await turns.take { try await self.saveBesideNow() } }
+
+    /// However it is spelled: relative, or through links.
+    private func isOwnFile(_ url: URL) async throws -> Bool {
+        let (one, other) = (FilePath.text(url), FilePath.text(fileURL))
+        return try await onThread { one == other || FilePath.canonical(one) == FilePath.canonical(other) }
     }
 
     /// Saves what is not saved.
@@ -223,7 +245,7 @@ open class Document {
             try self.requireOpen()
             let (loaded, _) = try await self.reading(url, asksToSave: false)
             try self.load(fromContents: loaded.contents, ofType: self.type)
-            if url == self.fileURL {
+            if try await self.isOwnFile(url) {
                 self.isNow(loaded)
                 await self.leaveOwnVersion()
             } else {

@@ -25,9 +25,6 @@ struct DomainLink: Sendable {
         throw DocumentError(failure.code == "path" ? .missing : .refused, failure.message)
     }
 
-    /// For people, as the daemon writes it.
-    private var shownPath: String { place.mountPoint + "/" + place.path.string }
-
     // MARK: Downloads
 
     /// Returns when all of it is here. Cancelled, what has come stays.
@@ -48,10 +45,23 @@ struct DomainLink: Sendable {
 
     // MARK: Conflicts
 
-    /// Those of the document, or of documents in the package.
-    func conflicts() async throws -> [ConflictStatus] {
+    /// One of the document, or of a document in the package.
+    struct Conflict {
+        var copy: URL
+        var moment: Date
+        var explanation: String
+    }
+
+    func conflicts() async throws -> [Conflict] {
         guard case .conflicts(let all) = try await ask(.conflicts) else { return [] }
-        return all.filter { $0.original == shownPath || $0.original.hasPrefix(shownPath + "/") }
+        return all.compactMap { status in
+            guard let original = status.originalPlace, let copy = status.copyPlace,
+                original == place.path || original.bytes.starts(with: place.path.bytes + [UInt8(ascii: "/")])
+            else { return nil }
+            return Conflict(
+                copy: ItemPlace.url(copy, in: place.mountPoint), moment: Date(timeIntervalSince1970: status.moment),
+                explanation: status.explanation)
+        }
     }
 
     /// From now on everybody sees that there are two versions.

@@ -39,7 +39,7 @@ struct ConflictsCommand: AsyncParsableCommand {
     }
 
     private func say(_ all: [ConflictStatus]) {
-        if json { return print(Output.json(all)) }
+        if json { return print(Output.json(all.map(\.forScripts))) }
         if all.isEmpty { return print("no conflicts") }
         for conflict in all { print(Self.lines(conflict)) }
         print("hydrant resolve PATH --keep mine|theirs|both ends a conflict")
@@ -51,6 +51,15 @@ struct ConflictsCommand: AsyncParsableCommand {
         formatter.dateFormat = "yyyy-MM-dd HH:mm"
         let moment = formatter.string(from: Date(timeIntervalSince1970: conflict.moment))
         return [conflict.original, "  mine: \(conflict.copy)", "  \(moment): \(conflict.explanation)"]
+    }
+}
+
+extension ConflictStatus {
+    /// Without what is for programs that speak to the daemon.
+    fileprivate var forScripts: ConflictStatus {
+        var status = self
+        (status.originalPlace, status.copyPlace) = (nil, nil)
+        return status
     }
 }
 
@@ -104,7 +113,7 @@ struct ResolveCommand: AsyncParsableCommand {
         let answer = try await ask(mounted.mountPoint, .resolve(path: mounted.relative, keep: keep.version))
         if case .deletions(let resolved) = answer { return try say(resolved) }
         guard case .conflicts(let resolved) = answer else { throw fail("\(path): its daemon is another version") }
-        if json { return print(Output.json(resolved)) }
+        if json { return print(Output.json(resolved.map(\.forScripts))) }
         for conflict in resolved {
             switch keep {
             case .mine: print("\(conflict.original): has the contents of \(conflict.copy), which is gone")

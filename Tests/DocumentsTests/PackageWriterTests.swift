@@ -60,9 +60,11 @@ struct PackageWriterTests {
         try with { folder in
             let path = folder + "/document"
             _ = try FileWriter(attributes: DocumentAttributes()).create(Data("file".utf8), at: path)
-            _ = try PackageWriter.exchange(path, with: .package(["a": text("a")]), DocumentAttributes())
+            _ = try PackageWriter.exchange(
+                path, with: .package(["a": text("a")]), known: nil, DocumentAttributes())
             #expect(try FileReader.read(path, mostBytes: 100).contents == .package(["a": text("a")]))
-            _ = try PackageWriter.exchange(path, with: text("file again"), DocumentAttributes(permissions: 0o640))
+            _ = try PackageWriter.exchange(
+                path, with: text("file again"), known: nil, DocumentAttributes(permissions: 0o640))
             #expect(try FileReader.read(path, mostBytes: 100).contents == text("file again"))
             #expect(try FileReader.status(path).st_mode & 0o777 == 0o640)
             #expect(try FilePath.names(in: folder) == ["document"])

@@ -202,8 +202,7 @@ final class CoordinationDesk: Sendable {
     /// Where it is by now.
     private func path(of subject: ClaimSubject) -> PathBytes? {
         let names = try? catalog.read { reader in try subject.inode(reader).flatMap { try reader.path(of: $0) } }
-        guard let names else { return nil }
-        return PathBytes(bytes: Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
+        return names.map { PathBytes(joining: $0) }
     }
 
     private func document(_ subject: ClaimSubject) throws -> InodeID? {
@@ -274,7 +273,8 @@ final class CoordinationDesk: Sendable {
             watch.count(1)
             defer { watch.count(-1) }
             watch.add(id, request.purpose, subject) { inbox.yield($0) }
-            inbox.yield(PresenterMessage(.registered, path: shown(path(of: subject) ?? request.path)))
+            let path = path(of: subject) ?? request.path
+            inbox.yield(PresenterMessage(.registered, path: shown(path), place: path))
             do { for await message in messages { try await listener.tell(.presenter(message)) } } catch {}
             watch.remove(id)
             await Task { [arbiter] in await arbiter.remove(id) }.value

@@ -104,8 +104,8 @@ final class PresenterWatch: Sendable {
     private func message(_ item: Written) -> PresenterMessage? {
         let now = view(of: subject(item.intent))
         if now == item.view { return nil }
-        if let path = now.path { return PresenterMessage(.subitemChanged, path: shown(path)) }
-        return item.view.path.map { PresenterMessage(.subitemDeleted, path: shown($0)) }
+        if let path = now.path { return message(.subitemChanged, at: path) }
+        return item.view.path.map { message(.subitemDeleted, at: $0) }
     }
 
     /// What is written may have been put in the place of what is gone.
@@ -164,15 +164,15 @@ final class PresenterWatch: Sendable {
     private func messages(from old: View, to new: View) -> [PresenterMessage] {
         guard let path = new.path else { return old.path == nil ? [] : [PresenterMessage(.deleted)] }
         var messages: [PresenterMessage] = []
-        if old.path != path { messages.append(PresenterMessage(.moved, path: shown(path))) }
+        if old.path != path { messages.append(message(.moved, at: path)) }
         if (old.size, old.modified, old.mode, old.generation) != (new.size, new.modified, new.mode, new.generation) {
-            messages.append(PresenterMessage(.changed, path: shown(path)))
+            messages.append(message(.changed, at: path))
         }
         for (id, copy) in new.copies where old.copies[id] == nil {
-            messages.append(PresenterMessage(.conflict, path: shown(copy)))
+            messages.append(message(.conflict, at: copy))
         }
         if old.copies.keys.contains(where: { new.copies[$0] == nil }) {
-            messages.append(PresenterMessage(.resolved, path: shown(path)))
+            messages.append(message(.resolved, at: path))
         }
         return messages
     }
@@ -193,5 +193,8 @@ final class PresenterWatch: Sendable {
         }) ?? View()
     }
 
-    private func shown(_ names: [Filename]) -> String { ([mountPoint] + names.map(\.string)).joined(separator: "/") }
+    private func message(_ kind: PresenterMessage.Kind, at names: [Filename]) -> PresenterMessage {
+        PresenterMessage(
+            kind, path: ([mountPoint] + names.map(\.string)).joined(separator: "/"), place: PathBytes(joining: names))
+    }
 }

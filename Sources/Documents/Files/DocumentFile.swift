@@ -5,27 +5,41 @@ import Foundation
 struct DocumentFile: Sendable {
     let presenter: DocumentPresenter?
     let mostBytes: Int
+    /// Whether a file may take the place of a package that is not empty, and the reverse.
+    var changesKind = false
 
     private var coordinator: FileCoordinator {
         presenter.map { FileCoordinator(filePresenter: $0) } ?? FileCoordinator()
     }
 
+    private static let mostDeadlocks = 20
+
     /// What lies in no mounted domain is not coordinated: there is nobody to ask.
     private func coordinate<T: Sendable>(
         _ intents: [FileAccessIntent], _ body: @escaping @Sendable ([String]) throws -> T
     ) async throws -> T {
-        do {
-            return try await coordinator.coordinate(with: intents) { granted in
-                let paths = granted.map { FilePath.text($0.url) }
+        var deadlocks = 0
+        while true {
+            do {
+                return try await coordinator.coordinate(with: intents) { granted in
+                    let paths = granted.map { FilePath.text($0.url) }
+                    return try await onThread { try body(paths) }
+                }
+            } catch let error as CoordinationError where error.code == .notInADomain {
+                let paths = intents.map { FilePath.text($0.url) }
                 return try await onThread { try body(paths) }
+            } catch let error as CoordinationError where error.code == .cancelled {
+                throw CancellationError()
+            } catch let error as CoordinationError
+                where error.code == .wouldDeadlock && deadlocks < Self.mostDeadlocks
+                && FileCoordinator.heldClaims.isEmpty
+            {
+                // Who holds nothing keeps nobody waiting: those who wait for each other are through in a moment.
+                deadlocks += 1
+                try await Task.sleep(for: .milliseconds(Int.random(in: 10...(50 * deadlocks))))
+            } catch let error as CoordinationError {
+                throw error.asDocumentError
             }
-        } catch let error as CoordinationError where error.code == .notInADomain {
-            let paths = intents.map { FilePath.text($0.url) }
-            return try await onThread { try body(paths) }
-        } catch let error as CoordinationError where error.code == .cancelled {
-            throw CancellationError()
-        } catch let error as CoordinationError {
-            throw error.asDocumentError
         }
     }
 
@@ -68,24 +82,40 @@ struct DocumentFile: Sendable {
         try await coordinate([.writingIntent(with: url)]) { paths in
             let path = paths[0]
             var known = known
-            if let before = known, try !FileReader.isAsKnown(path, before) {
-                // Another date is no other version.
-                guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before)
-                else {
-                    return .isAnotherVersion
+            for _ in 0..<Self.mostLooks {
+                if let before = known, try !FileReader.isAsKnown(path, before) {
+                    // Another date is no other version.
+                    guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before)
+                    else { break }
+                    known = now.known
                 }
-                known = now.known
+                do { return .saved(try put(contents, over: path, known, attributes), FilePath.url(path)) } catch
+                    is AnotherVersion
+                { continue }
             }
-            let isFolder = FileReader.isFolder(try FileReader.status(path))
-            let new: KnownContents
-            switch contents {
-            case .data(let data) where !isFolder:
-                new = try FileWriter(attributes: attributes).replace(path, with: data)
-            case .package(let children) where isFolder:
-                new = try PackageWriter.replace(path, with: children, known: known, attributes)
-            default: new = try PackageWriter.exchange(path, with: contents, attributes)
+            return .isAnotherVersion
+        }
+    }
+
+    private static let mostLooks = 5
+
+    private func put(
+        _ contents: DocumentContents, over path: String, _ known: KnownContents?, _ attributes: DocumentAttributes
+    ) throws -> KnownContents {
+        let isFolder = FileReader.isFolder(try FileReader.status(path))
+        switch contents {
+        case .data(let data) where !isFolder:
+            return try FileWriter(attributes: attributes).replace(path, with: data, known: known)
+        case .package(let children) where isFolder:
+            return try PackageWriter.replace(path, with: children, known: known, attributes)
+        default:
+            if !changesKind, try !FileReader.isEmpty(path) {
+                let (there, new) = isFolder ? ("a folder with files in it", "a file") : ("a file", "a folder")
+                throw DocumentError(
+                    .exists,
+                    "\(DocumentError.shown(path)): is \(there); it is not replaced by \(new). Choose another name, or remove it first")
             }
-            return .saved(new, FilePath.url(path))
+            return try PackageWriter.exchange(path, with: contents, known: known, attributes)
         }
     }
 
@@ -164,6 +194,36 @@ struct DocumentFile: Sendable {
 
     func delete(_ url: URL) async throws {
         try await coordinate([.writingIntent(with: url, options: .forDeleting)]) { try FilePath.remove($0[0]) }
+    }
+
+    /// Deletes what is as it was when it was written. What is gone is deleted.
+    ///
+    /// - Returns: false: somebody has written it since; it is there still.
+    func delete(_ url: URL, ifStill known: KnownContents) async throws -> Bool {
+        do {
+            return try await coordinate([.writingIntent(with: url, options: .forDeleting)]) { paths in
+                let path = paths[0]
+                if try !FileReader.isAsKnown(path, known),
+                    try !FileReader.read(path, mostBytes: mostBytes).known.hasContents(of: known)
+                {
+                    return false
+                }
+                try FilePath.remove(path)
+                return true
+            }
+        } catch let error as DocumentError where error.code == .missing { return true }
+    }
+
+    /// Removes what killed programs of this user have left in a folder, a day ago and more. (In a mount the daemon does that.)
+    static func sweep(_ folder: String) {
+        guard !FilePath.isInMount(FilePath.child(folder, ".")), let names = try? FilePath.names(in: folder) else { return }
+        for name in names where name.hasPrefix(FilePath.temporaryPrefix) {
+            let path = FilePath.child(folder, name)
+            guard let status = try? FileReader.status(path), status.st_uid == geteuid(),
+                time(nil) - status.st_ctim.tv_sec > 86_400
+            else { continue }
+            try? FilePath.remove(path)
+        }
     }
 }
 

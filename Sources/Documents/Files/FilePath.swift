@@ -31,7 +31,8 @@ enum FilePath {
     static func child(_ folder: String, _ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
 
     /// Begins a name that no store gets, and that is gone at the next mount if its program was killed (`Exclusions.scopedPrefix`).
-    static func temporary(in folder: String) -> String { child(folder, ".hydrant-scoped-save-\(UUID().uuidString)") }
+    static func temporary(in folder: String) -> String { child(folder, temporaryPrefix + UUID().uuidString) }
+    static let temporaryPrefix = ".hydrant-scoped-save-"
 
     /// A name for what is kept beside the file, as the daemon gives them: `name (conflicted copy, HOST, DATE).ext`.
     static func conflictedCopy(of path: String, number: Int) -> String {
@@ -55,9 +56,32 @@ enum FilePath {
 
     /// rename(2), that replaces nothing.
     static func moveNew(_ from: String, to: String) -> Int32 {
-        ByteText.withPath(from) { from in
+        let done = ByteText.withPath(from) { from in
             ByteText.withPath(to) { clinux_renameat2(AT_FDCWD, from, AT_FDCWD, $0, CLINUX_RENAME_NOREPLACE) }
         }
+        return done != 0 && errno == EINVAL ? moveNewByLinking(from, to: to) : done
+    }
+
+    /// The same for file systems that have no such rename (NFS): a link(2) and an empty folder replace nothing either.
+    static func moveNewByLinking(_ from: String, to: String) -> Int32 {
+        ByteText.withPath(from) { from in
+            ByteText.withPath(to) { to in
+                if link(from, to) == 0 { return unlink(from) }
+                // (Of a folder there are no links.)
+                guard errno == EPERM, mkdir(to, 0o700) == 0 else { return -1 }
+                if rename(from, to) == 0 { return 0 }
+                let number = errno
+                rmdir(to)
+                errno = number
+                return -1
+            }
+        }
+    }
+
+    /// Hydrant's, or another in user space.
+    static func isInMount(_ path: String) -> Bool {
+        let fuse = 0x6573_5546 as Int64
+        return ByteText.withPath(folder(path)) { clinux_file_system_magic($0) } == fuse
     }
 
     static func exchange(_ one: String, _ other: String) -> Int32 {
@@ -77,6 +101,12 @@ enum FilePath {
             return path
         }
         return ByteText.resolved(path) ?? path
+    }
+
+    /// One for all that lead to the same file, which need not be there.
+    static func canonical(_ path: String) -> String {
+        if let path = ByteText.resolved(path) { return path }
+        return ByteText.resolved(folder(path)).map { child($0, name(path)) } ?? path
     }
 
     /// What is made in a folder, or renamed, is there after a power loss.

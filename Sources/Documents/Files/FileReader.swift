@@ -65,6 +65,12 @@ struct FileReader {
     static func isFolder(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
     static func isFile(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG }
 
+    /// Nothing is lost with it.
+    static func isEmpty(_ path: String) throws -> Bool {
+        let status = try status(path)
+        return isFolder(status) ? try FilePath.names(in: path).isEmpty : status.st_size == 0
+    }
+
     /// Names of programs' temporary files are no part of a package.
     static func belongs(_ name: String) -> Bool { !name.hasPrefix(".hydrant-scoped-") }
 
@@ -86,7 +92,13 @@ struct FileReader {
             var (contents, known): ([String: DocumentContents], [String: KnownContents]) = ([:], [:])
             for name in try FilePath.names(in: path) where Self.belongs(name) {
                 let child = try read(FilePath.child(path, name), level: level + 1)
-                (contents[name], known[name]) = (child.contents, child.known)
+                if contents.updateValue(child.contents, forKey: name) != nil {
+                    throw DocumentError(
+                        .unreadable,
+                        "\(DocumentError.shown(path)): two files in it have the name “\(DocumentError.shown(name))”, whose letters are "
+                            + "composed otherwise (Unicode NFC and NFD); rename one")
+                }
+                known[name] = child.known
             }
             return LoadedContents(contents: .package(contents), known: .package(known))
         }
@@ -111,10 +123,19 @@ struct FileReader {
         var before = stat()
         guard fstat(descriptor, &before) == 0 else { throw DocumentError.system(.unreadable, path) }
         let size = before.st_size
-        guard size <= bytesLeft else {
-            throw DocumentError(
-                .tooLarge, "\(DocumentError.shown(path)): the document has more than \(mostBytes) bytes")
-        }
+        guard size <= bytesLeft else { throw tooLarge(path) }
+        // (A file that the kernel writes when it is read, as in /proc, says that it has none.)
+        let data = try size > 0 ? Self.read(descriptor, size, path) : readToEnd(descriptor, path)
+        guard let data else { return nil }
+        var after = stat()
+        guard fstat(descriptor, &after) == 0, FileStamp(after) == FileStamp(before) else { return nil }
+        bytesLeft -= data.count
+        let contents = DocumentContents.data(data)
+        return LoadedContents(contents: contents, known: .file(FileStamp(before), digest: contents.digest))
+    }
+
+    /// Nil: it is shorter by now.
+    private static func read(_ descriptor: Int32, _ size: Int, _ path: String) throws -> Data? {
         var data = Data(count: size)
         var done = 0
         while done < size {
@@ -126,11 +147,24 @@ struct FileReader {
             if count == 0 { return nil }
             done += count
         }
-        var after = stat()
-        guard fstat(descriptor, &after) == 0, FileStamp(after) == FileStamp(before) else { return nil }
-        bytesLeft -= size
-        let contents = DocumentContents.data(data)
-        return LoadedContents(contents: contents, known: .file(FileStamp(before), digest: contents.digest))
+        return data
+    }
+
+    private func readToEnd(_ descriptor: Int32, _ path: String) throws -> Data {
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &buffer, buffer.count)
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw DocumentError.system(.unreadable, path) }
+            if count == 0 { return data }
+            data.append(contentsOf: buffer[..<count])
+            if data.count > bytesLeft { throw tooLarge(path) }
+        }
+    }
+
+    private func tooLarge(_ path: String) -> DocumentError {
+        DocumentError(.tooLarge, "\(DocumentError.shown(path)): the document has more than \(mostBytes) bytes")
     }
 
     // MARK: Looking

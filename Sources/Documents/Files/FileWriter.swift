@@ -2,9 +2,14 @@ import CLinux
 import ControlAPI
 import Foundation
 
+/// What is to be replaced is not what it was when the document was read or saved last: it stays.
+struct AnotherVersion: Error {}
+
 /// Writes a file: whole or not at all, and on disk when it returns. Blocks.
 struct FileWriter {
     let attributes: DocumentAttributes
+    /// For tests: called when the new file is on disk, before it gets its place.
+    var willPlace: () -> Void = {}
 
     /// Makes it.
     ///
@@ -12,49 +17,76 @@ struct FileWriter {
     func create(_ data: Data, at path: String) throws -> KnownContents {
         let folder = FilePath.folder(path)
         let temporary = FilePath.temporary(in: folder)
-        return try put(data, as: temporary, attributesOf: nil) {
+        return try put(data, as: temporary, for: path, attributesOf: nil) {
             guard FilePath.moveNew(temporary, to: path) == 0 else { throw Self.failure(path) }
             FilePath.syncFolder(folder)
         }
     }
 
     /// Puts the bytes in the place of a file's. The mount keeps the document's identity over that: a file that no store had is
-    /// renamed over it. Mode, owner and attributes of the file go on.
-    func replace(_ path: String, with data: Data) throws -> KnownContents {
+    /// renamed over it. Mode, owner and attributes of the file go on, as far as this process may give them.
+    ///
+    /// - Parameter known: what has to be there still; nil: whatever is.
+    /// - Throws: ``AnotherVersion``.
+    func replace(_ path: String, with data: Data, known: KnownContents?) throws -> KnownContents {
         let folder = FilePath.folder(path)
         let temporary = FilePath.temporary(in: folder)
-        return try put(data, as: temporary, attributesOf: path) {
-            guard FilePath.move(temporary, over: path) == 0 else { throw Self.failure(path) }
+        return try put(data, as: temporary, for: path, attributesOf: path) {
+            try Self.place(temporary, over: path, known)
             FilePath.syncFolder(folder)
         }
     }
 
-    /// A file in a folder that is not in its place yet.
-    func stage(_ data: Data, at path: String, attributesOf old: String?) throws -> KnownContents {
-        try put(data, as: path, attributesOf: old) {}
+    private static func place(_ new: String, over path: String, _ known: KnownContents?) throws {
+        // Writing took its time: somebody else may have come.
+        if let known, try !FileReader.isAsKnown(path, known) { throw AnotherVersion() }
+        // Outside of a mount, who comes after that look is seen as well: by what comes out of an exchange. (In a mount that
+        // would bring a document that is not here, to throw it away.)
+        if let known, !FilePath.isInMount(path), FilePath.exchange(new, path) == 0 {
+            if (try? FileReader.isAsKnown(new, known)) != true {
+                if FilePath.exchange(new, path) != 0 {
+                    _ = FilePath.moveNew(new, to: FilePath.conflictedCopy(of: path, number: 1))
+                }
+                throw AnotherVersion()
+            }
+            _ = ByteText.withPath(new) { unlink($0) }
+            return
+        }
+        guard FilePath.move(new, over: path) == 0 else { throw failure(path) }
     }
 
-    private func put(_ data: Data, as path: String, attributesOf old: String?, then finish: () throws -> Void) throws
-        -> KnownContents
-    {
+    /// A file in a folder that is not in its place yet.
+    ///
+    /// - Parameter target: its place, for people.
+    func stage(_ data: Data, at path: String, for target: String, attributesOf old: String?) throws -> KnownContents {
+        try put(data, as: path, for: target, attributesOf: old) {}
+    }
+
+    private func put(
+        _ data: Data, as path: String, for target: String, attributesOf old: String?, then finish: () throws -> Void
+    ) throws -> KnownContents {
         let oldStatus = try old.map { try FileReader.status($0) }
+        if let old, ByteText.withPath(old, { faccessat(AT_FDCWD, $0, W_OK, AT_EACCESS) }) != 0, errno != ENOENT {
+            throw Self.failure(old, "; it is read-only: make it writable, or save the document elsewhere")
+        }
         let descriptor = ByteText.withPath(path) {
             Glibc.open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, oldStatus == nil ? 0o666 : 0o600)
         }
-        guard descriptor >= 0 else { throw Self.failure(old ?? path, "; the folder must be writable") }
+        guard descriptor >= 0 else { throw Self.failure(target, "; the folder must be writable") }
         defer { close(descriptor) }
         do {
-            try Self.write(data, to: descriptor, path)
+            try Self.write(data, to: descriptor, target)
             if let old, let oldStatus { try keepAttributes(of: old, oldStatus, on: descriptor) }
-            try setAttributes(on: descriptor, old ?? path)
-            guard fsync(descriptor) == 0 else { throw Self.failure(old ?? path) }
+            try setAttributes(on: descriptor, target)
+            guard fsync(descriptor) == 0 else { throw Self.failure(target) }
+            willPlace()
             try finish()
         } catch {
             _ = ByteText.withPath(path) { unlink($0) }
             throw error
         }
         var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw Self.failure(old ?? path) }
+        guard fstat(descriptor, &status) == 0 else { throw Self.failure(target) }
         return .file(FileStamp(status), digest: DocumentContents.data(data).digest)
     }
 
@@ -71,15 +103,24 @@ struct FileWriter {
     }
 
     private func keepAttributes(of old: String, _ status: stat, on descriptor: Int32) throws {
-        if status.st_uid != geteuid() || status.st_gid != getegid() {
-            // (Only root may give files away.)
-            _ = fchown(descriptor, status.st_uid, status.st_gid)
+        var mode = status.st_mode & 0o7777
+        var new = stat()
+        guard fstat(descriptor, &new) == 0 else { throw Self.failure(old) }
+        if status.st_uid != new.st_uid || status.st_gid != new.st_gid {
+            // (Only root may give files away; everybody may give them to a group that he is in.)
+            if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
+                _ = fchown(descriptor, uid_t.max, status.st_gid)
+            }
+            guard fstat(descriptor, &new) == 0 else { throw Self.failure(old) }
+            // Nobody gets rights by that: not those of another user, and another group has no more than all others.
+            if new.st_uid != status.st_uid { mode &= ~0o4000 }
+            if new.st_gid != status.st_gid { mode = mode & ~0o2070 | (mode & 0o007) << 3 }
         }
         for (name, value) in Self.extendedAttributes(of: old) {
             // (What only the system may set is not for this program to keep.)
             _ = value.withUnsafeBytes { fsetxattr(descriptor, name, $0.baseAddress, $0.count, 0) }
         }
-        guard fchmod(descriptor, status.st_mode & 0o7777) == 0 else { throw Self.failure(old) }
+        guard fchmod(descriptor, mode) == 0 else { throw Self.failure(old) }
     }
 
     private static func extendedAttributes(of path: String) -> [String: Data] {

@@ -6,40 +6,43 @@ import Foundation
 /// written. Blocks.
 ///
 /// What is new is made in a folder of its own first, and on disk. Then each file is exchanged with the one that it replaces
-/// (RENAME_EXCHANGE), which takes no time worth speaking of; if one of these fails, those before are exchanged back. What is
-/// removed goes last. Whoever coordinates sees all of it or nothing.
+/// (RENAME_EXCHANGE), which takes no time worth speaking of; if one of these fails, or is not what it was any more, those before are
+/// exchanged back. What is removed goes last. Whoever coordinates sees all of it or nothing.
 struct PackageWriter {
     private let package: String
     private let staging: String
     private let writer: FileWriter
 
-    private enum Step {
-        /// A staged file or folder takes the place of what is there.
-        case exchange(staged: String, target: String)
-        /// The same, of a document whose bytes are not here: they are not brought only to be thrown away.
-        case replace(staged: String, target: String)
-        case add(staged: String, target: String)
-        case remove(target: String)
-
-        var order: Int {
-            switch self {
-            case .add: 0
-            case .exchange: 1
-            case .replace: 2
-            case .remove: 3
-            }
+    private struct Step {
+        enum Kind: Int {
+            case add
+            /// A staged file or folder takes the place of what is there.
+            case exchange
+            /// The same, of a document whose bytes are not here: they are not brought only to be thrown away.
+            case replace
+            /// Goes to where new ones are staged.
+            case remove
         }
+        var kind: Kind
+        var staged: String
+        var target: String
+        /// What has to be there; nil: whatever is.
+        var known: KnownContents?
     }
     private var steps: [Step] = []
     private var staged = 0
     private let attributes: DocumentAttributes
+    /// Whether what is replaced and removed has to be what it was.
+    private let isBound: Bool
     /// For tests: called with the number of each step before that.
     private let willCarryOut: (Int) throws -> Void
 
     private init(
-        _ path: String, _ attributes: DocumentAttributes, willCarryOut: @escaping (Int) throws -> Void = { _ in }
+        _ path: String, _ attributes: DocumentAttributes, isBound: Bool = false,
+        willCarryOut: @escaping (Int) throws -> Void = { _ in }
     ) {
         self.willCarryOut = willCarryOut
+        self.isBound = isBound
         self.attributes = attributes
         package = path
         staging = FilePath.temporary(in: FilePath.folder(path))
@@ -61,29 +64,31 @@ struct PackageWriter {
         }
     }
 
+    /// - Throws: ``AnotherVersion``.
     static func replace(
         _ path: String, with children: [String: DocumentContents], known: KnownContents?,
         _ attributes: DocumentAttributes, willCarryOut: @escaping (Int) throws -> Void = { _ in }
     ) throws -> KnownContents {
-        var writer = PackageWriter(path, attributes, willCarryOut: willCarryOut)
+        var writer = PackageWriter(path, attributes, isBound: known != nil, willCarryOut: willCarryOut)
         return try writer.withStaging { writer in
-            let known = try writer.plan(children, path, known)
-            try writer.carryOut()
+            let new = try writer.plan(children, path, known)
+            // (What is refused is refused before anything is in its place.)
             try writer.setAttributes(path)
-            return known
+            try writer.carryOut()
+            return new
         }
     }
 
     /// A file takes the place of a package, or the reverse.
     static func exchange(
-        _ path: String, with contents: DocumentContents, _ attributes: DocumentAttributes
+        _ path: String, with contents: DocumentContents, known: KnownContents?, _ attributes: DocumentAttributes
     ) throws -> KnownContents {
-        var writer = PackageWriter(path, attributes)
+        var writer = PackageWriter(path, attributes, isBound: known != nil)
         return try writer.withStaging { writer in
-            let known = try writer.stage(contents, .exchange(staged: writer.nextStaged, target: path), old: nil)
+            let new = try writer.stage(contents, .exchange, path, known)
+            try writer.setAttributes(FilePath.child(writer.staging, "0"))
             try writer.carryOut()
-            try writer.setAttributes(path)
-            return known
+            return new
         }
     }
 
@@ -97,14 +102,20 @@ struct PackageWriter {
 
     // MARK: What there is to do
 
-    private var nextStaged: String { FilePath.child(staging, "\(staged)") }
-
-    private mutating func stage(_ contents: DocumentContents, _ step: Step, old: String?) throws -> KnownContents {
-        let place = nextStaged
+    private mutating func addStep(_ kind: Step.Kind, _ target: String, _ known: KnownContents?) -> String {
+        let place = FilePath.child(staging, "\(staged)")
         staged += 1
-        steps.append(step)
+        steps.append(Step(kind: kind, staged: place, target: target, known: known))
+        return place
+    }
+
+    private mutating func stage(
+        _ contents: DocumentContents, _ kind: Step.Kind, _ target: String, _ known: KnownContents? = nil,
+        old: String? = nil
+    ) throws -> KnownContents {
+        let place = addStep(kind, target, known)
         switch contents {
-        case .data(let data): return try writer.stage(data, at: place, attributesOf: old)
+        case .data(let data): return try writer.stage(data, at: place, for: target, attributesOf: old)
         case .package(let children): return try makeFolder(place, children)
         }
     }
@@ -115,7 +126,7 @@ struct PackageWriter {
         for (name, child) in children {
             let place = FilePath.child(path, name)
             switch child {
-            case .data(let data): known[name] = try writer.stage(data, at: place, attributesOf: nil)
+            case .data(let data): known[name] = try writer.stage(data, at: place, for: package, attributesOf: nil)
             case .package(let inner): known[name] = try makeFolder(place, inner)
             }
         }
@@ -130,16 +141,18 @@ struct PackageWriter {
         if case .package(let children)? = known { knownChildren = children }
         var result: [String: KnownContents] = [:]
         let there = Set(try FilePath.names(in: folder).filter(FileReader.belongs))
+        if isBound && there != Set(knownChildren.keys) { throw AnotherVersion() }
         for (name, child) in children.sorted(by: { $0.key < $1.key }) {
-            let target = FilePath.child(folder, name)
-            if there.contains(name) {
+            // (It may be written in other bytes there: the same letters, composed otherwise.)
+            if let index = there.firstIndex(of: name) {
+                let target = FilePath.child(folder, there[index])
                 result[name] = try plan(child, at: target, knownChildren[name])
             } else {
-                result[name] = try stage(child, .add(staged: nextStaged, target: target), old: nil)
+                result[name] = try stage(child, .add, FilePath.child(folder, name))
             }
         }
         for name in there.subtracting(children.keys).sorted() {
-            steps.append(.remove(target: FilePath.child(folder, name)))
+            _ = addStep(.remove, FilePath.child(folder, name), knownChildren[name])
         }
         return .package(result)
     }
@@ -154,12 +167,8 @@ struct PackageWriter {
             if case .file(let stamp, let digest)? = known, stamp == FileStamp(status), digest == child.digest {
                 return .file(stamp, digest: digest)
             }
-            let isHere = Self.isHere(target)
-            let step: Step =
-                isHere
-                ? .exchange(staged: nextStaged, target: target) : .replace(staged: nextStaged, target: target)
-            return try stage(child, step, old: target)
-        default: return try stage(child, .exchange(staged: nextStaged, target: target), old: nil)
+            return try stage(child, Self.isHere(target) ? .exchange : .replace, target, known, old: target)
+        default: return try stage(child, .exchange, target, known)
         }
     }
 
@@ -184,36 +193,55 @@ struct PackageWriter {
     private func carryOut() throws {
         var done: [Step] = []
         do {
-            for (number, step) in steps.sorted(by: { $0.order < $1.order }).enumerated() {
+            for (number, step) in steps.sorted(by: { $0.kind.rawValue < $1.kind.rawValue }).enumerated() {
                 try willCarryOut(number)
-                try Self.carryOut(step)
+                try carryOut(step)
                 done.append(step)
             }
         } catch {
-            for step in done.reversed() { Self.undo(step) }
+            for step in done.reversed() { undo(step) }
             throw error
         }
         FilePath.syncFolder(package)
     }
 
-    private static func carryOut(_ step: Step) throws {
-        switch step {
-        case .add(let staged, let target):
-            guard FilePath.moveNew(staged, to: target) == 0 else { throw FileWriter.failure(target) }
-        case .exchange(let staged, let target):
-            guard FilePath.exchange(staged, target) == 0 else { throw FileWriter.failure(target) }
-        case .replace(let staged, let target):
-            guard FilePath.move(staged, over: target) == 0 else { throw FileWriter.failure(target) }
-        case .remove(let target): try FilePath.remove(target)
+    private func carryOut(_ step: Step) throws {
+        let (staged, target) = (step.staged, step.target)
+        try require(step.known, at: target)
+        switch step.kind {
+        case .add:
+            guard FilePath.moveNew(staged, to: target) == 0 else {
+                if isBound && errno == EEXIST { throw AnotherVersion() }
+                throw FileWriter.failure(target)
+            }
+        case .exchange:
+            guard FilePath.exchange(staged, target) == 0 else {
+                throw FileWriter.failure(
+                    target, errno == EINVAL ? "; its file system cannot exchange files; save the document elsewhere" : "")
+            }
+        case .replace: guard FilePath.move(staged, over: target) == 0 else { throw FileWriter.failure(target) }
+        case .remove where FilePath.isInMount(target): return try FilePath.remove(target)
+        case .remove: guard FilePath.moveNew(target, to: staged) == 0 else { throw FileWriter.failure(target) }
+        }
+        if step.kind == .replace || step.kind == .add { return }
+        // Somebody may have written it between the look and that.
+        do { try require(step.known, at: staged) } catch {
+            undo(step)
+            throw error
         }
     }
 
-    /// (What was replaced without being here, and what was removed, cannot come back; that is why they are last.)
-    private static func undo(_ step: Step) {
-        switch step {
-        case .add(let staged, let target): _ = FilePath.moveNew(target, to: staged)
-        case .exchange(let staged, let target): _ = FilePath.exchange(staged, target)
-        case .replace, .remove: break
+    private func require(_ known: KnownContents?, at path: String) throws {
+        if let known, (try? FileReader.isAsKnown(path, known)) != true { throw AnotherVersion() }
+    }
+
+    /// (What was replaced without being here, and in a mount what was removed, cannot come back; that is why they are last.)
+    private func undo(_ step: Step) {
+        switch step.kind {
+        case .add: _ = FilePath.moveNew(step.target, to: step.staged)
+        case .exchange: _ = FilePath.exchange(step.staged, step.target)
+        case .remove: _ = FilePath.moveNew(step.staged, to: step.target)
+        case .replace: break
         }
     }
 }

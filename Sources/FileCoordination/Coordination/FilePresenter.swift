@@ -17,7 +17,7 @@ public protocol FilePresenter: AnyObject, Sendable {
     func relinquishPresentedItemToReader() async
     /// The same for somebody who writes.
     func relinquishPresentedItemToWriter() async
-    /// The reader, or writer, is done.
+    /// The reader, or writer, is done; or the daemon has ended, and with it all that others have of its domain.
     func reacquirePresentedItem() async
     /// Writes what is not saved yet, through a coordinator made with `FileCoordinator(filePresenter:)`.
     func savePresentedItemChanges() async

@@ -96,4 +96,9 @@ package struct ItemPlace: Sendable {
         let folder = scope?.folder ?? mountPoint
         return ByteText.url(folder + (path.isEmpty ? "" : "/" + path))
     }
+
+    /// Of a path that the daemon has told.
+    package static func url(_ path: PathBytes, in mountPoint: String) -> URL {
+        ByteText.url(path.bytes.isEmpty ? mountPoint : mountPoint + "/" + ByteText.text(path.bytes))
+    }
 }

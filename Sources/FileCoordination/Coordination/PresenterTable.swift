@@ -31,7 +31,7 @@ final class PresenterTable: Sendable {
             id: UUID().uuidString, purpose: presenter.purposeIdentifier ?? UUID().uuidString)
         let (ready, isReady) = AsyncThrowingStream<Void, any Error>.makeStream()
         let task = Task {
-            var (path, isKnown) = (place.path, false)
+            var (path, isKnown, relinquished) = (place.path, false, 0)
             while true {
                 do {
                     let request = PresenterRequest(id: handle.id, purpose: handle.purpose, path: path)
@@ -44,21 +44,26 @@ final class PresenterTable: Sendable {
                             isKnown = true
                             return
                         }
-                        if message.kind == .moved, let new = message.path {
-                            path = PathBytes(String(new.dropFirst(place.mountPoint.count + 1)))
+                        switch message.kind {
+                        case .moved: path = message.place ?? path
+                        case .relinquishToReader, .relinquishToWriter: relinquished += 1
+                        case .reacquire: relinquished = max(0, relinquished - 1)
+                        default: break
                         }
-                        await Self.tell(presenter, message)
+                        await Self.tell(presenter, message, place.mountPoint)
                         if let question = message.question {
                             // (If it does not arrive, nobody waits for it for long.)
                             _ = try? await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
                         }
                     }
+                    await Self.reacquire(presenter, &relinquished)
                     if case .failure(let failure) = answer {
                         isReady.finish(throwing: CoordinationError(.init(answer: failure.code), failure.message))
                         if isKnown { await presenter.presentedItemWasDeleted() }
                         return
                     }
                 } catch {
+                    await Self.reacquire(presenter, &relinquished)
                     isReady.finish(throwing: HeldClaim.error(error, place.mountPoint))
                 }
                 // The daemon has ended; it may come back.
@@ -77,8 +82,16 @@ final class PresenterTable: Sendable {
         entries.withLock { $0.removeValue(forKey: ObjectIdentifier(presenter)) }?.task.cancel()
     }
 
-    private static func tell(_ presenter: any FilePresenter, _ message: PresenterMessage) async {
-        let url = message.path.map { URL(filePath: $0, directoryHint: .notDirectory) }
+    /// What others had was theirs from this connection's daemon: nobody has it any more, and nobody else would say so.
+    private static func reacquire(_ presenter: any FilePresenter, _ count: inout Int) async {
+        for _ in 0..<count { await presenter.reacquirePresentedItem() }
+        count = 0
+    }
+
+    private static func tell(
+        _ presenter: any FilePresenter, _ message: PresenterMessage, _ mountPoint: String
+    ) async {
+        let url = message.place.map { ItemPlace.url($0, in: mountPoint) }
         switch message.kind {
         case .registered: break
         case .relinquishToReader: await presenter.relinquishPresentedItemToReader()
