@@ -14,12 +14,14 @@ extension Document {
         if !isOpen { throw DocumentError(.notOpen, "\(DocumentError.shown(fileURL)): the document is not open") }
     }
 
+    var alreadyOpen: DocumentError {
+        DocumentError(.alreadyOpen, "\(DocumentError.shown(fileURL)): the document is open already")
+    }
+
     // MARK: Opening
 
     func openNow() async throws {
-        guard !isOpen else {
-            throw DocumentError(.alreadyOpen, "\(DocumentError.shown(fileURL)): the document is open already")
-        }
+        if isOpen { throw alreadyOpen }
         documentState.insert(.editingDisabled)
         do {
             if let scopedURL {
@@ -170,6 +172,9 @@ extension Document {
                 // Nobody else would tell of it.
                 await letGo()
                 tell(.deleted)
+                documentState.insert(.savingError)
+                throw DocumentError(
+                    .missing, "\(DocumentError.shown(fileURL)): is gone; save the document anew, or elsewhere")
             }
             documentState.insert(.savingError)
             throw error
@@ -274,7 +279,7 @@ extension Document {
         watchPackage()
     }
 
-    func saveBesideNow() async throws {
+    func saveBeside() async throws {
         let count = changeCount
         do {
             let contents = try self.contents(forType: type)

@@ -1,3 +1,4 @@
+import ControlAPI
 public import FileCoordination
 public import Foundation
 public import UniformTypes
@@ -112,6 +113,13 @@ open class Document {
         listeners.finish()
     }
 
+    /// Where an argument of this program points, by its bytes: a name on Linux need not be UTF-8, as all that `CommandLine.arguments`
+    /// can hold. Nil: there are fewer arguments.
+    public nonisolated static func fileURL(ofArgument index: Int) -> URL? {
+        let all = ByteText.arguments
+        return all.indices.contains(index) ? FilePath.url(all[index]) : nil
+    }
+
     // MARK: For subclasses
 
     /// What is to be in the file now. Called on the main actor when the document is saved; to be overridden.
@@ -170,6 +178,21 @@ open class Document {
     ///   document is closed then.
     open func open() async throws { try await turns.take { try await self.openNow() } }
 
+    /// Opens the document, and makes it if there is none, whoever else does so at the same time.
+    ///
+    /// - Returns: whether it was made.
+    /// - Throws: as ``open()``, and as ``save(to:for:)``.
+    @discardableResult
+    open func openOrCreate() async throws -> Bool {
+        do { try await open() } catch let error as DocumentError where error.code == .missing {
+            do {
+                try await save(to: fileURL, for: .forCreating)
+                return true
+            } catch let error as DocumentError where error.code == .exists { try await open() }
+        }
+        return false
+    }
+
     /// Saves what is not saved, and lets go of the file.
     ///
     /// - Parameter savingChanges: false: what is not saved is given up.
@@ -212,11 +235,18 @@ open class Document {
         }
     }
 
-    /// Makes a file of the document beside the place where it was, under the name of a conflicted copy; the document is there from
-    /// then on, and open. For one whose file is gone and whose name somebody else has taken.
+    /// Makes the file of a closed document again that is gone, or was never there, and opens the document. If somebody else has the
+    /// name by now, it is made beside that under the name of a conflicted copy, and ``fileURL`` is that.
     ///
     /// - Throws: as ``save(to:for:)``.
-    open func saveBeside() async throws { try await turns.take { try await self.saveBesideNow() } }
+    open func saveAnew() async throws {
+        try await turns.take {
+            if self.isOpen { throw self.alreadyOpen }
+            do { try await self.saveElsewhere(self.fileURL, .forCreating) } catch let error as DocumentError
+                where error.code == .exists
+            { try await self.saveBeside() }
+        }
+    }
 
     /// However it is spelled: relative, or through links.
     private func isOwnFile(_ url: URL) async throws -> Bool {

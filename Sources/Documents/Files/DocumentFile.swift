@@ -89,9 +89,9 @@ struct DocumentFile: Sendable {
                     else { break }
                     known = now.known
                 }
-                do { return .saved(try put(contents, over: path, known, attributes), FilePath.url(path)) } catch
-                    is AnotherVersion
-                { continue }
+                do {
+                    return .saved(try put(contents, over: path, known, attributes), FilePath.url(path))
+                } catch is AnotherVersion { continue }
             }
             return .isAnotherVersion
         }
@@ -113,7 +113,8 @@ struct DocumentFile: Sendable {
                 let (there, new) = isFolder ? ("a folder with files in it", "a file") : ("a file", "a folder")
                 throw DocumentError(
                     .exists,
-                    "\(DocumentError.shown(path)): is \(there); it is not replaced by \(new). Choose another name, or remove it first")
+                    "\(DocumentError.shown(path)): is \(there); it is not replaced by \(new). Choose another name, or remove it first"
+                )
             }
             return try PackageWriter.exchange(path, with: contents, known: known, attributes)
         }
@@ -216,7 +217,9 @@ struct DocumentFile: Sendable {
 
     /// Removes what killed programs of this user have left in a folder, a day ago and more. (In a mount the daemon does that.)
     static func sweep(_ folder: String) {
-        guard !FilePath.isInMount(FilePath.child(folder, ".")), let names = try? FilePath.names(in: folder) else { return }
+        guard !FilePath.isInMount(FilePath.child(folder, ".")), let names = try? FilePath.names(in: folder) else {
+            return
+        }
         for name in names where name.hasPrefix(FilePath.temporaryPrefix) {
             let path = FilePath.child(folder, name)
             guard let status = try? FileReader.status(path), status.st_uid == geteuid(),

@@ -217,7 +217,8 @@ struct PackageWriter {
         case .exchange:
             guard FilePath.exchange(staged, target) == 0 else {
                 throw FileWriter.failure(
-                    target, errno == EINVAL ? "; its file system cannot exchange files; save the document elsewhere" : "")
+                    target,
+                    errno == EINVAL ? "; its file system cannot exchange files; save the document elsewhere" : "")
             }
         case .replace: guard FilePath.move(staged, over: target) == 0 else { throw FileWriter.failure(target) }
         case .remove where FilePath.isInMount(target): return try FilePath.remove(target)

@@ -11,7 +11,13 @@ final class Jottings: Document {
     }
 
     override func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
-        lines = String(decoding: contents.data ?? Data(), as: UTF8.self).split(separator: "\n").map(String.init)
+        // (What it cannot write as it was, it does not take: a folder, or another encoding.)
+        guard let text = contents.data.flatMap({ String(validating: $0, as: UTF8.self) }) else {
+            throw DocumentError(.badContents, "\(localizedName): is no text in UTF-8")
+        }
+        // (By bytes: CR LF is one character in Swift.)
+        lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { String(Substring($0)) }
+        if lines.last == "" { lines.removeLast() }
     }
 
     func add(_ line: String) {
@@ -26,17 +32,24 @@ final class Jottings: Document {
 ///     hydrant-jot ~/Documents/todo.txt
 @main @MainActor
 enum Jot {
-    static func main() async throws {
-        let words = CommandLine.arguments.dropFirst()
-        guard let path = words.first else { return print("usage: hydrant-jot FILE [WORD…]") }
-        let document = Jottings(fileURL: URL(filePath: path, directoryHint: .notDirectory))
-        do {
-            try await document.open()
-        } catch let error as DocumentError where error.code == .missing {
-            try await document.save(to: document.fileURL, for: .forCreating)
+    static func main() async {
+        do { try await run() } catch {
+            say("hydrant-jot: \(error)", to: .standardError)
+            exit(1)
         }
-        if words.count > 1 {
-            document.add(words.dropFirst().joined(separator: " "))
+    }
+
+    private static func run() async throws {
+        guard let url = Document.fileURL(ofArgument: 1) else { return print("usage: hydrant-jot FILE [WORD…]") }
+        let document = Jottings(fileURL: url)
+        try await document.openOrCreate()
+        let words = CommandLine.arguments.dropFirst(2)
+        if !words.isEmpty {
+            document.add(words.joined(separator: " "))
+            try await document.autosaveIfNeeded()
+            if let own = document.unresolvedConflictVersions.first(where: \.isOwn) {
+                say("somebody else has changed it; the line is in \(own.url.lastPathComponent)", to: .standardError)
+            }
             return try await document.close()
         }
         let notifications = document.notifications()
@@ -51,7 +64,13 @@ enum Jot {
     }
 
     private static func show(_ document: Jottings) {
-        let text = "\(document.localizedName) (\(document.documentState)): \(document.lines.last ?? "")\n"
-        FileHandle.standardOutput.write(Data(text.utf8))
+        say("\(document.localizedName) (\(document.documentState)): \(document.lines.last ?? "")", to: .standardOutput)
+    }
+
+    /// What would steer a terminal is a question mark.
+    private static func say(_ text: String, to file: FileHandle) {
+        let steering: Set<Unicode.GeneralCategory> = [.control, .format, .lineSeparator, .paragraphSeparator]
+        let plain = text.unicodeScalars.map { steering.contains($0.properties.generalCategory) ? "?" : $0 }
+        file.write(Data((String(String.UnicodeScalarView(plain)) + "\n").utf8))
     }
 }

@@ -12,14 +12,12 @@ final class NoteDocument: Document {
 
     override func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
         guard let text = contents.data.flatMap({ String(validating: $0, as: UTF8.self) }) else {
-            throw NoteError(description: "this is no text in UTF-8")
+            throw DocumentError(.badContents, "\(localizedName): is no text in UTF-8")
         }
         // (By bytes: CR LF is one character in Swift.)
         lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { Array(String(Substring($0))) }
     }
 }
-
-struct NoteError: Error, CustomStringConvertible { let description: String }
 
 /// A small editor for the terminal:
 ///
@@ -28,42 +26,47 @@ struct NoteError: Error, CustomStringConvertible { let description: String }
 /// The note saves itself, takes in what others write, and shows when there are two versions of it.
 @main @MainActor
 final class Note {
-    private enum Event: Sendable { case input([UInt8]), changed, opened(problem: String?) }
+    enum Event: Sendable { case input([UInt8]), lost, changed, over(problem: String?) }
+    private let (events, inbox) = AsyncStream<Event>.makeStream()
     private let (note, screen): (NoteDocument, Screen)
     private var (row, column, top, message) = (0, 0, 0, "")
-    private var opening: Task<Void, Never>?
-    private var givesUp = false
+    /// What may have to wait for others, so that keys are taken meanwhile.
+    private var work: Task<Void, Never>?
+    private var (isOpened, isLeaving, isLost, givesUp) = (false, false, false, false)
+    private var isClosed: Bool { note.documentState.contains(.closed) }
 
     static func main() async {
         var problem: String? = "usage, in a terminal: hydrant-note FILE"
-        if CommandLine.arguments.count == 2, isatty(0) == 1, isatty(1) == 1 {
-            problem = await Note(URL(filePath: CommandLine.arguments[1], directoryHint: .notDirectory)).run()
+        if let url = Document.fileURL(ofArgument: 1), CommandLine.argc == 2, isatty(0) == 1, isatty(1) == 1 {
+            problem = await Note(url).run()
         }
         guard let problem else { return }
-        FileHandle.standardError.write(Data("hydrant-note: \(Screen.plain(problem))\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("hydrant-note: \(Screen.plain(problem))\n".utf8))
         exit(1)
     }
 
     private init(_ url: URL) {
         (note, screen) = (NoteDocument(fileURL: url), Screen())
-        note.autosaveDelay = .seconds(3)
+        (note.autosaveDelay, note.mostBytes) = (.seconds(3), 16 << 20)
     }
 
-    /// - Returns: why it could not be opened.
+    /// - Returns: why it could not be opened, or not be saved at the end.
     private func run() async -> String? {
-        let (events, inbox) = AsyncStream<Event>.makeStream()
-        let notifications = note.notifications()
+        let (notifications, inbox) = (note.notifications(), inbox)
         Task { for await _ in notifications { inbox.yield(.changed) } }
-        screen.begin(input: { inbox.yield(.input($0)) }, resized: { inbox.yield(.changed) })
+        screen.begin { inbox.yield($0) }
         defer { screen.end() }
-        opening = Task { inbox.yield(.opened(problem: await open())) }
+        begin { [self] in
+            message = try await note.openOrCreate() ? "a new note" : ""
+            isOpened = true
+        }
         draw()
         var keys = Keys()
         for await event in events {
             switch event {
-            case .opened(let problem?): return problem
-            case .opened(nil): opening = nil
-            case .input(let bytes): for key in keys.split(bytes) where await !handle(key) { return nil }
+            case .over(let problem): return problem
+            case .input(let bytes): for key in keys.split(bytes) { handle(key) }
+            case .lost: leave(lost: true)
             case .changed: break
             }
             draw()
@@ -71,36 +74,18 @@ final class Note {
         return nil
     }
 
-    /// A note that is not there is made.
-    private func open() async -> String? {
-        do {
-            do { try await note.open() } catch let error as DocumentError where error.code == .missing {
-                try await note.save(to: note.fileURL, for: .forCreating)
-                message = "a new note"
-            }
-            return nil
-        } catch { return "\(error)" }
-    }
-
-    private var isClosed: Bool { note.documentState.contains(.closed) }
-
-    // MARK: Keys
-
-    /// - Returns: false: it is over.
-    private func handle(_ key: String) async -> Bool {
+    private func handle(_ key: String) {
+        keepInside()
         message = ""
-        if opening != nil {
-            if key == Keys.control("Q") { opening?.cancel() }
-            return true
-        }
+        if key == Keys.control("Q") { return leave() }
+        if !isOpened { return }
+        givesUp = false
         switch key {
-        case Keys.control("Q"): return await !quit()
-        case Keys.control("S"):
-            let operation: Document.SaveOperation = isClosed ? .forCreating : .forOverwriting
-            await attempt("saved") { try await $0.save(to: $0.fileURL, for: operation) }
-        case Keys.control("K"): await attempt("kept mine") { try await $0.resolveConflict(keeping: .mine) }
-        case Keys.control("T"): await attempt("kept theirs") { try await $0.resolveConflict(keeping: .theirs) }
-        case Keys.control("B"): await attempt("kept both") { try await $0.resolveConflict(keeping: .both) }
+        case Keys.control("S") where isClosed: begin("saved", note.saveAnew)
+        case Keys.control("S"): begin("saved") { [note] in try await note.save(to: note.fileURL, for: .forOverwriting) }
+        case Keys.control("K"): begin("kept mine") { try await self.note.resolveConflict(keeping: .mine) }
+        case Keys.control("T"): begin("kept theirs") { try await self.note.resolveConflict(keeping: .theirs) }
+        case Keys.control("B"): begin("kept both") { try await self.note.resolveConflict(keeping: .both) }
         case Keys.up: row -= 1
         case Keys.down: row += 1
         case Keys.left where column == 0 && row > 0: (row, column) = (row - 1, .max)
@@ -114,8 +99,6 @@ final class Note {
         case Keys.pageDown: row += screen.rows - 2
         default: edit(key)
         }
-        keepInside()
-        return true
     }
 
     private func edit(_ key: String) {
@@ -149,28 +132,46 @@ final class Note {
         top = min(max(top, row - screen.rows + 3), row)
     }
 
-    private func attempt(_ success: String, _ body: (NoteDocument) async throws -> Void) async {
-        do {
-            try await body(note)
-            message = success
-        } catch { message = "\(error)" }
-    }
-
-    private func quit() async -> Bool {
-        do {
-            if isClosed && note.hasUnsavedChanges && !givesUp {
-                throw NoteError(description: "the note is gone; ^S saves it anew")
+    /// What may have to wait for others.
+    private func begin(_ success: String? = nil, _ body: @escaping @MainActor () async throws -> Void) {
+        if work != nil { return message = "a moment" }
+        work = Task {
+            do {
+                try await body()
+                message = success ?? message
+            } catch {
+                message = "\(error)"
+                if !isOpened || isLost && !isLeaving { inbox.yield(.over(problem: message)) }
             }
-            try await note.close(savingChanges: !givesUp)
-            return true
-        } catch {
-            message = "\(error); ^Q again gives up what is not saved"
-            givesUp = true
-            return false
+            work = nil
+            if isLeaving { leave() }
+            inbox.yield(.changed)
         }
     }
 
-    // MARK: The screen
+    /// When what is being done is done; a second time, or before it is open: stops that.
+    private func leave(lost: Bool = false) {
+        isLost = isLost || lost
+        if let work {
+            if !isOpened || isLeaving && !isLost { work.cancel() }
+            return (isLeaving, message) = (true, "a moment; ^Q does not wait for it")
+        }
+        isLeaving = true
+        begin { [self] in
+            defer { isLeaving = false }
+            do {
+                if isClosed && note.hasUnsavedChanges && !givesUp {
+                    guard isLost else { throw DocumentError(.missing, "the note is gone; ^S saves it anew") }
+                    try await note.saveAnew()
+                }
+                try await note.close(savingChanges: !givesUp)
+                inbox.yield(.over(problem: nil))
+            } catch  where !isLost {
+                let problem = error is CancellationError ? "stopped" : "\(error)"
+                (givesUp, message) = (true, problem + "; ^Q again gives up what is not saved")
+            }
+        }
+    }
 
     private func draw() {
         keepInside()
@@ -182,12 +183,12 @@ final class Note {
     private var status: String {
         let name = note.fileURL.lastPathComponent + (note.hasUnsavedChanges ? " *" : "")
         if let progress = note.progress { return " \(name): downloading, \(Int(progress.fractionCompleted * 100)) %" }
-        if opening != nil { return " \(name): opening" }
+        if !isOpened { return " \(name): opening" }
         return " \(name)   \(note.documentState)   \(message.isEmpty ? note.lastError.map { "\($0)" } ?? "" : message)"
     }
 
     private var hints: String {
-        if opening != nil { return " ^Q: leave it" }
+        if !isOpened { return " ^Q: leave it" }
         guard let other = note.unresolvedConflictVersions.first else { return " ^S: save   ^Q: save and quit" }
         let (mine, theirs) = other.isOwn ? ("mine", "theirs") : ("the copy beside it", "this one")
         return " Two versions. Keep ^K: \(mine)  ^T: \(theirs)  ^B: both   \(other.url.lastPathComponent)"

@@ -5,25 +5,26 @@ import Foundation
 final class Screen {
     private var before = termios()
     private(set) var (rows, columns) = (24, 80)
-    private var resizes: (any DispatchSourceSignal)?
+    private var signals: [any DispatchSourceSignal] = []
 
-    func begin(input: @escaping @Sendable ([UInt8]) -> Void, resized: @escaping @Sendable () -> Void) {
+    func begin(_ tell: @escaping @Sendable (Note.Event) -> Void) {
         tcgetattr(0, &before)
         var raw = before
         cfmakeraw(&raw)
         tcsetattr(0, TCSAFLUSH, &raw)
         write("\u{1b}[?1049h")
-        signal(SIGWINCH, SIG_IGN)
-        resizes = DispatchSource.makeSignalSource(signal: SIGWINCH)
-        resizes?.setEventHandler(handler: resized)
-        resizes?.resume()
+        for (number, event) in [(SIGWINCH, Note.Event.changed), (SIGHUP, .lost), (SIGTERM, .lost)] {
+            signal(number, SIG_IGN)
+            signals.append(DispatchSource.makeSignalSource(signal: number))
+            signals.last?.setEventHandler { tell(event) }
+            signals.last?.resume()
+        }
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 4_096)
             while true {
                 let count = read(0, &buffer, buffer.count)
-                // (The terminal is gone: what is not saved is saved.)
-                if count <= 0 { return input([17, 17]) }
-                input(Array(buffer[..<count]))
+                if count <= 0 { return tell(.lost) }
+                tell(.input(Array(buffer[..<count])))
             }
         }
     }
@@ -33,7 +34,7 @@ final class Screen {
         tcsetattr(0, TCSAFLUSH, &before)
     }
 
-    private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    private func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 
     /// The cursor stands in the row, after the text `before`.
     func draw(_ lines: [[Character]], status: String, hints: String, row: Int, before: [Character]) {
@@ -65,7 +66,6 @@ final class Screen {
 
     /// What would move the cursor, or hide something, is a question mark, of one column.
     static func plain(_ text: String) -> String { String(text.map { shownWidth($0) == nil ? "?" : $0 }) }
-
     private static func width(_ text: [Character]) -> Int { text.reduce(0) { $0 + (shownWidth($1) ?? 1) } }
 
     private static func shownWidth(_ character: Character) -> Int? {
