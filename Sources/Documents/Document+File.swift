@@ -134,10 +134,11 @@ extension Document {
     private static let leastPauseAfterFailure = Duration.seconds(10)
 
     func saveByItself() async {
-        autosave = nil
+        (saving, autosave) = (autosave, nil)
+        defer { saving = nil }
         // (Who deletes it is not to find it made anew.)
         if isBeingDeleted || isGone { return }
-        do { try await autosaveIfNeeded() } catch {
+        do { try await autosaveIfNeeded() } catch is CancellationError {} catch {
             failed(error)
             scheduleAutosave(after: max(autosaveDelay ?? .zero, Self.leastPauseAfterFailure))
         }

@@ -80,6 +80,8 @@ open class Document {
     /// How often in a row another's version could not be taken in.
     var failedLooks = 0
     var autosave: Task<Void, Never>?
+    /// The autosave that is being done.
+    var saving: Task<Void, Never>?
     /// Of a package: what happens to what is in it.
     var watch: Task<Void, Never>?
     let turns = Turns()
@@ -198,6 +200,8 @@ open class Document {
     /// - Parameter savingChanges: false: what is not saved is given up.
     /// - Throws: as ``save(to:for:)``; then the document is open still, unless its file is gone.
     open func close(savingChanges: Bool = true) async throws {
+        // (It may wait for others.)
+        if !savingChanges { saving?.cancel() }
         try await turns.take {
             guard self.isOpen else { return }
             if savingChanges && self.hasUnsavedChanges {

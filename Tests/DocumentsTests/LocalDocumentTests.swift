@@ -19,6 +19,19 @@ struct LocalDocumentTests {
         }
     }
     final class Nothing: Document {}
+    /// Is changed once while it is being saved.
+    final class Restless: Document {
+        var text = "old"
+        override func contents(forType type: UniformType) throws -> DocumentContents {
+            if text == "first" {
+                Task {
+                    text = "second"
+                    updateChangeCount(.done)
+                }
+            }
+            return .data(Data(text.utf8))
+        }
+    }
 
     private func with(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hydrant-document-\(UUID().uuidString)"
@@ -67,6 +80,194 @@ struct LocalDocumentTests {
             #expect(read(path) == (kept == .mine ? "mine" : "theirs") && document.text == read(path))
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).count == (kept == .both ? 2 : 1))
             try await document.close()
+        }
+    }
+
+    private func names(_ folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    }
+
+    private func code(_ body: () async throws -> Void) async -> DocumentError.Code? {
+        do { try await body() } catch { return (error as? DocumentError)?.code }
+        return nil
+    }
+
+    private func put(_ text: String, _ path: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
+
+    /// Open, with changes of its own that are in a conflicted copy.
+    private func inConflict(_ body: (_ folder: String, _ document: Text, _ copy: String) async throws -> Void)
+        async throws
+    {
+        try await with { folder in
+            let path = folder + "/note.txt"
+            try put("old", path)
+            let document = Text(fileURL: URL(filePath: path))
+            document.autosaveDelay = nil
+            try await document.open()
+            document.edit("mine")
+            try put("theirs", path)
+            try await document.autosaveIfNeeded()
+            let own = try #require(document.unresolvedConflictVersions.first)
+            try await body(folder, document, own.url.path(percentEncoded: false))
+            try await document.close(savingChanges: false)
+        }
+    }
+
+    @Test("a folder with files in it is not replaced by a file, nor a file by a package, unless the program says so")
+    func kinds() async throws {
+        try await with { folder in
+            try FileManager.default.createDirectory(atPath: folder + "/in", withIntermediateDirectories: true)
+            try put("kept", folder + "/in/kept.txt")
+            let document = Text(fileURL: URL(filePath: folder + "/in"))
+            try await document.open()
+            document.edit("word")
+            #expect(await code { try await document.autosaveIfNeeded() } == .exists)
+            #expect(read(folder + "/in/kept.txt") == "kept" && document.documentState == .savingError)
+            document.mayChangeKind = true
+            try await document.close()
+            #expect(try read(folder + "/in") == "word" && names(folder) == ["in"])
+        }
+    }
+
+    @Test("what is written while a large document is being saved stays: both are kept")
+    func writtenMeanwhile() async throws {
+        try await with { folder in
+            let path = folder + "/note.txt"
+            // (Under load the other one may come too late; then he has simply written last.)
+            for round in 1...10 {
+                try put("old \(round)", path)
+                let document = Text(fileURL: URL(filePath: path))
+                try await document.open()
+                document.edit(String(repeating: "mine\n", count: 10_000_000))
+                let other = Thread {
+                    let deadline = Date() + 30
+                    while Date() < deadline,
+                        (try? FileManager.default.contentsOfDirectory(atPath: folder))?
+                            .contains(where: { $0.hasPrefix(".hydrant-scoped-save-") }) != true
+                    { usleep(500) }
+                    let file = fopen(path, "w")
+                    fputs("theirs", file)
+                    fclose(file)
+                }
+                other.start()
+                try await document.save(to: document.fileURL, for: .forOverwriting)
+                while !other.isFinished { try await Task.sleep(for: .milliseconds(5)) }
+                #expect(read(path) == "theirs")
+                guard document.documentState == .inConflict else {
+                    try await document.close(savingChanges: false)
+                    continue
+                }
+                let copy = try #require(document.unresolvedConflictVersions.first)
+                #expect(read(copy.url.path(percentEncoded: false))?.hasPrefix("mine") == true)
+                return try await document.close()
+            }
+            Issue.record("nobody came while it was saved")
+        }
+    }
+
+    @Test("what somebody writes into a conflicted copy is his: the next save makes another one")
+    func copyIsWritten() async throws {
+        try await inConflict { folder, document, copy in
+            try put("his", copy)
+            document.edit("mine, and more")
+            try await document.autosaveIfNeeded()
+            let own = try #require(document.unresolvedConflictVersions.first { $0.isOwn })
+            #expect(read(copy) == "his" && read(own.url.path(percentEncoded: false)) == "mine, and more")
+            #expect(try names(folder).count == 3)
+        }
+        for kept in [Document.KeptVersion.mine, .theirs] {
+            try await inConflict { folder, document, copy in
+                try put("his", copy)
+                try await document.resolveConflict(keeping: kept)
+                #expect(document.documentState == .normal && read(copy) == "his")
+                #expect("\(document.lastError as Any)".contains("somebody has written"))
+                #expect(read(folder + "/note.txt") == (kept == .mine ? "mine" : "theirs"))
+            }
+        }
+    }
+
+    @Test("a conflicted copy that is gone is made anew; when the conflict is over, there is none")
+    func copyIsGone() async throws {
+        try await inConflict { folder, document, copy in
+            unlink(copy)
+            document.edit("mine, and more")
+            try await document.autosaveIfNeeded()
+            #expect(read(copy) == "mine, and more" && document.documentState == .inConflict)
+            unlink(copy)
+            try await document.resolveConflict(keeping: .mine)
+            #expect(document.documentState == .normal && document.unresolvedConflictVersions.isEmpty)
+            #expect(try read(folder + "/note.txt") == "mine, and more" && names(folder) == ["note.txt"])
+        }
+    }
+
+    @Test(
+        "a file that is gone is noticed when it is saved: the document is closed, and is saved anew, or beside another one"
+    )
+    func gone() async throws {
+        try await with { folder in
+            let path = folder + "/note.txt"
+            try put("old", path)
+            let document = Text(fileURL: URL(filePath: path))
+            for isTaken in [false, true] {
+                if !isTaken { try await document.open() }
+                document.edit("mine \(isTaken)")
+                unlink(path)
+                #expect(await code { try await document.autosaveIfNeeded() } == .missing)
+                #expect(document.documentState == [.closed, .savingError] && document.hasUnsavedChanges)
+                if isTaken { try put("another", path) }
+                try await document.saveAnew()
+                #expect(document.documentState == .normal && !document.hasUnsavedChanges)
+                #expect(read(path) == (isTaken ? "another" : "mine false"))
+            }
+            #expect(document.fileURL.lastPathComponent.hasPrefix("note (conflicted copy, "))
+            #expect(read(document.fileURL.path(percentEncoded: false)) == "mine true")
+            #expect(await code { try await document.saveAnew() } == .alreadyOpen)
+            try await document.close()
+        }
+    }
+
+    @Test("what is changed while it is closed is saved; made by two at once it is opened by the second one")
+    func restless() async throws {
+        try await with { folder in
+            let path = folder + "/note.txt"
+            let document = Restless(fileURL: URL(filePath: path))
+            #expect(try await document.openOrCreate())
+            document.text = "first"
+            document.updateChangeCount(.done)
+            try await document.close()
+            #expect(read(path) == "second" && document.documentState == .closed)
+            let second = Text(fileURL: URL(filePath: path))
+            #expect(try await !second.openOrCreate())
+            #expect(second.text == "second")
+            try await second.close()
+        }
+    }
+
+    @Test(
+        "its own file is its own however it is spelled: another's version is not overwritten by that; a link stays one")
+    func spelling() async throws {
+        try await with { folder in
+            let path = folder + "/note.txt"
+            try put("old", path)
+            try FileManager.default.createSymbolicLink(atPath: folder + "/link", withDestinationPath: folder)
+            try FileManager.default.createSymbolicLink(atPath: folder + "/other", withDestinationPath: "note.txt")
+            let document = Text(fileURL: URL(filePath: path))
+            try await document.open()
+            for spelling in ["/link/note.txt", "/other", "/link/./note.txt"] {
+                document.edit("mine")
+                try put("theirs " + spelling, path)
+                try await document.save(to: URL(filePath: folder + spelling), for: .forOverwriting)
+                #expect(read(path) == "theirs " + spelling && document.documentState == .inConflict)
+                try await document.resolveConflict(keeping: .theirs)
+            }
+            try await document.close()
+            let other = Text(fileURL: URL(filePath: folder + "/new.txt"))
+            other.edit("elsewhere")
+            try await other.save(to: other.fileURL, for: .forCreating)
+            try await other.save(to: URL(filePath: folder + "/other"), for: .forOverwriting)
+            #expect(read(path) == "elsewhere" && other.fileURL.lastPathComponent == "note.txt")
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder + "/other") == "note.txt")
+            try await other.close()
         }
     }
 

@@ -215,15 +215,17 @@ struct DocumentFile: Sendable {
         } catch let error as DocumentError where error.code == .missing { return true }
     }
 
-    /// Removes what killed programs of this user have left in a folder, a day ago and more. (In a mount the daemon does that.)
-    static func sweep(_ folder: String) {
+    private static let mostSecondsOfASave = 86_400
+
+    /// Removes what killed programs of this user have left in a folder. (In a mount the daemon does that.)
+    static func sweep(_ folder: String, olderThan seconds: Int = mostSecondsOfASave) {
         guard !FilePath.isInMount(FilePath.child(folder, ".")), let names = try? FilePath.names(in: folder) else {
             return
         }
         for name in names where name.hasPrefix(FilePath.temporaryPrefix) {
             let path = FilePath.child(folder, name)
             guard let status = try? FileReader.status(path), status.st_uid == geteuid(),
-                time(nil) - status.st_ctim.tv_sec > 86_400
+                time(nil) - status.st_ctim.tv_sec > seconds
             else { continue }
             try? FilePath.remove(path)
         }

@@ -8,8 +8,8 @@ struct AnotherVersion: Error {}
 /// Writes a file: whole or not at all, and on disk when it returns. Blocks.
 struct FileWriter {
     let attributes: DocumentAttributes
-    /// For tests: called when the new file is on disk, before it gets its place.
-    var willPlace: () -> Void = {}
+    /// For tests: called when the new file is on disk, and when the last look at the old one is done.
+    var willPlace: (_ hasLooked: Bool) -> Void = { _ in }
 
     /// Makes it.
     ///
@@ -32,27 +32,33 @@ struct FileWriter {
         let folder = FilePath.folder(path)
         let temporary = FilePath.temporary(in: folder)
         return try put(data, as: temporary, for: path, attributesOf: path) {
-            try Self.place(temporary, over: path, known)
+            try place(temporary, over: path, known)
             FilePath.syncFolder(folder)
         }
     }
 
-    private static func place(_ new: String, over path: String, _ known: KnownContents?) throws {
+    private func place(_ new: String, over path: String, _ known: KnownContents?) throws {
+        willPlace(false)
         // Writing took its time: somebody else may have come.
         if let known, try !FileReader.isAsKnown(path, known) { throw AnotherVersion() }
+        willPlace(true)
         // Outside of a mount, who comes after that look is seen as well: by what comes out of an exchange. (In a mount that
         // would bring a document that is not here, to throw it away.)
-        if let known, !FilePath.isInMount(path), FilePath.exchange(new, path) == 0 {
-            if (try? FileReader.isAsKnown(new, known)) != true {
-                if FilePath.exchange(new, path) != 0 {
-                    _ = FilePath.moveNew(new, to: FilePath.conflictedCopy(of: path, number: 1))
+        if let known, !FilePath.isInMount(path) {
+            if FilePath.exchange(new, path) == 0 {
+                if (try? FileReader.isAsKnown(new, known)) != true {
+                    if FilePath.exchange(new, path) != 0 {
+                        _ = FilePath.moveNew(new, to: FilePath.conflictedCopy(of: path, number: 1))
+                    }
+                    throw AnotherVersion()
                 }
-                throw AnotherVersion()
+                _ = ByteText.withPath(new) { unlink($0) }
+                return
             }
-            _ = ByteText.withPath(new) { unlink($0) }
-            return
+            // (Some file systems cannot.)
+            guard errno == EINVAL else { throw Self.failure(path) }
         }
-        guard FilePath.move(new, over: path) == 0 else { throw failure(path) }
+        guard FilePath.move(new, over: path) == 0 else { throw Self.failure(path) }
     }
 
     /// A file in a folder that is not in its place yet.
@@ -79,7 +85,6 @@ struct FileWriter {
             if let old, let oldStatus { try keepAttributes(of: old, oldStatus, on: descriptor) }
             try setAttributes(on: descriptor, target)
             guard fsync(descriptor) == 0 else { throw Self.failure(target) }
-            willPlace()
             try finish()
         } catch {
             _ = ByteText.withPath(path) { unlink($0) }
