@@ -94,14 +94,14 @@ struct DocumentFaultTests {
             let failures = try mount.run(
                 """
                 jot="$(dirname "$HYDRANT")/hydrant-jot"
-                for n in 1 2 3 4 5 6 7 8 9 10; do
+                for n in 1 2 3 4 5 6; do
                     ("$jot" list.txt "line $n" 2>>"$SCRATCH/told" || echo "$n: status $?") &
                 done
                 wait
-                """)
+                """, limit: 100)
             #expect(failures == "")
             let all = try mount.run("tail -n +1 list*.txt; cat \"$SCRATCH/told\"")
-            #expect(try mount.run("cat list*.txt | sort -u | wc -l") == "10\n", "\(all)")
+            #expect(try mount.run("cat list*.txt | sort -u | wc -l") == "6\n", "\(all)")
         }
     }
 
@@ -121,7 +121,7 @@ struct DocumentFaultTests {
                 printf 'a\\033]0;x\\007\\n' >steering; "$jot" steering >shown & sleep 0.1
                 until [ -s shown ]; do sleep 0.05; done; kill $!; cat shown
                 long="$(head -c 5000 /dev/zero | tr '\\0' x)"
-                (ulimit -f 1; trap '' XFSZ; "$jot" small $long || echo "status $?") | say; ls -A
+                (ulimit -f 1; trap '' XFSZ; "$jot" small $long || echo "status $?") 2>&1 | say; ls -A
                 """)
             #expect(
                 told == """
@@ -162,7 +162,7 @@ struct DocumentFaultTests {
                 cp "$(dirname "$HYDRANT")/hydrant-jot" "$own/jot"; cd "$own"
                 user() { setpriv --reuid=65534 --regid=65534 --groups="$1" env HOME="$own" "$own/jot" "$2" word || echo "status $?"; }
                 file() { echo old >"$1"; chown "$2" "$1"; chmod "$3" "$1"; }
-                file read-only 0:0 644; user 65534 "$own/read-only" | sed "s|$own|O|"
+                file read-only 0:0 644; user 65534 "$own/read-only" 2>&1 | sed "s|$own|O|"
                 file group 0:100 660; user 100 "$own/group"
                 file none 0:0 4676; user 65534 "$own/none"
                 stat -c '%n %u:%g %a' read-only group none; cat group none read-only

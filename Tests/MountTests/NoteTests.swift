@@ -181,4 +181,95 @@ struct NoteTests {
             }
         }
     }
+
+    @Test(
+        "what is not saved is given up by a second ^Q only, not by one long after; a name that is taken is not overwritten"
+    )
+    func givesUp() async throws {
+        try await with { mount in
+            try note(mount, "a.txt") { terminal in
+                try terminal.until("first", "normal")
+                try mount.run("echo x > b.txt; rm a.txt")
+                try terminal.until("closed")
+                try terminal.send("C-q")
+                try terminal.send("C-q")
+                #expect(try terminal.result().status == "0", "there is nothing to be lost")
+            }
+            try note(mount, "b.txt") { terminal in
+                try terminal.until("x", "normal")
+                try terminal.type("typed ")
+                try mount.run("rm b.txt; sleep 1; echo another > b.txt")
+                try terminal.until("typed x", "b.txt *", "closed")
+                for _ in 1...2 {
+                    try terminal.send("C-q")
+                    try terminal.until("the note is gone; ^S saves it anew; ^Q again gives up")
+                    try terminal.send("Left")
+                    try terminal.until("closed", without: "gives up")
+                }
+                try terminal.send("C-s")
+                try terminal.until("b (conflicted", "saved", "normal")
+                #expect(try mount.run("cat b.txt; cat b*conflicted*") == "another\ntyped x\n")
+                try terminal.send("C-q")
+                #expect(try terminal.result().status == "0")
+            }
+        }
+    }
+
+    @Test("when its terminal goes, or it is to end, what was typed is saved", arguments: ["HUP", "TERM", "terminal"])
+    func ends(_ how: String) async throws {
+        try await with { mount in
+            try note(mount, "a.txt") { terminal in
+                try terminal.until("first", "normal")
+                let pid = try mount.run("pgrep -f \"hydrant-note $MOUNT/a.txt\" | tail -n 1").trimmingCharacters(
+                    in: .newlines)
+                try terminal.type("typed ")
+                if how == "terminal" { terminal.end() } else { try mount.run("kill -\(how) \(pid)") }
+                try wait(mount, for: "typed first\n")
+                try waitUntil(20, "it ends") { try mount.run("[ -e /proc/\(pid) ] || echo gone") == "gone\n" }
+            }
+        }
+    }
+
+    @Test("while another holds the document, a save waits, and ^Q does not")
+    func held() async throws {
+        try await with { mount in
+            try note(mount, "a.txt") { terminal in
+                try terminal.until("first", "normal")
+                let other = try mount.start("exec \"$HYDRANT\" coordinate --write a.txt -- sleep 100")
+                defer { kill(other.pid, SIGTERM) }
+                try terminal.type("typed ")
+                try terminal.until("editing disabled")
+                try terminal.send("C-s")
+                try terminal.send("C-q")
+                try terminal.until("a moment")
+                try terminal.send("C-q")
+                // (If nothing was typed before the other one had it, there is nothing to be saved.)
+                try waitUntil(20, "it gives up, or ends") {
+                    try terminal.screen().contains("gives up")
+                        || FileManager.default.fileExists(atPath: mount.scratch + "/status")
+                }
+                try? terminal.send("C-q")
+                #expect(try terminal.result().status == "0")
+            }
+            #expect(try mount.run("cat a.txt") == "first\n")
+        }
+    }
+
+    @Test("keys that come while another's shorter version is loaded change what is there then")
+    func shorter() async throws {
+        try await with { mount in
+            let long = (0..<300).map { "line \($0)\n" }.joined()
+            try mount.run("printf '%s' '\(long)' > long; cp long a.txt")
+            try note(mount, "a.txt") { terminal in
+                try terminal.until("line 0", "normal")
+                for round in 1...40 {
+                    try mount.run(round % 2 == 0 ? "cat long > a.txt" : "printf '' > a.txt")
+                    for _ in 1...5 { try terminal.send("PageDown", "PageDown", "Right", "Right", "Right", "Right") }
+                }
+                try terminal.until("line ", "normal")
+                try terminal.send("C-q")
+                #expect(try terminal.result().status == "0")
+            }
+        }
+    }
 }

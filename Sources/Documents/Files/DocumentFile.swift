@@ -12,13 +12,14 @@ struct DocumentFile: Sendable {
         presenter.map { FileCoordinator(filePresenter: $0) } ?? FileCoordinator()
     }
 
-    private static let mostDeadlocks = 20
+    /// Longer than the daemon waits for a presenter that does not answer.
+    private static let patienceInDeadlocks = Duration.seconds(60)
 
     /// What lies in no mounted domain is not coordinated: there is nobody to ask.
     private func coordinate<T: Sendable>(
         _ intents: [FileAccessIntent], _ body: @escaping @Sendable ([String]) throws -> T
     ) async throws -> T {
-        var deadlocks = 0
+        let deadline = ContinuousClock.now + Self.patienceInDeadlocks
         while true {
             do {
                 return try await coordinator.coordinate(with: intents) { granted in
@@ -31,12 +32,11 @@ struct DocumentFile: Sendable {
             } catch let error as CoordinationError where error.code == .cancelled {
                 throw CancellationError()
             } catch let error as CoordinationError
-                where error.code == .wouldDeadlock && deadlocks < Self.mostDeadlocks
+                where error.code == .wouldDeadlock && .now < deadline
                 && FileCoordinator.heldClaims.isEmpty
             {
                 // Who holds nothing keeps nobody waiting: those who wait for each other are through in a moment.
-                deadlocks += 1
-                try await Task.sleep(for: .milliseconds(Int.random(in: 10...(50 * deadlocks))))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 20...400)))
             } catch let error as CoordinationError {
                 throw error.asDocumentError
             }
