@@ -133,18 +133,24 @@ final class Note {
     }
 
     /// What may have to wait for others.
-    private func begin(_ success: String? = nil, _ body: @escaping @MainActor () async throws -> Void) {
+    private func begin(
+        _ success: String? = nil, leaves: Bool = false, _ body: @escaping @MainActor () async throws -> Void
+    ) {
         if work != nil { return message = "a moment" }
         work = Task {
             do {
                 try await body()
                 message = success ?? message
             } catch {
-                message = "\(error)"
-                if !isOpened || isLost && !isLeaving { inbox.yield(.over(problem: message)) }
+                message = error is CancellationError ? "stopped" : "\(error)"
+                if !isOpened || leaves && isLost { inbox.yield(.over(problem: message)) }
+                if leaves || error is CancellationError {
+                    (givesUp, isLeaving) = (true, false)
+                    message += "; ^Q again gives up what is not saved"
+                }
             }
             work = nil
-            if isLeaving { leave() }
+            if isLeaving && !leaves { leave() }
             inbox.yield(.changed)
         }
     }
@@ -157,19 +163,13 @@ final class Note {
             return (isLeaving, message) = (true, "a moment; ^Q does not wait for it")
         }
         isLeaving = true
-        begin { [self] in
-            defer { isLeaving = false }
-            do {
-                if isClosed && note.hasUnsavedChanges && !givesUp {
-                    guard isLost else { throw DocumentError(.missing, "the note is gone; ^S saves it anew") }
-                    try await note.saveAnew()
-                }
-                try await note.close(savingChanges: !givesUp)
-                inbox.yield(.over(problem: nil))
-            } catch  where !isLost {
-                let problem = error is CancellationError ? "stopped" : "\(error)"
-                (givesUp, message) = (true, problem + "; ^Q again gives up what is not saved")
+        begin(leaves: true) { [self] in
+            if isClosed && note.hasUnsavedChanges && !givesUp {
+                guard isLost else { throw DocumentError(.missing, "the note is gone; ^S saves it anew") }
+                try await note.saveAnew()
             }
+            try await note.close(savingChanges: !givesUp)
+            inbox.yield(.over(problem: nil))
         }
     }
 
