@@ -254,22 +254,4 @@ struct NoteTests {
             #expect(try mount.run("cat a.txt") == "first\n")
         }
     }
-
-    @Test("keys that come while another's shorter version is loaded change what is there then")
-    func shorter() async throws {
-        try await with { mount in
-            let long = (0..<300).map { "line \($0)\n" }.joined()
-            try mount.run("printf '%s' '\(long)' > long; cp long a.txt")
-            try note(mount, "a.txt") { terminal in
-                try terminal.until("line 0", "normal")
-                for round in 1...40 {
-                    try mount.run(round % 2 == 0 ? "cat long > a.txt" : "printf '' > a.txt")
-                    for _ in 1...5 { try terminal.send("PageDown", "PageDown", "Right", "Right", "Right", "Right") }
-                }
-                try terminal.until("line ", "normal")
-                try terminal.send("C-q")
-                #expect(try terminal.result().status == "0")
-            }
-        }
-    }
 }
