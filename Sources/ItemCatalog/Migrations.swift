@@ -41,7 +41,7 @@ enum Migrations {
     }
 
     private static let unlistedFolders = """
-        -- Every query counts them: not among all that there is.
+        -- Every query counts these folders, and need not look through all inodes for them.
         CREATE INDEX inode_unlisted ON inode(id) WHERE kind = 1 AND enumerated = 0;
         """
 
