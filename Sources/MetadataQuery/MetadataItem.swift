@@ -64,7 +64,7 @@ public struct MetadataItem: Sendable, Hashable, Identifiable {
     public let download: Download
     /// In bytes, at most ``size``.
     public let bytesDownloaded: Int64
-    /// What else holds of it: ``QueryPredicate/ItemCondition/uploading``, `error`, `conflict`, `pinned`, `excluded`;
+    /// What else holds of it: `QueryPredicate.ItemCondition.uploading`, `error`, `conflict`, `pinned`, `excluded`;
     /// `unlisted`: only the store's own search knows of it, and it is a ``Download/placeholder`` that its folder will show.
     public let conditions: Set<QueryPredicate.ItemCondition>
     /// The provider's; nil: the store does not know it (yet).

@@ -1,6 +1,6 @@
 /// Which documents and folders a query finds: a condition, or several that are joined.
 ///
-/// As a value in Swift it is built from its cases; ``init(text:types:now:)`` in `QueryText.swift` makes one from what a
+/// As a value in Swift it is built from its cases; ``init(text:types:now:calendar:)`` makes one from what a
 /// person types.
 ///
 /// Source: Apple, `NSPredicate` as `NSMetadataQuery` takes it.

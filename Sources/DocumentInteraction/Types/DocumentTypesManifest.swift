@@ -33,7 +33,7 @@ public import UniformTypes
 public struct DocumentTypesManifest: Sendable, Hashable {
     /// A type that the program brings.
     public struct DeclaredType: Sendable, Hashable {
-        /// As ``UniformType`` has it.
+        /// As `UniformType` has it.
         public let identifier: String
         /// As the user knows it.
         public let name: String

@@ -50,7 +50,7 @@ public final class CollectingSink: ContentSink {
     /// Whether something outside the range was written (and refused).
     public var hasSurplus: Bool { state.withLock { $0.hasSurplus } }
 
-    /// Throws ``FileProviderError/Code/cannotSynchronize`` for bytes outside the range and takes none of them.
+    /// Throws `FileProviderError.Code.cannotSynchronize` for bytes outside the range and takes none of them.
     public func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
         let range = range
         let fits = state.withLock { state in

@@ -5,18 +5,18 @@ public enum Fault: Sendable {
     /// The call throws this, and the store is not asked.
     case error(FileProviderError)
     /// The call hangs until the gate is opened, and goes on then; a cancelled call throws
-    /// ``FileProvider/FileProviderError/Code/cancelled``.
+    /// `FileProviderError.Code.cancelled`.
     case hang(Gate)
     /// The call is carried out, but its reply is lost: it throws
-    /// ``FileProvider/FileProviderError/Code/serverUnreachable``. Errors of the store come through.
+    /// `FileProviderError.Code.serverUnreachable`. Errors of the store come through.
     case lostReply
     /// The call is carried out at once, and its answer (bytes and errors too) held back until the gate is opened: by
-    /// then it may be old. A cancelled call throws ``FileProvider/FileProviderError/Code/cancelled``.
+    /// then it may be old. A cancelled call throws `FileProviderError.Code.cancelled`.
     case lateAnswer(Gate)
     /// The answer comes twice: of a download every piece, of an enumeration every item on its page.
     case duplicate
     /// The connection breaks when so many bytes of the contents have been sent, in either direction, with
-    /// ``FileProvider/FileProviderError/Code/serverUnreachable``. A transfer of no more bytes is left alone; a call
+    /// `FileProviderError.Code.serverUnreachable`. A transfer of no more bytes is left alone; a call
     /// without contents breaks at once. What the store makes of a change says ``Disconnection``.
     case disconnect(after: Int64, Disconnection)
     /// A download: only so many bytes arrive, then the call throws `error`, or returns as if all were

@@ -63,7 +63,7 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         }
     }
 
-    /// An error that is injected here makes the answer ``FileProvider/ContentDisposition/keep``: the hook throws nothing.
+    /// An error that is injected here makes the answer `ContentDisposition.keep`: the hook throws nothing.
     public func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition {
         let answer = try? await call(.stopProvidingItem) { [base] () async throws(FileProviderError) in
             await base.stopProvidingItem(identifier)

@@ -32,7 +32,7 @@ public final class FaultPlan: Sendable {
         }
     }
 
-    /// While true every call throws ``FileProviderError/Code/serverUnreachable`` at once, and transfers
+    /// While true every call throws `FileProviderError.Code.serverUnreachable` at once, and transfers
     /// that are running break off with it.
     public var isOffline: Bool {
         get { state.withLock { $0.isOffline } }

@@ -40,7 +40,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Returns when the gate is open; throws ``FileProviderError/Code/cancelled`` when the task is
+    /// Returns when the gate is open; throws `FileProviderError.Code.cancelled` when the task is
     /// cancelled before.
     public func pass() async throws(FileProviderError) {
         let key = state.withLock { state in

@@ -64,7 +64,7 @@ extension InMemoryProvider {
 }
 
 extension InMemoryProvider: MetadataUpdating {
-    /// Refused with ``FileProviderError/Code/versionMismatch`` when any metadata has changed since
+    /// Refused with `FileProviderError.Code.versionMismatch` when any metadata has changed since
     /// `baseVersion`. Permissions and extended attributes of nil stay as they are.
     public func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion

@@ -17,14 +17,14 @@ public struct TrashedItem: Hashable, Sendable {
 // What a test sets from outside, besides what the other client does.
 extension InMemoryProvider {
     /// How many bytes all documents together may have; nil is no limit. A change through the protocol that needs more
-    /// is refused with ``FileProvider/FileProviderError/Code/insufficientQuota``.
+    /// is refused with `FileProviderError.Code.insufficientQuota`.
     public var capacity: Int64? {
         get { (try? withStore { store throws(FileProviderError) in store.capacity }) ?? nil }
         set { try? withStore { store throws(FileProviderError) in store.capacity = newValue } }
     }
 
     /// Says what may be done with an item through the protocol; the rest is refused with
-    /// ``FileProvider/FileProviderError/Code/permissionDenied``. Signalled.
+    /// `FileProviderError.Code.permissionDenied`. Signalled.
     @discardableResult
     public func setCapabilities(
         _ capabilities: ItemCapabilities, at path: String

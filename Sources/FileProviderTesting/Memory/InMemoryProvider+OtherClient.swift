@@ -77,7 +77,7 @@ extension InMemoryProvider {
         return item
     }
 
-    /// Deletes an item, a folder with all that is in it. Throws ``FileProviderError/Code/noSuchItem``.
+    /// Deletes an item, a folder with all that is in it. Throws `FileProviderError.Code.noSuchItem`.
     public func remove(_ path: String) throws(FileProviderError) {
         let parent = try withStore { store throws(FileProviderError) in
             guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }

@@ -5,7 +5,7 @@ import Synchronization
 /// A store in memory that keeps the whole contract of the SDK: for tests, and as an example.
 ///
 /// The methods of the protocol are what Hydrant calls; they are kept in a journal (``calls``). Those with
-/// a path (``put(_:_:modified:)`` and so on) are the store's *other client*: they change it behind
+/// a path (`put(_:_:modified:)` and so on) are the store's *other client*: they change it behind
 /// Hydrant's back, unconditionally, and are signalled.
 ///
 /// Identifiers are the store's own and survive every rename; pages come from a changing folder without a
@@ -18,7 +18,7 @@ public final class InMemoryProvider: FileProviderExtension {
         var isReadOnly = false
     }
 
-    /// What a store can do besides. What it cannot is answered with ``FileProvider/FileProviderError/Code/unsupported``.
+    /// What a store can do besides. What it cannot is answered with `FileProviderError.Code.unsupported`.
     public struct Abilities: OptionSet, Hashable, Sendable {
         /// One bit an ability.
         public let rawValue: UInt8
@@ -89,7 +89,7 @@ public final class InMemoryProvider: FileProviderExtension {
         set { state.withLock { $0.disposition = newValue } }
     }
 
-    /// While true every change through the protocol is refused with ``FileProvider/FileProviderError/Code/readOnly``;
+    /// While true every change through the protocol is refused with `FileProviderError.Code.readOnly`;
     /// the other client may go on.
     public var isReadOnly: Bool {
         get { state.withLock { $0.isReadOnly } }
