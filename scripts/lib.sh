@@ -6,12 +6,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # To build Hydrant: Debian's packages (Ubuntu has the same names).
 BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev libncurses-dev libpng-dev
     libturbojpeg0-dev libglib2.0-dev)
-# What the tests use besides.
-TEST_PACKAGES=(attr rsync git python3 perl vim nano emacs-nox sqlite3 libglib2.0-bin libcap2-bin
-    tar zip unzip make gcc libc6-dev stress-ng libreoffice-writer-nogui python3-uno
-    e2fsprogs xfsprogs btrfs-progs apache2-bin openssl python3-venv
-    libsecret-1-0 gnome-keyring dbus bubblewrap shared-mime-info tmux poppler-utils
+# What the tests use besides, by topic (scripts/test): those without a mount; those at mounts, with all the programs that
+# people use there; those with servers.
+UNIT_PACKAGES=(attr git python3 sqlite3 tar zip unzip make libcap2-bin e2fsprogs shared-mime-info)
+MOUNT_PACKAGES=(rsync perl vim nano emacs-nox libglib2.0-bin gcc libc6-dev stress-ng
+    libreoffice-writer-nogui python3-uno xfsprogs btrfs-progs
+    libsecret-1-0 gnome-keyring dbus bubblewrap tmux poppler-utils
     desktop-file-utils xdg-utils python3-gi chafa cups-daemon cups-client)
+SERVER_PACKAGES=(apache2-bin openssl python3-venv)
+TEST_PACKAGES=("${UNIT_PACKAGES[@]}" "${MOUNT_PACKAGES[@]}" "${SERVER_PACKAGES[@]}")
 
 # What the tests of desktops use besides (scripts/test desktop).
 DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
