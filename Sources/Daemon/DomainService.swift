@@ -104,9 +104,9 @@ struct DomainService: ControlService {
             conflicts: try volume.engine.context.catalog.read { try $0.conflictCount() },
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
             heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
-            connection: connection, providerIdentifier: volume.engine.context.provider.providerIdentifier,
+            connection: connection, providerIdentifier: volume.engine.context.client.providerIdentifier,
             isReadOnly: volume.engine.context.isReadOnly, readAhead: readAhead, title: title,
-            signsIn: volume.engine.context.provider is any SigningIn)
+            signsIn: volume.engine.context.client.hasAccounts)
     }
 
     private var readAhead: ReadAheadUse {

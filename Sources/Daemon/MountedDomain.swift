@@ -24,9 +24,9 @@ package struct MountedDomain: FileProviderDomain {
         self.volume = volume
         self.identifiers = identifiers
         urls = DocumentURL(mountPoint: mountPoint)
-        let provider = volume.engine.context.provider
-        providerIdentifier = provider.providerIdentifier
-        documentGroupURL = Self.folder(ofGroup: provider.documentGroup, logger: volume.engine.context.logger)
+        let client = volume.engine.context.client
+        providerIdentifier = client.providerIdentifier
+        documentGroupURL = Self.folder(ofGroup: client.documentGroup, logger: volume.engine.context.logger)
     }
 
     /// It is there when this returns.

@@ -23,6 +23,6 @@ extension SyncEngine {
 
     /// A program copied a document to a new one: the store may do so as well.
     package func copied(_ source: InodeID, to copy: InodeID) {
-        if context.provider is any ServerSideCopying { context.copies.note(copy, from: source) }
+        if context.client.copiesItems { context.copies.note(copy, from: source) }
     }
 }

@@ -21,8 +21,8 @@ package final class QuotaKeeper: Sendable {
 
     /// Runs until its task is cancelled.
     func run() async {
-        guard let provider = context.provider as? any QuotaReporting, await context.waitsForFirstLook() else { return }
-        await ask(provider)
+        guard context.client.reportsQuota, await context.waitsForFirstLook() else { return }
+        await ask()
         while !Task.isCancelled {
             let timer = Task { [waker, seconds = context.times.quota] in
                 if (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }
@@ -32,20 +32,13 @@ package final class QuotaKeeper: Sendable {
             timer.cancel()
             // Many uploads are one question.
             guard (try? await Task.sleep(for: .seconds(context.times.quotaAfterChange))) != nil else { return }
-            await ask(provider)
+            await ask()
         }
     }
 
-    private func ask(_ provider: any QuotaReporting) async {
+    private func ask() async {
         do {
-            let quota = try await provider.quota()
-            // A provider is not trusted.
-            guard quota.used >= 0, quota.total ?? 0 >= 0 else {
-                context.logger.warning(
-                    "the provider's quota is not possible",
-                    metadata: ["used": "\(quota.used)", "total": "\(quota.total.map { "\($0)" } ?? "none")"])
-                return
-            }
+            guard let quota = try await context.client.quota() else { return }
             context.storeUse.withLock { $0 = quota }
         } catch {
             // What it said before is better than nothing.

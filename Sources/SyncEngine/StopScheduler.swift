@@ -61,11 +61,7 @@ final class StopScheduler: Sendable {
             return
         }
         guard context.volume?.isOpen(inode) != true, let item = found, let identifier = item.identifier else { return }
-        context.logger.debug("stopProvidingItem", metadata: ["item": "\(context.path(of: item))"])
-        let started = ContinuousClock.now
-        let answer = await context.provider.stopProvidingItem(identifier)
-        context.tell(.stopProvidingItem, identifier, at: context.path(of: item), bytes: nil, since: started, nil)
-        guard answer == .evict else { return }
+        guard await context.client.stopProviding(identifier, at: context.path(of: item)) == .evict else { return }
         do { _ = try evictor.evict(inode) } catch {
             context.logger.debug("not evicted", metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
         }

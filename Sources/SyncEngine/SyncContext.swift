@@ -7,7 +7,7 @@ import Synchronization
 
 /// What every part of the engine works with.
 package final class SyncContext: Sendable {
-    package let provider: any FileProviderExtension
+    package let client: StoreClient
     package let catalog: Catalog
     package let store: ContentStore
     package let times: SyncTimes
@@ -41,7 +41,7 @@ package final class SyncContext: Sendable {
     let evictions = AdaptiveMutex(false)
     /// How full the store is, as it said last.
     let storeUse = AdaptiveMutex<StoreQuota?>(nil)
-    package let connection = StoreConnection()
+    package var connection: StoreConnection { client.connection }
     private struct Durable {
         var moment = FileTime(nanoseconds: 0)
         /// Of a clock that was set back since, no moment says what came first.
@@ -56,8 +56,6 @@ package final class SyncContext: Sendable {
     private let afterChange = Callback<[CatalogChange]>()
     private let activity = Callback<Void>()
     private let doubts = Callback<(ChangeSignal, SyncError?)>()
-    private let answers = Callback<Void>()
-    private let losses = Callback<Void>()
     let refusals = Callback<InodeID>()
 
     package init(
@@ -65,16 +63,17 @@ package final class SyncContext: Sendable {
         defaults: PlaceholderDefaults, cache: CacheLimits = .none, isReadOnly: Bool = false, logger: Logger,
         ticker: any Ticking = MachineTicker(), workers: Workers? = nil
     ) {
-        self.provider = provider
         self.catalog = catalog
         self.store = store
         self.times = times
         self.defaults = defaults
         self.isReadOnly = isReadOnly
-        followsChanges = provider is any ChangeSignaling
         self.logger = logger
-        self.workers = workers ?? Workers(threads: 16)
-        self.listingMemory = ListingMemory(workers: self.workers, catalog: catalog)
+        let workers = workers ?? Workers(threads: 16)
+        self.workers = workers
+        client = StoreClient(provider, events: events, workers: workers, logger: logger)
+        followsChanges = client.signalsChanges
+        self.listingMemory = ListingMemory(workers: workers, catalog: catalog)
         self.labels = ContentLabels(store: store, logger: logger)
         self.room = DiskRoom(store: store, limits: cache)
         self.downloadSyncer = DownloadSyncer(catalog: catalog, store: store, logger: logger)
@@ -93,7 +92,7 @@ package final class SyncContext: Sendable {
 
     /// The store gets the pictures that programs give documents.
     package var keepsThumbnails: Bool {
-        !isReadOnly && (provider as? any ThumbnailKeeping)?.keepsThumbnails == true
+        !isReadOnly && client.keepsThumbnails
     }
 
     /// Set once, before the first request.
@@ -128,18 +127,8 @@ package final class SyncContext: Sendable {
     /// What the store has changed there could not be found out now; it is asked for again.
     func doubt(_ signal: ChangeSignal, _ error: SyncError? = nil) { doubts((signal, error)) }
 
-    /// Told when the store answers again. Set once; must not block.
-    func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.set(body) }
-
-    func storeAnswers() { answers() }
-
     /// Told of each document that a program wanted to open and may not have downloaded. Set once; must not block.
     package func onRefusal(_ body: @escaping @Sendable (InodeID) -> Void) { refusals.set(body) }
-
-    /// Told when the store does not answer any more. Set once; must not block.
-    func onLoss(_ body: @escaping @Sendable () -> Void) { losses.set(body) }
-
-    func storeIsLost() { losses() }
 
     /// Sets some of the disk aside for the catalog, so that it can be written when the disk is full.
     func reserveRoom() { catalog.reserveRoom(room.reserve) }

@@ -126,7 +126,7 @@ extension SyncEngine {
     private func isInTheStore(_ id: ItemID, _ compared: inout [ItemID: Compared]) async throws -> Bool {
         guard let row = try context.catalog.read({ try $0.item(id) }), row.isModified else { return true }
         guard let identifier = row.identifier, let inode = row.inode, row.local == row.base else { return false }
-        let there = try await context.provider.providePlaceholder(for: identifier)
+        let there = try await context.client.quietPlaceholder(for: identifier)
         let now = Compared(revision: row.contentRevision, version: there.version.content)
         guard there.version.content != row.baseVersion?.content, compared[id] != now else { return false }
         compared[id] = now

@@ -43,14 +43,14 @@ package final class SyncEngine: Sendable {
         thumbnailSender = ThumbnailSender(context: context, shelf: thumbnails)
         context.onDoubt { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
         probe = ReturnProbe(context: context)
-        context.onAnswer { [weak listener, weak queue, weak thumbnailSender] in
+        context.client.onAnswer { [weak listener, weak queue, weak thumbnailSender] in
             thumbnailSender?.wake()
             Task {
                 await queue?.storeAnswers()
                 await listener?.storeAnswers()
             }
         }
-        context.onLoss { [weak probe] in Task { await probe?.begin() } }
+        context.client.onLoss { [weak probe] in Task { await probe?.begin() } }
         context.onChange { [weak cache, weak pinner, weak quota, weak context, weak thumbnailSender] changes in
             thumbnailSender?.wake()
             // An upload that was confirmed makes a document one that may go.
@@ -102,7 +102,7 @@ package final class SyncEngine: Sendable {
         context.evictions.withLock { $0 = true }
         await probe.end()
         let isIdle = await queue.drain(seconds: 5)
-        if let provider = context.provider as? any Invalidatable { await provider.invalidate() }
+        await context.client.invalidate()
         return isIdle
     }
 
@@ -131,8 +131,7 @@ package final class SyncEngine: Sendable {
 
     /// The user may have signed in again.
     package func credentialMayHaveChanged() async {
-        (context.provider as? any SigningIn)?.credentialMayHaveChanged()
-        context.connection.mayBeBack()
+        context.client.credentialMayHaveChanged()
         await probe.now()
     }
 
@@ -157,7 +156,7 @@ package final class SyncEngine: Sendable {
     package var followsChanges: Bool { context.followsChanges }
 
     /// What is deleted goes to the store's trash.
-    package var hasTrash: Bool { (context.provider as? any Trashing)?.hasTrash == true }
+    package var hasTrash: Bool { context.client.hasTrash }
 
     /// - Parameter thread: of the program that looks, as FUSE says it.
     package func wasLookedAt(_ folder: InodeID, thread: Int32? = nil) {

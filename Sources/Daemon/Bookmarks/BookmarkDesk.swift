@@ -18,7 +18,7 @@ final class BookmarkDesk: Sendable {
     private let commands = BookmarkDesk.commands()
 
     private var catalog: Catalog { volume.engine.context.catalog }
-    private var provider: any FileProviderExtension { volume.engine.context.provider }
+    private var client: StoreClient { volume.engine.context.client }
 
     init(
         volume: Volume, domain: MountedDomain, name: String, mountPoint: String, stateDirectory: String,
@@ -138,7 +138,7 @@ final class BookmarkDesk: Sendable {
     private func identifier(of names: [Filename]) async throws -> ItemIdentifier {
         let url = domain.url(relativePath: names)
         do throws(FileProviderError) {
-            return try await provider.persistentIdentifierForItem(at: url, in: domain)
+            return try await client.persistentIdentifierForItem(at: url, in: domain)
         } catch {
             // A provider that thinks of its store's identifiers alone: what is not uploaded yet has none.
             if error.code == .noSuchItem, let own = try? await domain.catalogIdentifierForItem(at: url) { return own }
@@ -148,7 +148,7 @@ final class BookmarkDesk: Sendable {
 
     private func url(of identifier: ItemIdentifier) async throws(FileProviderError) -> URL {
         do throws(FileProviderError) {
-            return try await provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+            return try await client.urlForItem(withPersistentIdentifier: identifier, in: domain)
         } catch {
             if error.code == .noSuchItem, let url = try? await domain.urlForItem(withCatalogIdentifier: identifier) {
                 return url

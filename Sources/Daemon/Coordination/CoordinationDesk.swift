@@ -251,7 +251,7 @@ final class CoordinationDesk: Sendable {
 
     /// Whoever writes under the provider's purpose sends what it writes.
     private func sentByOthers(_ claim: Claim) -> Set<SentByOthersRoot> {
-        guard claim.purpose == engine.context.provider.providerIdentifier else { return [] }
+        guard claim.purpose == engine.context.client.providerIdentifier else { return [] }
         let roots = claim.intents.filter { $0.isWriting && !$0.isMetadataOnly }.compactMap { intent in
             try? catalog.read { try SentByOthersRoot(intent.subject, $0) }
         }

@@ -5,6 +5,7 @@ import Foundation
 import HTTPTransport
 import ItemCatalog
 package import Logging
+import SyncEngine
 
 /// Cross-checks a domain's catalog, content store and store.
 ///
@@ -77,7 +78,10 @@ package struct Doctor {
                     meaning: "others on the network can read the documents, and the password; mount it by https://"))
         }
         if asksStore, let domain {
-            problems += try await StoreExamination(catalog: catalog, provider: provider(of: domain)).run()
+            let client = StoreClient(
+                try await provider(of: domain), events: EventLog(), workers: Workers(threads: 2), logger: logger)
+            problems += try await StoreExamination(catalog: catalog, client: client).run()
+            await client.invalidate()
         }
         return problems
     }

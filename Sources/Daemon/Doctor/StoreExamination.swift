@@ -2,11 +2,12 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import Logging
+import SyncEngine
 
 /// Asks the store for every item that it once confirmed.
 struct StoreExamination {
     let catalog: Catalog
-    let provider: any FileProviderExtension
+    let client: StoreClient
     /// How many questions are open at a time.
     private static let breadth = 8
 
@@ -48,7 +49,7 @@ struct StoreExamination {
     private func look(at item: ItemRecord) async -> Answer {
         guard let identifier = item.identifier else { return .same }
         do {
-            let found = try await provider.providePlaceholder(for: identifier)
+            let found = try await client.quietPlaceholder(for: identifier)
             if found.version.content != item.remoteVersion?.content, item.kind.isDocument {
                 return .different(problem(item, "the store has another version of it", "the next listing brings it"))
             }

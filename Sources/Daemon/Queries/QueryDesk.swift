@@ -150,7 +150,7 @@ final class QueryDesk: Sendable {
     /// What the store finds by itself, if it says so soon.
     private func ask(_ predicate: QueryPredicate) async -> StoreFindings? {
         guard let question = StoreSearch(predicate, types: .system, limit: Self.mostFindings) else { return nil }
-        return await volume.engine.search(question, within: Self.searching)
+        return await volume.engine.context.client.search(question, within: Self.searching)
     }
 
     /// From a sign-out on nothing is found, although it is still in the catalog.

@@ -53,7 +53,7 @@ final class SignOutDesk: Sendable {
         state.withLock { $0.folder = request.folder }
         logger.info("signed out", metadata: ["pending": "\(pending)"])
         await scopes.endAll()
-        await (context.provider as? any SigningIn)?.signOut()
+        await context.client.signOut()
         try await onWorkers { [self] in try removeUnused() }
         return pending
     }

@@ -30,8 +30,8 @@ final class DocumentPictures: Sendable {
     }
 
     /// The provider knows what programs gave: its word goes before what is made here.
-    var isKept: Bool { (context.provider as? any ThumbnailKeeping)?.keepsThumbnails == true }
-    var isMade: Bool { context.provider is any ThumbnailProviding }
+    var isKept: Bool { context.client.keepsThumbnails }
+    var isMade: Bool { context.client.makesThumbnails }
 
     // MARK: Of programs
 
@@ -45,11 +45,11 @@ final class DocumentPictures: Sendable {
         guard let identifier = item.identifier, let version = item.baseVersion?.content, item.contentRevision == 0,
             inode.writing != .modified
         else { return nil }
-        guard let maker = context.provider as? any ThumbnailProviding else {
+        guard isMade else {
             return shelf.thumbnail(of: identifier, version)
         }
         do {
-            let made = try await maker.thumbnail(of: identifier, version: version, size: size)
+            let made = try await context.client.thumbnail(of: identifier, version: version, size: size)
             return made ?? shelf.thumbnail(of: identifier, version)
         } catch {
             if let kept = shelf.thumbnail(of: identifier, version) { return kept }

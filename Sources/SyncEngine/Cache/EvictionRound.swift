@@ -118,10 +118,9 @@ struct EvictionRound {
         guard let item = try? context.catalog.read({ try $0.item(of: inode) }), !item.isModified,
             let identifier = item.identifier
         else { return true }
-        context.logger.debug("stopProvidingItem", metadata: ["item": "\(context.path(of: item))"])
-        let started = ContinuousClock.now
-        let disposition = await answer(identifier)
-        context.tell(.stopProvidingItem, identifier, at: context.path(of: item), bytes: nil, since: started, nil)
+        // The disk may be full, and its store away.
+        let disposition = await context.client.stopProviding(
+            identifier, at: context.path(of: item), within: .seconds(2))
         switch disposition {
         case .evict: return false
         case .keep:
@@ -131,41 +130,5 @@ struct EvictionRound {
             plan.isSilent = true
             return true
         }
-    }
-
-    /// What the provider says, if it does within two seconds: the disk may be full, and its store away.
-    private func answer(_ identifier: ItemIdentifier) async -> ContentDisposition? {
-        let provider = context.provider
-        return await FirstAnswer().wait(for: .seconds(2), on: context.workers) {
-            await provider.stopProvidingItem(identifier)
-        }
-    }
-}
-
-/// The first of two to come: an answer, or the end of the time for it.
-private final class FirstAnswer: Sendable {
-    private let waiter = AdaptiveMutex<CheckedContinuation<ContentDisposition?, Never>?>(nil)
-
-    func wait(
-        for time: Duration, on workers: Workers, _ ask: @escaping @Sendable () async -> ContentDisposition
-    ) async -> ContentDisposition? {
-        await withCheckedContinuation { continuation in
-            waiter.withLock { $0 = continuation }
-            let timer = Task {
-                if (try? await Task.sleep(for: time)) != nil { self.resume(nil) }
-            }
-            Task(executorPreference: workers) {
-                self.resume(await ask())
-                timer.cancel()
-            }
-        }
-    }
-
-    private func resume(_ answer: ContentDisposition?) {
-        let waiting = waiter.withLock { waiter in
-            defer { waiter = nil }
-            return waiter
-        }
-        waiting?.resume(returning: answer)
     }
 }

@@ -52,7 +52,7 @@ actor Pinner {
     ///
     /// - Parameter poll: told every folder that pinned items are in, at times, where the store signals nothing.
     func run(poll: @escaping @Sendable (InodeID) async -> Void) async {
-        let isPolled = !(context.provider is any ChangeSignaling)
+        let isPolled = !context.client.signalsChanges
         let seconds = context.times.poll
         let ticker = Task { [waker] in
             while (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }

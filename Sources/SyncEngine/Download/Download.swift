@@ -161,16 +161,24 @@ final class Download: Sendable {
         defer { watch.end(watching) }
         let started = ContinuousClock.now
         let process = reader?.process
+        var last = UInt64.max
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         var failure: SyncError?
         var refusal: FileProviderError?
         do {
-            context.logger.debug(
-                "startProvidingItem", metadata: ["item": "\(target.name)", "range": "\(range)"])
-            try await context.provider.startProvidingItem(
+            try await context.client.provide(
                 target.identifier, version: target.version, range: range,
-                into: StreamSink(download: self, id: id, range: range))
+                into: StreamSink(download: self, id: id, range: range), at: target.name, for: process
+            ) { error in
+                // Before anybody can see it: a read that begins afterwards does not get this stream's answer once more.
+                let isLost = error.map { StoreConnection.isAway($0.code) } ?? false
+                return state.withLock { state in
+                    state.streams[id]?.isLost = isLost
+                    if isLost { last = state.nextID }
+                    return state.streams[id]?.received ?? 0
+                }
+            }
             if let missing = content.missing(in: range).first {
                 failure = .untrusted(
                     "\(target.name): the provider ended the download at byte \(missing.lowerBound) of \(range.upperBound)"
@@ -182,15 +190,6 @@ final class Download: Sendable {
             // What is wrong with our disk is not the provider's word.
             if let local = error.cause as? ContentError { failure = .content(local) }
         }
-        // Before anybody can see it: a read that begins afterwards does not get this stream's answer once more.
-        let isLost = refusal.map { StoreConnection.isAway($0.code) } ?? false
-        let (received, last) = state.withLock { state in
-            state.streams[id]?.isLost = isLost
-            return (state.streams[id]?.received, isLost ? state.nextID : .max)
-        }
-        context.tell(
-            .startProvidingItem, target.identifier, at: target.name, bytes: received ?? 0, since: started,
-            process: process, refusal)
         if refusal?.code == .noSuchItem, isHidden(since: moment) {
             // It comes from where its folder is then.
             records.add(content, name: target.name)

@@ -3,56 +3,8 @@ package import ItemCatalog
 import Logging
 import Synchronization
 
-/// Telling the event log what the provider is asked, and what it says.
+/// Telling the event log what became of the provider's answers.
 extension SyncContext {
-    /// Calls a hook, and tells how it went.
-    ///
-    /// - Parameter path: asked for when it is over.
-    func told<Answer>(
-        _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: @autoclosure () -> String?, bytes: Int64? = nil,
-        _ call: () async throws(FileProviderError) -> Answer
-    ) async throws(FileProviderError) -> Answer {
-        let started = ContinuousClock.now
-        do {
-            let answer = try await call()
-            tell(hook, identifier, at: path(), bytes: bytes, since: started, nil)
-            return answer
-        } catch {
-            tell(hook, identifier, at: path(), bytes: nil, since: started, error)
-            throw error
-        }
-    }
-
-    /// A hook was called and has answered.
-    func tell(
-        _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: String?, bytes: Int64?,
-        since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
-    ) {
-        if let error {
-            if StoreConnection.isAway(error.code) { storeIsAway(error, asked: started) }
-        } else if hook != .stopProvidingItem {
-            storeAnswered()
-        }
-        events.add(
-            SyncEvent(
-                hook, path: path, identifier: identifier, bytes: bytes, duration: started.duration(to: .now),
-                process: process, code: error?.code.description, message: error?.message))
-    }
-
-    private func storeIsAway(_ error: FileProviderError, asked: ContinuousClock.Instant) {
-        guard connection.failed(error, asked: asked) else { return }
-        logger.warning("the store cannot be used", metadata: ["error": "\(error.message)"])
-        events.add(SyncEvent(.offline, code: error.code.description, message: error.message))
-        storeIsLost()
-    }
-
-    func storeAnswered() {
-        guard connection.answered() else { return }
-        logger.info("the store answers again")
-        events.add(SyncEvent(.online))
-        storeAnswers()
-    }
-
     /// Something failed for good, or for now: the line says the file, the cause and what happens next.
     func tellFailure(
         _ error: SyncError, at path: String, _ identifier: ItemIdentifier?, next: String, process: CausingProcess? = nil

@@ -49,10 +49,7 @@ struct Ancestors: Sendable {
     /// Nil when it is gone, or not what was asked for: then the item is asked for again.
     private func ask(_ identifier: ItemIdentifier) async throws -> Item? {
         do {
-            let item = try await context.told(.providePlaceholder, identifier, at: nil) {
-                () async throws(FileProviderError) in
-                try await context.provider.providePlaceholder(for: identifier)
-            }
+            let item = try await context.client.placeholder(for: identifier, at: nil)
             return item.identifier == identifier && item.kind.isFolder ? item : nil
         } catch {
             if error.code == .noSuchItem { return nil }

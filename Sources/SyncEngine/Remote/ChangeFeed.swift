@@ -5,13 +5,10 @@ import Logging
 /// Asks a provider what changed since the anchor that the catalog has, page by page.
 struct ChangeFeed: Sendable {
     let context: SyncContext
-    let provider: any ChangeEnumerating
     let fetcher: FolderFetcher
     /// A provider whose pages never end is cut off here.
     private static let mostPages = 100_000
     private static let mostItems = 5_000_000
-    /// As ``SyncAnchor/bytes`` says.
-    private static let longestAnchor = 64 << 10
 
     /// Takes the changes into the catalog.
     ///
@@ -28,16 +25,12 @@ struct ChangeFeed: Sendable {
             let moment = context.ownChanges.ask()
             defer { context.ownChanges.answered() }
             do {
-                let last = anchor
-                page = try await context.told(.enumerateChanges, nil, at: nil) { () async throws(FileProviderError) in
-                    try await provider.enumerateChanges(from: last)
-                }
+                page = try await context.client.changes(since: anchor)
             } catch {
                 guard error.code == .syncAnchorExpired else { throw error }
                 context.logger.info("the store does not remember what changed: everything is listed anew")
                 return try await present()
             }
-            try check(page.anchor)
             context.logger.debug(
                 "enumerateChanges",
                 metadata: ["updated": "\(page.updated.count)", "deleted": "\(page.deleted.count)"])
@@ -84,14 +77,7 @@ struct ChangeFeed: Sendable {
     }
 
     private func present() async throws -> SyncAnchor {
-        let anchor = try await provider.currentSyncAnchor()
-        try check(anchor)
-        return anchor
-    }
-
-    private func check(_ anchor: SyncAnchor) throws {
-        guard anchor.bytes.count > Self.longestAnchor else { return }
-        throw SyncError.untrusted("the provider's sync anchor has \(anchor.bytes.count) bytes; report it to its author")
+        try await context.client.currentAnchor()
     }
 
     /// One page and its anchor, in one transaction.

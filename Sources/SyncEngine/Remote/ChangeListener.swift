@@ -52,16 +52,16 @@ actor ChangeListener {
         }
         // What changed while nobody was mounted.
         take(.everything)
-        let provider = context.provider
-        if let provider = provider as? any ChangeSignaling {
-            for await signal in provider.changeSignals() { take(signal) }
+        let client = context.client
+        if let signals = client.changeSignals() {
+            for await signal in signals { take(signal) }
         }
         // No signals, or none any more.
         let pause =
-            provider is any ChangeSignaling && !(provider is any ChangeEnumerating)
+            client.signalsChanges && !client.enumeratesChanges
             ? context.times.poll * 10 : context.times.poll
         while (try? await Task.sleep(for: .seconds(pause))) != nil {
-            if provider is any ChangeEnumerating || provider is any ChangeSignaling {
+            if client.enumeratesChanges || client.signalsChanges {
                 take(.everything)
             } else {
                 await look()
@@ -89,9 +89,9 @@ actor ChangeListener {
 
     /// Nil: the store has no such thing, or did not say.
     private func newVersion() async -> String? {
-        guard hasVersions, let provider = context.provider as? any FolderVersioning else { return nil }
+        guard hasVersions else { return nil }
         do {
-            let found = try await provider.folderVersion(of: .rootContainer)
+            let found = try await context.client.version()
             hasVersions = found != nil
             return found
         } catch { return version }
@@ -265,9 +265,9 @@ actor ChangeListener {
     private nonisolated func everything() async -> SyncError? {
         do {
             var anchor: SyncAnchor?
-            if let provider = context.provider as? any ChangeEnumerating {
+            if context.client.enumeratesChanges {
                 do {
-                    anchor = try await ChangeFeed(context: context, provider: provider, fetcher: fetcher).catchUp()
+                    anchor = try await ChangeFeed(context: context, fetcher: fetcher).catchUp()
                     if anchor == nil { return nil }
                 } catch {
                     let error = SyncError(error)

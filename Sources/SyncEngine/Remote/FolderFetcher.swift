@@ -175,11 +175,8 @@ struct FolderListing: Sendable {
         var begun: Set<ItemIdentifier> = []
         var idle = 0
         repeat {
-            let start = page
-            let answer = try await context.told(.enumerateItems, identifier, at: context.path(of: identifier)) {
-                () async throws(FileProviderError) in
-                try await context.provider.enumerateItems(in: identifier, startingAt: start)
-            }
+            let answer = try await context.client.items(
+                in: identifier, startingAt: page, at: context.path(of: identifier))
             items += answer.items
             leftOut += answer.leftOut.map { ($0.filename, $0.reason) }
             tellAttributes(of: answer.items)

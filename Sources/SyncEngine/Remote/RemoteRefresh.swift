@@ -108,11 +108,7 @@ struct RemoteRefresh: Sendable {
 
     private func ask(_ identifier: ItemIdentifier, known: Item?) async throws(FileProviderError) -> Item {
         if let known, known.identifier == identifier { return known }
-        context.logger.debug("providePlaceholder", metadata: ["identifier": "\(identifier)"])
-        return try await context.told(.providePlaceholder, identifier, at: context.path(of: identifier)) {
-            () async throws(FileProviderError) in
-            try await context.provider.providePlaceholder(for: identifier)
-        }
+        return try await context.client.placeholder(for: identifier, at: context.path(of: identifier))
     }
 
     /// - Returns: false: it is not certain any more, and nothing was taken.

@@ -15,7 +15,7 @@ struct RootCapabilities: Sendable {
             var seconds = RetryDelay.seconds(after: attempts, nil, context.times)
             attempts += 1
             if await ask() {
-                if context.provider is any ChangeSignaling { return }
+                if context.client.signalsChanges { return }
                 seconds = context.times.poll * 10
                 attempts = 0
             }
@@ -26,7 +26,7 @@ struct RootCapabilities: Sendable {
     /// Whether it was told.
     func ask() async -> Bool {
         do {
-            let root = try await context.provider.providePlaceholder(for: .rootContainer)
+            let root = try await context.client.root()
             try context.change { try $0.mergeRoot(root) }
             return true
         } catch {

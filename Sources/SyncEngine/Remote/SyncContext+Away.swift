@@ -1,5 +1,4 @@
 import FileProvider
-import Locking
 
 extension SyncContext {
     /// So long may a store that is known to be away take to be back.
@@ -7,7 +6,7 @@ extension SyncContext {
 
     /// Asking would only keep somebody waiting: the store has accounts, so it is reached over a network, and did not answer the
     /// last time. A store on this machine says at once that it is away.
-    var isKnownToBeAway: Bool { connection.knownFailure != nil && provider is any SigningIn }
+    var isKnownToBeAway: Bool { connection.knownFailure != nil && client.hasAccounts }
 
     /// The store could not be used, but was asked before the user signed in: it is asked once more.
     func isOutdated(_ failure: SyncError, since asked: ContinuousClock.Instant) -> Bool {
@@ -21,56 +20,20 @@ extension SyncContext {
     func result<T: Sendable>(
         of task: Task<Result<T, SyncError>, Never>, unlessAway: Bool
     ) async -> Result<T, SyncError> {
-        let first = FirstResult<T>()
+        let first = FirstAnswer<Result<T, SyncError>>()
         let isAway = unlessAway && isKnownToBeAway
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                first.begin(continuation)
-                Task(executorPreference: workers) { first.resume(await task.value) }
-                guard isAway else { return }
+            Task(executorPreference: workers) { first.resume(await task.value) }
+            if isAway {
                 Task {
                     try? await Task.sleep(for: Self.patienceWhenAway)
                     // (Else it is back, or may be, and takes its time.)
                     if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
                 }
             }
+            return await first.wait()
         } onCancel: {
             first.resume(.failure(.cancelled))
         }
-    }
-}
-
-/// Whoever comes first answers.
-private final class FirstResult<T: Sendable>: Sendable {
-    private enum State {
-        case new
-        case waiting(CheckedContinuation<Result<T, SyncError>, Never>)
-        case answered(Result<T, SyncError>)
-    }
-    private let state = AdaptiveMutex(State.new)
-
-    /// - Parameter continuation: answered at once when somebody was here before it.
-    func begin(_ continuation: CheckedContinuation<Result<T, SyncError>, Never>) {
-        let result = state.withLock { state -> Result<T, SyncError>? in
-            if case .answered(let result) = state { return result }
-            state = .waiting(continuation)
-            return nil
-        }
-        if let result { continuation.resume(returning: result) }
-    }
-
-    func resume(_ result: Result<T, SyncError>) {
-        let waiter = state.withLock { state -> CheckedContinuation<Result<T, SyncError>, Never>? in
-            switch state {
-            case .new:
-                state = .answered(result)
-                return nil
-            case .waiting(let continuation):
-                state = .answered(result)
-                return continuation
-            case .answered: return nil
-            }
-        }
-        waiter?.resume(returning: result)
     }
 }

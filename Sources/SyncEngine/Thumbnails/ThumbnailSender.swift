@@ -120,15 +120,12 @@ final class ThumbnailSender: Sendable {
     private func send(
         _ thumbnail: Thumbnail, _ entry: GivenThumbnails.Entry, _ identifier: ItemIdentifier, _ version: ContentVersion
     ) async -> Bool {
-        guard context.keepsThumbnails, let provider = context.provider as? any ThumbnailKeeping else {
+        guard context.keepsThumbnails else {
             return keepHere(thumbnail, entry, identifier, version)
         }
         do {
-            let path = context.path(of: identifier)
-            try await context.told(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
-                () async throws(FileProviderError) in
-                try await provider.keepThumbnail(thumbnail, of: identifier, version: version)
-            }
+            try await context.client.keepThumbnail(
+                thumbnail, of: identifier, version: version, at: context.path(of: identifier))
             return keepHere(thumbnail, entry, identifier, version)
         } catch {
             switch error.code {

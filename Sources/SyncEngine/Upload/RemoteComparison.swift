@@ -21,11 +21,9 @@ struct RemoteComparison {
                 .download, path: path, identifier: item.identifier, total: item.size)
             defer { context.transfers.end(transfer) }
             let limited = LimitedSink(base: sink, transfer: transfer, limit: context.transfers.downloadLimit)
-            try await context.told(.startProvidingItem, item.identifier, at: path, bytes: item.size) {
-                () async throws(FileProviderError) in
-                try await context.provider.startProvidingItem(
-                    item.identifier, version: item.version.content, range: 0..<item.size, into: limited)
-            }
+            try await context.client.provide(
+                item.identifier, version: item.version.content, range: 0..<item.size, into: limited, at: path
+            ) { $0 == nil ? item.size : nil }
         }
         let digest = sink.digest(size: item.size)
         return candidates.contains { $0.hash == digest }

@@ -112,11 +112,8 @@ extension StepRunner {
     }
 
     func placeholder(_ identifier: ItemIdentifier, _ item: ItemRecord?) async throws(FileProviderError) -> Item {
-        try await context.told(
-            .providePlaceholder, identifier, at: item.map { context.path(of: $0) } ?? context.path(of: identifier)
-        ) { () async throws(FileProviderError) in
-            try await context.provider.providePlaceholder(for: identifier)
-        }
+        try await context.client.placeholder(
+            for: identifier, at: item.map { context.path(of: $0) } ?? context.path(of: identifier))
     }
 
     /// Whether what the provider has is what we meant to put there.

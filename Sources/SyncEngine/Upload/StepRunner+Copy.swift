@@ -14,7 +14,7 @@ extension StepRunner {
 
     /// Nil when it is to be uploaded.
     private func copy(_ item: ItemRecord, _ template: ItemTemplate, _ prepared: Prepared?) async throws -> Item? {
-        guard let provider = context.provider as? any ServerSideCopying, let inode = item.inode, let prepared,
+        guard context.client.copiesItems, let inode = item.inode, let prepared,
             let source = context.copies.source(of: inode)
         else { return nil }
         guard let original = try original(source, prepared) else {
@@ -22,15 +22,11 @@ extension StepRunner {
             context.copies.forget(inode)
             return nil
         }
-        context.logger.debug(
-            "copyItem", metadata: ["item": "\(context.path(of: item))", "from": "\(original.identifier)"])
         let copy: Item
         do {
-            copy = try await context.told(
-                .copyItem, original.identifier, at: context.path(of: item), bytes: prepared.source.size
-            ) { () async throws(FileProviderError) in
-                try await provider.copyItem(original.identifier, version: original.version, as: template)
-            }
+            copy = try await context.client.copyItem(
+                original.identifier, version: original.version, as: template, bytes: prepared.source.size,
+                at: context.path(of: item))
         } catch {
             // Of a name that is taken: perhaps by our own copy, whose reply was lost.
             let otherwise: Set<FileProviderError.Code> = [

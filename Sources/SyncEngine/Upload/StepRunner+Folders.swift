@@ -10,7 +10,7 @@ extension StepRunner {
 
     /// Whether a folder that is to be made gets its mode or date later; what is to be sent then is noted before.
     func fillsLater(_ item: ItemRecord, _ inode: InodeRecord) throws -> Bool {
-        guard context.provider is any MetadataUpdating else { return false }
+        guard context.client.updatesMetadata else { return false }
         let isOpen = UInt16(truncatingIfNeeded: inode.mode) & Self.ownersAll == Self.ownersAll
         // A date that no program has set is that of the last entry, and the store makes one of its own.
         guard try !isOpen || item.metadataRevision != 0 && context.catalog.read({ try $0.hasNewChildren(item.id) })
@@ -26,7 +26,7 @@ extension StepRunner {
     /// - Returns: whether one of them can be changed now that could not.
     @discardableResult
     func openFolders(of planned: Planner.Planned, where isMeant: (ItemRecord) -> Bool) async throws -> Bool {
-        guard let provider = context.provider as? any MetadataUpdating else { return false }
+        guard context.client.updatesMetadata else { return false }
         var hasOpened = false
         for id in Set(planned.changedFolders) {
             guard let folder = try context.catalog.read({ try $0.item(id) }), isMeant(folder),
@@ -37,10 +37,8 @@ extension StepRunner {
             if folder.local != nil { try context.catalog.write { try $0.metadataIsUnsent(id) } }
             let open = ItemMetadata(
                 contentModificationDate: folder.remoteFacts.modified, posixPermissions: mode | Self.ownersAll)
-            let updated = try await context.told(.updateMetadata, identifier, at: context.path(of: folder)) {
-                () async throws(FileProviderError) in
-                try await provider.updateMetadata(identifier, to: open, baseVersion: base)
-            }
+            let updated = try await context.client.updateMetadata(
+                identifier, to: open, baseVersion: base, at: context.path(of: folder))
             try check(updated, to: folder)
             try context.change {
                 try $0.confirmContents(id, as: updated, contentRevision: -1, metadataRevision: -1)
@@ -54,7 +52,7 @@ extension StepRunner {
     func resendFolder(of planned: Planner.Planned) throws {
         let item = planned.pending.item
         guard Refusal(item.failure) != nil, planned.step != .updateMetadata, let folder = item.local?.parent,
-            context.provider is any MetadataUpdating
+            context.client.updatesMetadata
         else { return }
         try context.catalog.write { try $0.metadataIsUnsent(folder) }
     }

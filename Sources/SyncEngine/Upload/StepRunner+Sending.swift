@@ -8,25 +8,10 @@ extension StepRunner {
     func create(
         _ item: ItemRecord, _ template: ItemTemplate, _ source: SnapshotSource?
     ) async throws(FileProviderError) -> Item {
-        guard let source else { return try await called(item, template, nil) }
-        return try await sending(item, source) { source async throws(FileProviderError) in
-            try await called(item, template, source)
-        }
-    }
-
-    private func called(
-        _ item: ItemRecord, _ template: ItemTemplate, _ source: (any ContentSource)?
-    ) async throws(FileProviderError) -> Item {
-        // (It has its identifier when it is made.)
-        let started = ContinuousClock.now
         let path = context.path(of: item)
-        do {
-            let made = try await context.provider.createItem(template, contents: source)
-            context.tell(.createItem, made.identifier, at: path, bytes: source?.size, since: started, nil)
-            return made
-        } catch {
-            context.tell(.createItem, nil, at: path, bytes: nil, since: started, error)
-            throw error
+        guard let source else { return try await context.client.createItem(template, contents: nil, at: path) }
+        return try await sending(item, source) { source async throws(FileProviderError) in
+            try await context.client.createItem(template, contents: source, at: path)
         }
     }
 

@@ -123,14 +123,11 @@ struct StepRunner: Sendable {
             try confirmContents(item, there, prepared.found(as: there))
             return .done
         }
-        context.logger.debug("itemChanged", metadata: ["item": "\(context.path(of: item))"])
         do {
             let changed = try await sending(item, prepared.source) { source async throws(FileProviderError) in
-                try await context.told(.itemChanged, identifier, at: context.path(of: item), bytes: source.size) {
-                    () async throws(FileProviderError) in
-                    try await context.provider.itemChanged(
-                        identifier, contents: source, metadata: prepared.metadata, baseVersion: base)
-                }
+                try await context.client.itemChanged(
+                    identifier, contents: source, metadata: prepared.metadata, baseVersion: base,
+                    at: context.path(of: item))
             }
             try check(changed, to: item, size: prepared.source.size)
             try confirmContents(item, changed, prepared)
@@ -183,7 +180,6 @@ struct StepRunner: Sendable {
             parentIdentifier: parent, filename: local.name, kind: item.kind,
             contentModificationDate: facts.contentModificationDate, posixPermissions: facts.posixPermissions,
             extendedAttributes: facts.extendedAttributes, setID: facts.setID)
-        context.logger.debug("createItem", metadata: ["item": "\(context.path(of: item))"])
         if let prepared {
             if try await isTheStoresByNow(item, prepared) { return .done }
         } else {
@@ -261,12 +257,9 @@ struct StepRunner: Sendable {
         let item = pending.item
         guard let parent = pending.parentIdentifier, let identifier = item.identifier, let base = item.baseVersion
         else { return .done }
-        context.logger.debug("moveItem", metadata: ["item": "\(context.path(of: item))"])
         do {
-            let moved = try await context.told(.moveItem, identifier, at: context.path(of: item)) {
-                () async throws(FileProviderError) in
-                try await context.provider.moveItem(identifier, to: parent, as: place.name, baseVersion: base)
-            }
+            let moved = try await context.client.moveItem(
+                identifier, to: parent, as: place.name, baseVersion: base, at: context.path(of: item))
             try check(moved, to: item)
             let reidentified = moved.identifier != identifier
             try context.change { try $0.confirmMove(item.id, as: moved, sent: place, defaults: context.defaults) }
@@ -286,10 +279,8 @@ struct StepRunner: Sendable {
         else { return .done }
         let name = Filename("moving-\(item.id.rawValue)-\(FileTime.now.nanoseconds)")
         do {
-            let moved = try await context.told(.moveItem, identifier, at: context.path(of: item)) {
-                () async throws(FileProviderError) in
-                try await context.provider.moveItem(identifier, to: folder, as: name, baseVersion: base)
-            }
+            let moved = try await context.client.moveItem(
+                identifier, to: folder, as: name, baseVersion: base, at: context.path(of: item))
             try check(moved, to: item)
             try context.change {
                 try $0.confirmMove(
@@ -307,15 +298,10 @@ struct StepRunner: Sendable {
             return .done
         }
         do {
-            guard let provider = context.provider as? any MetadataUpdating else {
-                throw FileProviderError(.unsupported, "the store keeps no dates and modes by themselves")
-            }
             let inode = try context.catalog.read { try $0.inode(inodeID) }
             let facts = try metadata(of: inode, item)
-            let updated = try await context.told(.updateMetadata, identifier, at: context.path(of: item)) {
-                () async throws(FileProviderError) in
-                try await provider.updateMetadata(identifier, to: facts, baseVersion: base)
-            }
+            let updated = try await context.client.updateMetadata(
+                identifier, to: facts, baseVersion: base, at: context.path(of: item))
             try check(updated, to: item)
             try context.change {
                 try $0.confirmContents(
@@ -349,23 +335,9 @@ struct StepRunner: Sendable {
     private func remove(_ item: ItemRecord, _ identifier: ItemIdentifier, _ base: ItemVersion)
         async throws(FileProviderError)
     {
-        let path = context.path(of: item)
-        if let provider = context.provider as? any Trashing, provider.hasTrash,
-            !context.creations.isRecent(identifier, seconds: context.times.briefLife)
-        {
-            context.logger.debug("trashItem", metadata: ["item": "\(path)"])
-            do throws(FileProviderError) {
-                return try await context.told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
-                    try await provider.trashItem(identifier, baseVersion: base)
-                }
-            } catch {
-                // Not this one: then it is deleted.
-                if error.code != .unsupported { throw error }
-            }
-        }
-        context.logger.debug("deleteItem", metadata: ["item": "\(path)"])
-        try await context.told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
-            try await context.provider.deleteItem(identifier, baseVersion: base)
-        }
+        try await context.client.deleteItem(
+            identifier, baseVersion: base,
+            toTrash: !context.creations.isRecent(identifier, seconds: context.times.briefLife),
+            at: context.path(of: item))
     }
 }

@@ -178,7 +178,7 @@ actor UploadQueue {
     }
 
     private var mostSteps: Int {
-        max(Self.usualSteps, (context.provider as? any ParallelUploading)?.uploadsAtOnce ?? 0)
+        max(Self.usualSteps, context.client.uploadsAtOnce)
     }
 
     private func mayBegin(_ planned: Planner.Planned, _ moves: inout FolderMoves) -> Bool {

@@ -1,0 +1,408 @@
+package import FileProvider
+package import Foundation
+package import Logging
+
+/// The one door to the store: each hook of the provider is called here, and nowhere else.
+///
+/// Each call tells the event log how it went (``SyncEvent``), and ``StoreConnection`` whether the store answers; what
+/// nobody asked for (the free space, a look whether the store is back) is no event. Answers that are wrong whatever they are used
+/// for are refused here; what the provider can do besides its four hooks is asked here, so that nobody else casts it.
+///
+/// Parameters `path`: for the event, asked for when the call is over.
+package final class StoreClient: Sendable {
+    private let provider: any FileProviderExtension
+    private let events: EventLog
+    private let workers: Workers
+    private let logger: Logger
+    package let connection = StoreConnection()
+    private let answers = Callback<Void>()
+    private let losses = Callback<Void>()
+
+    // What it can do besides.
+    private let changes: (any ChangeEnumerating)?
+    private let signals: (any ChangeSignaling)?
+    private let versions: (any FolderVersioning)?
+    private let metadata: (any MetadataUpdating)?
+    private let copies: (any ServerSideCopying)?
+    private let trash: (any Trashing)?
+    private let thumbnails: (any ThumbnailProviding)?
+    private let keptThumbnails: (any ThumbnailKeeping)?
+    private let space: (any QuotaReporting)?
+    private let searching: (any SearchingProvider)?
+    private let accounts: (any SigningIn)?
+
+    package init(_ provider: any FileProviderExtension, events: EventLog, workers: Workers, logger: Logger) {
+        self.provider = provider
+        self.events = events
+        self.workers = workers
+        self.logger = logger
+        changes = provider as? any ChangeEnumerating
+        signals = provider as? any ChangeSignaling
+        versions = provider as? any FolderVersioning
+        metadata = provider as? any MetadataUpdating
+        copies = provider as? any ServerSideCopying
+        trash = provider as? any Trashing
+        thumbnails = provider as? any ThumbnailProviding
+        keptThumbnails = provider as? any ThumbnailKeeping
+        space = provider as? any QuotaReporting
+        searching = provider as? any SearchingProvider
+        accounts = provider as? any SigningIn
+    }
+
+    // MARK: What it is, and can do
+
+    package var providerIdentifier: String { provider.providerIdentifier }
+    package var documentGroup: String? { provider.documentGroup }
+    /// Says by itself when something changes.
+    package var signalsChanges: Bool { signals != nil }
+    /// Tells what changed since an anchor.
+    package var enumeratesChanges: Bool { changes != nil }
+    package var updatesMetadata: Bool { metadata != nil }
+    package var copiesItems: Bool { copies != nil }
+    package var hasTrash: Bool { trash?.hasTrash == true }
+    package var makesThumbnails: Bool { thumbnails != nil }
+    package var keepsThumbnails: Bool { keptThumbnails?.keepsThumbnails == true }
+    package var reportsQuota: Bool { space != nil }
+    package var hasAccounts: Bool { accounts != nil }
+    package var canSearch: Bool { searching?.canSearch == true }
+    /// 0: it does not say.
+    package var uploadsAtOnce: Int { (provider as? any ParallelUploading)?.uploadsAtOnce ?? 0 }
+
+    // MARK: Whether it answers
+
+    /// Told when the store answers again. Set once; must not block.
+    func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.set(body) }
+
+    /// Told when the store does not answer any more. Set once; must not block.
+    func onLoss(_ body: @escaping @Sendable () -> Void) { losses.set(body) }
+
+    /// A hook was called and has answered.
+    private func tell(
+        _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: String?, bytes: Int64?,
+        since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
+    ) {
+        if let error {
+            if StoreConnection.isAway(error.code) { isAway(error, asked: started) }
+        } else if hook != .stopProvidingItem {
+            answered()
+        }
+        events.add(
+            SyncEvent(
+                hook, path: path, identifier: identifier, bytes: bytes, duration: started.duration(to: .now),
+                process: process, code: error?.code.description, message: error?.message))
+    }
+
+    private func isAway(_ error: FileProviderError, asked: ContinuousClock.Instant) {
+        guard connection.failed(error, asked: asked) else { return }
+        logger.warning("the store cannot be used", metadata: ["error": "\(error.message)"])
+        events.add(SyncEvent(.offline, code: error.code.description, message: error.message))
+        losses()
+    }
+
+    private func answered() {
+        guard connection.answered() else { return }
+        logger.info("the store answers again")
+        events.add(SyncEvent(.online))
+        answers()
+    }
+
+    private func told<Answer>(
+        _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: () -> String?, bytes: Int64? = nil,
+        _ call: () async throws(FileProviderError) -> Answer
+    ) async throws(FileProviderError) -> Answer {
+        let started = ContinuousClock.now
+        logger.debug("\(hook.rawValue)", metadata: identifier.map { ["identifier": "\($0)"] } ?? [:])
+        do {
+            let answer = try await call()
+            tell(hook, identifier, at: path(), bytes: bytes, since: started, nil)
+            return answer
+        } catch {
+            tell(hook, identifier, at: path(), bytes: nil, since: started, error)
+            throw error
+        }
+    }
+
+    /// Asks the store something, so that it is known whether it answers. That it still does not is no event.
+    func knock() async {
+        let asked = ContinuousClock.now
+        do throws(FileProviderError) {
+            _ = try await provider.providePlaceholder(for: .rootContainer)
+        } catch {
+            if error.code == .cancelled { return }
+            if StoreConnection.isAway(error.code) { return connection.isNotBack(asked: asked) }
+        }
+        answered()
+    }
+
+    // MARK: Looking
+
+    /// The topmost folder. No event.
+    func root() async throws(FileProviderError) -> Item {
+        try await provider.providePlaceholder(for: .rootContainer)
+    }
+
+    func placeholder(
+        for identifier: ItemIdentifier, at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> Item {
+        try await told(.providePlaceholder, identifier, at: path) { () async throws(FileProviderError) in
+            try await provider.providePlaceholder(for: identifier)
+        }
+    }
+
+    /// To compare what the store has; no event.
+    package func quietPlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
+        try await provider.providePlaceholder(for: identifier)
+    }
+
+    func items(
+        in folder: ItemIdentifier, startingAt page: Page?, at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> ItemPage {
+        try await told(.enumerateItems, folder, at: path) { () async throws(FileProviderError) in
+            try await provider.enumerateItems(in: folder, startingAt: page)
+        }
+    }
+
+    /// As ``SyncAnchor/bytes`` says.
+    private static let longestAnchor = 64 << 10
+
+    func changes(since anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
+        guard let changes else { throw Self.cannot("tell what changed") }
+        let page = try await told(.enumerateChanges, nil, at: { nil }) { () async throws(FileProviderError) in
+            try await changes.enumerateChanges(from: anchor)
+        }
+        try check(page.anchor)
+        return page
+    }
+
+    func currentAnchor() async throws(FileProviderError) -> SyncAnchor {
+        guard let changes else { throw Self.cannot("tell what changed") }
+        let anchor = try await changes.currentSyncAnchor()
+        try check(anchor)
+        return anchor
+    }
+
+    private func check(_ anchor: SyncAnchor) throws(FileProviderError) {
+        guard anchor.bytes.count > Self.longestAnchor else { return }
+        throw FileProviderError(
+            .cannotSynchronize,
+            "the provider's sync anchor has \(anchor.bytes.count) bytes; report it to its author")
+    }
+
+    /// Nil: it signals nothing.
+    func changeSignals() -> AsyncStream<ChangeSignal>? { signals?.changeSignals() }
+
+    /// Of the topmost folder with all that is in it; nil: the store has no such thing.
+    func version() async throws(FileProviderError) -> String? {
+        try await versions?.folderVersion(of: .rootContainer)
+    }
+
+    /// How full the store is. No event.
+    ///
+    /// - Returns: nil: it does not say, or what it says is not possible.
+    func quota() async throws(FileProviderError) -> StoreQuota? {
+        guard let quota = try await space?.quota() else { return nil }
+        guard quota.used >= 0, quota.total ?? 0 >= 0 else {
+            logger.warning(
+                "the provider's quota is not possible",
+                metadata: ["used": "\(quota.used)", "total": "\(quota.total.map { "\($0)" } ?? "none")"])
+            return nil
+        }
+        return quota
+    }
+
+    /// Asks the store's own search, where it has one and answers.
+    ///
+    /// - Parameter seconds: longer it is not waited for.
+    /// - Returns: what may be shown of it; nil: it was not asked, or has not answered.
+    package func search(_ search: StoreSearch, within seconds: Double) async -> StoreFindings? {
+        guard let searching, searching.canSearch, connection.failure == nil else { return nil }
+        let answer = await FirstAnswer.of(within: .seconds(seconds), on: workers) { [logger] () -> StoreFindings? in
+            do { return try await searching.search(search) } catch {
+                logger.debug("the store's own search failed", metadata: ["error": "\(error)"])
+                return nil
+            }
+        }
+        guard var answer = answer ?? nil else { return nil }
+        let findings = answer.findings.prefix(search.limit).filter { $0.isPossible }
+        answer.isComplete = answer.isComplete && answer.findings.count <= search.limit
+        answer.findings = findings
+        return answer
+    }
+
+    // MARK: Contents
+
+    /// - Parameters:
+    ///   - process: whose read it is for.
+    ///   - ended: called when it is over and before anybody learns of it, with why it failed; says how many bytes came.
+    func provide(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: some ContentSink,
+        at path: String, for process: CausingProcess? = nil, _ ended: (FileProviderError?) -> Int64?
+    ) async throws(FileProviderError) {
+        let started = ContinuousClock.now
+        logger.debug("startProvidingItem", metadata: ["item": "\(path)", "range": "\(range)"])
+        func over(_ error: FileProviderError?) {
+            tell(
+                .startProvidingItem, identifier, at: path, bytes: ended(error), since: started, process: process, error)
+        }
+        do {
+            try await provider.startProvidingItem(identifier, version: version, range: range, into: sink)
+        } catch {
+            over(error)
+            throw error
+        }
+        over(nil)
+    }
+
+    /// - Parameter limit: longer it is not waited for; the answer is then nil.
+    func stopProviding(
+        _ identifier: ItemIdentifier, at path: @autoclosure () -> String?, within limit: Duration? = nil
+    ) async -> ContentDisposition? {
+        let started = ContinuousClock.now
+        logger.debug("stopProvidingItem", metadata: ["identifier": "\(identifier)"])
+        var answer: ContentDisposition?
+        if let limit {
+            answer = await FirstAnswer.of(within: limit, on: workers) { [provider] in
+                await provider.stopProvidingItem(identifier)
+            }
+        } else {
+            answer = await provider.stopProvidingItem(identifier)
+        }
+        tell(.stopProvidingItem, identifier, at: path(), bytes: nil, since: started, nil)
+        return answer
+    }
+
+    // MARK: Changing
+
+    func itemChanged(
+        _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion,
+        at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> Item {
+        try await told(.itemChanged, identifier, at: path, bytes: contents.size) { () async throws(FileProviderError) in
+            try await provider.itemChanged(
+                identifier, contents: contents, metadata: metadata, baseVersion: baseVersion)
+        }
+    }
+
+    func createItem(
+        _ template: ItemTemplate, contents: (any ContentSource)?, at path: String
+    ) async throws(FileProviderError) -> Item {
+        // (It has its identifier when it is made.)
+        let started = ContinuousClock.now
+        logger.debug("createItem", metadata: ["item": "\(path)"])
+        do {
+            let made = try await provider.createItem(template, contents: contents)
+            tell(.createItem, made.identifier, at: path, bytes: contents?.size, since: started, nil)
+            return made
+        } catch {
+            tell(.createItem, nil, at: path, bytes: nil, since: started, error)
+            throw error
+        }
+    }
+
+    /// By the store itself; only where it ``copiesItems``.
+    func copyItem(
+        _ original: ItemIdentifier, version: ContentVersion, as template: ItemTemplate, bytes: Int64,
+        at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> Item {
+        guard let copies else { throw Self.cannot("copy by itself") }
+        return try await told(.copyItem, original, at: path, bytes: bytes) { () async throws(FileProviderError) in
+            try await copies.copyItem(original, version: version, as: template)
+        }
+    }
+
+    func moveItem(
+        _ identifier: ItemIdentifier, to folder: ItemIdentifier, as name: Filename, baseVersion: ItemVersion,
+        at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> Item {
+        try await told(.moveItem, identifier, at: path) { () async throws(FileProviderError) in
+            try await provider.moveItem(identifier, to: folder, as: name, baseVersion: baseVersion)
+        }
+    }
+
+    /// Only where it ``updatesMetadata``; else the error is `unsupported`.
+    func updateMetadata(
+        _ identifier: ItemIdentifier, to facts: ItemMetadata, baseVersion: ItemVersion,
+        at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> Item {
+        guard let metadata else { throw Self.cannot("keep dates and modes by themselves") }
+        return try await told(.updateMetadata, identifier, at: path) { () async throws(FileProviderError) in
+            try await metadata.updateMetadata(identifier, to: facts, baseVersion: baseVersion)
+        }
+    }
+
+    /// - Parameter toTrash: of the store, if it has one and takes this item.
+    func deleteItem(
+        _ identifier: ItemIdentifier, baseVersion: ItemVersion, toTrash: Bool, at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) {
+        if toTrash, hasTrash, let trash {
+            do throws(FileProviderError) {
+                return try await told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
+                    try await trash.trashItem(identifier, baseVersion: baseVersion)
+                }
+            } catch {
+                // Not this one: then it is deleted.
+                if error.code != .unsupported { throw error }
+            }
+        }
+        try await told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
+            try await provider.deleteItem(identifier, baseVersion: baseVersion)
+        }
+    }
+
+    // MARK: Pictures
+
+    /// Nil: the store has none. No event. Only where it ``makesThumbnails``.
+    package func thumbnail(
+        of identifier: ItemIdentifier, version: ContentVersion, size: Int
+    ) async throws(FileProviderError) -> Thumbnail? {
+        try await thumbnails?.thumbnail(of: identifier, version: version, size: size)
+    }
+
+    func keepThumbnail(
+        _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion,
+        at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) {
+        guard let keptThumbnails else { throw Self.cannot("keep thumbnails") }
+        try await told(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
+            () async throws(FileProviderError) in
+            try await keptThumbnails.keepThumbnail(thumbnail, of: identifier, version: version)
+        }
+    }
+
+    // MARK: Identifiers and accounts
+
+    package func persistentIdentifierForItem(
+        at url: URL, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> ItemIdentifier {
+        try await provider.persistentIdentifierForItem(at: url, in: domain)
+    }
+
+    package func urlForItem(
+        withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
+    ) async throws(FileProviderError) -> URL {
+        try await provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+    }
+
+    package func signOut() async { await accounts?.signOut() }
+
+    /// The user may have signed in again.
+    func credentialMayHaveChanged() {
+        accounts?.credentialMayHaveChanged()
+        connection.mayBeBack()
+    }
+
+    /// Nothing more is asked.
+    package func invalidate() async { await (provider as? any Invalidatable)?.invalidate() }
+
+    private static func cannot(_ what: String) -> FileProviderError {
+        FileProviderError(.unsupported, "the store cannot \(what)")
+    }
+}
+
+extension StoreFinding {
+    private static let deepest = 1_024
+
+    fileprivate var isPossible: Bool {
+        size >= 0 && !path.isEmpty && path.count <= Self.deepest && path.allSatisfy { $0.problem == nil }
+    }
+}
