@@ -142,17 +142,22 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Accounts", "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore",
-                "SyncEngine", "Volume",
-                "MountFrontend", "DirectoryProvider", "HTTPTransport", "WebDAVProvider", "ControlAPI", "Coordination",
-                "ItemSearch", "Pictures", "QueryLanguage", "Surroundings", "UniformTypes", .crypto, .logging,
+                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
+                "MountFrontend", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage",
+                "Surroundings", "UniformTypes", .crypto, .logging,
+            ]),
+        .target(
+            name: "Stores",
+            dependencies: [
+                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "WebDAVProvider",
+                .logging,
             ]),
         .executableTarget(
             name: "hydrant",
             dependencies: [
                 "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
-                "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Surroundings",
-                "TerminalPicker",
+                "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Stores",
+                "Surroundings", "TerminalPicker",
                 "UniformTypes",
                 .argumentParser,
                 .crypto, .logging,

@@ -53,13 +53,13 @@ OURS = {
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
-        "DirectoryProvider", "WebDAVProvider", "HTTPTransport", "Accounts", "ChildProcess", "CLinux", "ControlAPI",
-        "Coordination", "ItemSearch", "Pictures", "QueryLanguage", "Surroundings", "UniformTypes",
+        "ChildProcess", "CLinux", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage", "Surroundings", "UniformTypes",
     ],
+    "Stores": ["Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "WebDAVProvider"],
     "hydrant": [
         "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
-        "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "TerminalPicker", "Surroundings",
-        "UniformTypes",
+        "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Stores", "TerminalPicker",
+        "Surroundings", "UniformTypes",
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": [

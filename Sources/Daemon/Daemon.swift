@@ -13,13 +13,16 @@ import Volume
 struct Daemon: Sendable {
     private let configuration: DaemonConfiguration
     private let location: StoreLocation
-    private let maker: ProviderMaker
+    private let registration: ProviderRegistration
     private let logger: Logger
 
-    init(_ configuration: DaemonConfiguration, location: StoreLocation, maker: ProviderMaker, logger: Logger) {
+    init(
+        _ configuration: DaemonConfiguration, location: StoreLocation, registration: ProviderRegistration,
+        logger: Logger
+    ) {
         self.configuration = configuration
         self.location = location
-        self.maker = maker
+        self.registration = registration
         self.logger = logger
     }
 
@@ -32,7 +35,7 @@ struct Daemon: Sendable {
         let domain = configuration.domain ?? location.domainName
         let statePath = try statePath(domain)
         try StateDirectory.checkApart(statePath, mountPoint: mountPoint, store: StoreFolder(location))
-        let provider = try await maker.provider(for: location, ProviderMaker.Wishes(account: configuration.account))
+        let provider = try await registration.provider(for: location, configuration.account)
         let state = try StateDirectory(path: statePath)
         let parts = try build(provider, state)
         let link = SessionLink()

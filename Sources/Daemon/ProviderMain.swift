@@ -37,9 +37,10 @@ public enum ProviderMain {
         let scheme = scheme.lowercased()
         let program = "hydrant-provider-\(scheme)"
         if DaemonHandover.isOffered {
-            let maker = ProviderMaker(scheme: scheme, kind: locations) { location, _ in try await makeProvider(location)
+            let own = ProviderRegistration(scheme: scheme, kind: locations) { location, _ in
+                try await makeProvider(location)
             }
-            exit(await DaemonProcess(makers: [maker], program: program).run())
+            exit(await DaemonProcess(ProviderRegistry([own]), program: program).run())
         }
         let arguments = Array(CommandLine.arguments.dropFirst())
         switch arguments {

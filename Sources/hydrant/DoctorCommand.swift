@@ -3,6 +3,7 @@ import ControlAPI
 import Daemon
 import Foundation
 import Logging
+import Stores
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -55,7 +56,7 @@ struct DoctorCommand: AsyncParsableCommand {
         logger.logLevel = .error
         let report: Doctor.Report
         do {
-            let doctor = try Doctor(stateDirectory: state, repairs: repair)
+            let doctor = try Doctor(stateDirectory: state, registry: builtInStores, repairs: repair)
             report =
                 repair
                 ? try await doctor.repair(asksStore: store, logger: logger)

@@ -4,6 +4,7 @@ import ControlAPI
 import Daemon
 import Foundation
 import HTTPTransport
+import Stores
 
 struct DomainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

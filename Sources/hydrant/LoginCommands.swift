@@ -3,6 +3,7 @@ import ArgumentParser
 import ControlAPI
 import Daemon
 import Foundation
+import Stores
 
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import Accounts
 import ArgumentParser
 import Daemon
 import Foundation
+import Stores
 
 /// The account behind what `hydrant mount` or `hydrant login` is given: the name of a domain, or the URL of a WebDAV folder.
 struct MountAccount {
@@ -14,7 +15,7 @@ struct MountAccount {
     /// Nil: it is another store, without an account here.
     init?(_ text: String) throws {
         if let colon = text.firstIndex(of: ":") {
-            guard ["webdavs", "webdav"].contains(text[..<colon].lowercased()) else { return nil }
+            guard builtInStores[text[..<colon].lowercased()]?.hasAccounts == true else { return nil }
             let (_, user, url) = try AccountURL.parse(text)
             var settings = AccountSettings()
             settings.url = url

@@ -4,6 +4,7 @@ import ControlAPI
 import Daemon
 import Foundation
 import Logging
+import Stores
 
 struct MountCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import Daemon
 import Foundation
+import Stores
 
 /// The program that serves a scheme: `hydrant` itself, or a `hydrant-provider-SCHEME` in `PATH`.
 struct ProviderProgram {
@@ -11,7 +12,7 @@ struct ProviderProgram {
     init(store: String, mountPoint: String) throws(DaemonError) {
         let (scheme, _) = try StoreLocation.split(store)
         let shown = StoreLocation.shown(store)
-        if ProviderMaker.builtIn(scheme) != nil {
+        if builtInStores[scheme] != nil {
             // By its own name, so that ps shows it.
             path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "/proc/self/exe"
             arguments = ["hydrant", ServeCommand.name, shown, mountPoint]
@@ -35,9 +36,8 @@ struct ProviderProgram {
             refused = refused ?? path
         }
         if let refused { throw DaemonError("\(refused): is there, but is no program that you may run (chmod +x?)") }
-        let builtIn = ProviderMaker.builtIn.map { "\($0.scheme):" }.joined(separator: ", ")
         throw DaemonError(
-            "the scheme \(scheme) is not known: it is not built in (those are: \(builtIn)), and there is no \(name) in PATH "
+            "the scheme \(scheme) is not known: it is not built in (those are: \(builtInStores.schemes)), and there is no \(name) in PATH "
                 + "(\(folders.joined(separator: ":")))")
     }
 }

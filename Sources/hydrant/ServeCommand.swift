@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import Stores
 
 /// What `hydrant mount` starts for a store that is built in. Its arguments are only there to be seen.
 struct ServeCommand: AsyncParsableCommand {
@@ -12,6 +13,6 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard DaemonHandover.isOffered else { throw fail("serve is not run by hand; run hydrant mount", 64) }
-        throw ExitCode(await DaemonProcess(makers: ProviderMaker.builtIn, program: "hydrant").run())
+        throw ExitCode(await DaemonProcess(builtInStores, program: "hydrant").run())
     }
 }

@@ -1,8 +1,6 @@
-import Accounts
 import ContentStore
 import FileProvider
 import Foundation
-import HTTPTransport
 import ItemCatalog
 package import Logging
 import SyncEngine
@@ -13,6 +11,7 @@ import SyncEngine
 /// committed at one moment, and the files as they are: what comes and goes meanwhile is told apart by looking twice.
 package struct Doctor {
     private let path: String
+    private let registry: ProviderRegistry
     /// Nil: a daemon has it.
     private let state: StateDirectory?
 
@@ -24,8 +23,9 @@ package struct Doctor {
     }
 
     /// - Parameter repairs: then a daemon must not have it.
-    package init(stateDirectory: String, repairs: Bool) throws(DaemonError) {
+    package init(stateDirectory: String, registry: ProviderRegistry, repairs: Bool) throws(DaemonError) {
         path = stateDirectory
+        self.registry = registry
         do throws(DaemonError) {
             state = try StateDirectory(existing: stateDirectory)
         } catch {
@@ -71,11 +71,8 @@ package struct Doctor {
         var problems = try catalog.read { try $0.examine() }.map { DoctorProblem($0) }
         problems += try ContentExamination(catalog: catalog, inventory: inventory).run()
         let domain = try catalog.read { try $0.domain() }
-        if let origin = domain.flatMap({ try? AccountURL.parse($0).location.origin }), origin.isReadByOthers {
-            problems.append(
-                DoctorProblem(
-                    place: "\(origin)", what: "is reached by http://, which is not encrypted",
-                    meaning: "others on the network can read the documents, and the password; mount it by https://"))
+        if let danger = domain.flatMap({ domain in registration(of: domain)?.danger(of: domain) }) {
+            problems.append(danger)
         }
         if asksStore, let domain {
             let client = StoreClient(
@@ -86,16 +83,20 @@ package struct Doctor {
         return problems
     }
 
+    private func registration(of domain: String) -> ProviderRegistration? {
+        (try? StoreLocation.split(domain)).flatMap { registry[$0.scheme] }
+    }
+
     /// - Parameter domain: as the catalog knows it, without passwords.
     private func provider(of domain: String) async throws(DaemonError) -> any FileProviderExtension {
         let (scheme, _) = try StoreLocation.split(domain)
-        guard let maker = ProviderMaker.builtIn(scheme) else {
+        guard let registration = registration(of: domain) else {
             throw DaemonError(
                 "\(domain): only its daemon (hydrant-provider-\(scheme)) can ask this store; run doctor without --store, "
                     + "which looks at everything else")
         }
-        return try await maker.provider(
-            for: StoreLocation(domain, kind: maker.kind, workingDirectory: "/"), ProviderMaker.Wishes())
+        return try await registration.provider(
+            for: StoreLocation(domain, kind: registration.kind, workingDirectory: "/"))
     }
 
     private func unreadable(_ error: CatalogError) -> DoctorProblem {

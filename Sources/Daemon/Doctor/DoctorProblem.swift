@@ -12,6 +12,15 @@ package struct DoctorProblem: Sendable, Equatable {
     /// Set by a repair: whether it was done; and if not, why.
     package var outcome: Outcome?
 
+    init(isLoss: Bool = false, place: String, what: String, meaning: String, repair: Repair?) {
+        (self.isLoss, self.place, self.what, self.meaning, self.repair) = (isLoss, place, what, meaning, repair)
+    }
+
+    /// One that only a person can mend.
+    package init(isLoss: Bool = false, place: String, what: String, meaning: String) {
+        self.init(isLoss: isLoss, place: place, what: what, meaning: meaning, repair: nil)
+    }
+
     package enum Outcome: Sendable, Equatable {
         case done
         case failed(String)

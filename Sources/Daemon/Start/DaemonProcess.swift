@@ -7,12 +7,12 @@ import Logging
 /// The life of a process that is a daemon: it takes what the command hands over, mounts, says how that went, and
 /// serves until it is unmounted.
 package struct DaemonProcess: Sendable {
-    private let makers: [ProviderMaker]
+    private let registry: ProviderRegistry
     /// As people know it.
     private let program: String
 
-    package init(makers: [ProviderMaker], program: String) {
-        self.makers = makers
+    package init(_ registry: ProviderRegistry, program: String) {
+        self.registry = registry
         self.program = program
     }
 
@@ -44,18 +44,17 @@ package struct DaemonProcess: Sendable {
         // All paths are absolute from here on: nobody's disk stays in use because a daemon was started there.
         if report.isAwaited { chdir("/") }
         let (scheme, _) = try StoreLocation.split(configuration.store)
-        guard let maker = makers.first(where: { $0.scheme == scheme }) else {
-            let known = makers.map { "\($0.scheme):" }.joined(separator: ", ")
-            throw DaemonError("\(program): serves \(known), not \(scheme):")
+        guard let registration = registry[scheme] else {
+            throw DaemonError("\(program): serves \(registry.schemes), not \(scheme):")
         }
         let location = try StoreLocation(
-            configuration.store, kind: maker.kind, workingDirectory: configuration.workingDirectory)
+            configuration.store, kind: registration.kind, workingDirectory: configuration.workingDirectory)
         DaemonLog.begin(
             level: configuration.logLevel, secrets: location.secrets, program: program,
             file: configuration.logFile.map { LogFile(path: $0) })
-        let made = maker.followed(by: { report.say(.made) })
+        let made = registration.followed(by: { report.say(.made) })
         do throws(DaemonError) {
-            let daemon = Daemon(configuration, location: location, maker: made, logger: Logger(label: "hydrant"))
+            let daemon = Daemon(configuration, location: location, registration: made, logger: Logger(label: "hydrant"))
             try await daemon.run(ready: { report.say(.ready) })
         } catch {
             throw DaemonError(location.secrets.scrubbed(error.message))

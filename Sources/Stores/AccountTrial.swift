@@ -1,35 +1,9 @@
 package import Accounts
-import CLinux
+package import Daemon
 import FileProvider
-import Foundation
 package import HTTPTransport
 import Logging
 import WebDAVProvider
-
-extension ProviderMaker {
-    /// `webdavs://USER@HOST/PATH`, and `webdav:` without encryption.
-    static func webDAV(scheme: String) -> ProviderMaker {
-        ProviderMaker(scheme: scheme, kind: .url) { location, wishes in
-            // A password is in our memory from here on.
-            guard clinux_leave_no_core() == 0 else { throw DaemonError("core dumps cannot be turned off") }
-            let text = "\(location.scheme):\(location.rest)"
-            let (root, user, _) = try AccountURL.parse(text)
-            var settings = wishes.account?.settings ?? AccountSettings()
-            settings.user = settings.user ?? user
-            let places = try CredentialPlaces(wishes.account?.name ?? location.domainName, settings)
-            return try WebDAVProvider(
-                root: root, settings: WebDAVSettings(settings), credentials: StoredCredential(places),
-                logger: Logger(label: "hydrant"))
-        }
-    }
-}
-
-extension WebDAVSettings {
-    init(_ settings: AccountSettings) {
-        self.init()
-        if let file = settings.certificateAuthority { http.certificateAuthorities = [file] }
-    }
-}
 
 /// Tries to sign in, without a mount.
 package enum AccountTrial {
