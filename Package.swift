@@ -55,7 +55,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux"]),
+        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux", "Surroundings"]),
         .target(name: "CLinux"),
         .target(name: "Locking"),
         .target(name: "Surroundings"),
@@ -69,7 +69,7 @@ let package = Package(
         .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
         .target(
             name: "DirectoryProvider",
-            dependencies: ["CLinux", "FileProvider", .crypto, .logging, .nioPosix]),
+            dependencies: ["CLinux", "FileProvider", "Surroundings", .crypto, .logging, .nioPosix]),
 
         .target(
             name: "HTTPTransport",
@@ -87,8 +87,9 @@ let package = Package(
 
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
-            name: "ItemCatalog", dependencies: ["CLinux", "CSQLite", "FileProvider", "Locking", .grdb, .sqlite]),
-        .target(name: "ContentStore", dependencies: ["CLinux", "Locking"]),
+            name: "ItemCatalog",
+            dependencies: ["CLinux", "CSQLite", "FileProvider", "Locking", "Surroundings", .grdb, .sqlite]),
+        .target(name: "ContentStore", dependencies: ["CLinux", "Locking", "Surroundings"]),
         .target(
             name: "SyncEngine",
             dependencies: [
@@ -98,7 +99,8 @@ let package = Package(
             name: "Volume",
             dependencies: ["FileProvider", "ItemCatalog", "ContentStore", "Locking", "SyncEngine", .logging]),
         .target(
-            name: "MountFrontend", dependencies: ["FUSE", "FileProvider", "ItemCatalog", "SyncEngine", "Volume"]),
+            name: "MountFrontend",
+            dependencies: ["FUSE", "FileProvider", "ItemCatalog", "Surroundings", "SyncEngine", "Volume"]),
 
         .target(
             name: "ControlAPI",
@@ -229,7 +231,7 @@ let package = Package(
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
-        .testTarget(name: "FUSETests", dependencies: ["FUSE"]),
+        .testTarget(name: "FUSETests", dependencies: ["FUSE", "Surroundings"]),
         .testTarget(
             name: "DirectoryProviderTests",
             dependencies: ["DirectoryProvider", "FileProvider", "FileProviderTesting", "MountHarness", .logging]),
@@ -243,11 +245,12 @@ let package = Package(
         .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "DocumentInteractionTests", dependencies: ["DocumentInteraction", "UniformTypes"]),
-        .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", .logging]),
+        .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Surroundings", .logging]),
         .testTarget(
-            name: "ItemCatalogTests", dependencies: ["CSQLite", "FileProvider", "ItemCatalog", "MountHarness", .grdb],
+            name: "ItemCatalogTests",
+            dependencies: ["CSQLite", "FileProvider", "ItemCatalog", "MountHarness", "Surroundings", .grdb],
             resources: [.copy("Fixtures")]),
-        .testTarget(name: "ContentStoreTests", dependencies: ["CLinux", "ContentStore"]),
+        .testTarget(name: "ContentStoreTests", dependencies: ["CLinux", "ContentStore", "Surroundings"]),
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Surroundings
 
 /// Whether fsync(2) of a file makes its name durable as well, so that its folder need not be synced after it.
 ///
@@ -19,37 +20,15 @@ enum NameDurability {
         guard stat(directory, &status) == 0 else { return false }
         switch clinux_file_system_magic(directory) {
         case xfs, btrfs: return true
-        case ext: return ["ext3", "ext4"].contains(type(of: status.st_dev, in: mounts()))
+        case ext: return ["ext3", "ext4"].contains(type(of: status.st_dev, in: MountInfo.all()))
         default: return false
         }
     }
 
-    /// - Parameter mounts: as in /proc/self/mountinfo.
-    static func type(of device: dev_t, in mounts: String) -> String? {
+    static func type(of device: dev_t, in mounts: [MountInfo]) -> String? {
         let device = UInt64(device)
         let major = (device >> 8 & 0xfff) | (device >> 32 & ~0xfff)
         let minor = (device & 0xff) | (device >> 12 & ~0xff)
-        for line in mounts.split(separator: "\n") {
-            // 36 35 98:0 /root /mount/point rw,… shared:1 - ext4 /dev/root rw
-            let fields = line.split(separator: " ")
-            guard fields.count > 6, fields[2] == "\(major):\(minor)",
-                let dash = fields[6...].firstIndex(of: "-"), dash + 1 < fields.count
-            else { continue }
-            return String(fields[dash + 1])
-        }
-        return nil
-    }
-
-    private static func mounts() -> String {
-        let descriptor = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(descriptor, &piece, piece.count)
-            guard count > 0 else { return String(decoding: bytes, as: UTF8.self) }
-            bytes += piece[..<count]
-        }
+        return mounts.first { $0.major == major && $0.minor == minor }?.type
     }
 }

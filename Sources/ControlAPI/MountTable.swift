@@ -1,4 +1,5 @@
 import Glibc
+import Surroundings
 
 /// The mounts that this process sees (proc(5), mountinfo). Looks at no mount point itself, so that a
 /// dead or hung one does no harm.
@@ -16,32 +17,7 @@ public enum MountTable {
     package static let scopedType = "fuse.hydrant-scoped"
 
     /// In the order they were mounted: of two on one mount point, the later one is on top.
-    public static func entries() -> [Entry] {
-        guard let file = fopen("/proc/self/mountinfo", "re") else { return [] }
-        defer { fclose(file) }
-        var entries: [Entry] = []
-        var line: UnsafeMutablePointer<CChar>?
-        var capacity = 0
-        defer { free(line) }
-        while getline(&line, &capacity, file) > 0, let line {
-            if let entry = parse(String(cString: line)) { entries.append(entry) }
-        }
-        return entries
-    }
-
-    static func parse(_ line: String) -> Entry? {
-        let fields = line.split(whereSeparator: { $0 == " " || $0 == "\n" })
-        guard let dash = fields.firstIndex(of: "-"), fields.count > dash + 2, fields.count > 4 else { return nil }
-        return Entry(
-            mountPoint: unescape(fields[4]), fileSystem: String(fields[dash + 1]), source: unescape(fields[dash + 2]),
-            owner: fields.count > dash + 3 ? owner(in: fields[dash + 3]) : nil)
-    }
-
-    /// fusermount3 and the kernel write it; a user cannot name another there.
-    private static func owner(in options: Substring) -> UInt32? {
-        let option = options.split(separator: ",").first { $0.hasPrefix("user_id=") }
-        return option.flatMap { UInt32($0.dropFirst("user_id=".count)) }
-    }
+    public static func entries() -> [Entry] { MountInfo.all().map(Entry.init) }
 
     /// The domains that this user has mounted. Others' daemons take no orders from him, and a type is soon said: any user
     /// may give it to a file system of his own.
@@ -59,22 +35,12 @@ public enum MountTable {
                 && (path == entry.mountPoint || path.hasPrefix(entry.mountPoint == "/" ? "/" : entry.mountPoint + "/"))
         }.max { $0.mountPoint.utf8.count < $1.mountPoint.utf8.count }
     }
+}
 
-    /// Blanks and backslashes stand as octal escapes there.
-    private static func unescape(_ text: Substring) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            let digits = rest.prefix(3)
-            if byte == UInt8(ascii: "\\"), digits.count == 3,
-                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 8)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+extension MountTable.Entry {
+    init(_ info: MountInfo) {
+        self.init(
+            mountPoint: String(decoding: info.mountPoint, as: UTF8.self), fileSystem: info.type,
+            source: String(decoding: info.source, as: UTF8.self), owner: info.user)
     }
 }

@@ -1,6 +1,7 @@
 import FileProvider
 import Glibc
 import Logging
+import Surroundings
 
 /// What a crash left behind in the store.
 extension Store {
@@ -35,7 +36,7 @@ extension Store {
         _ aside: [UInt8], in folder: Folder, besides name: [UInt8], reason: String
     ) throws(FileProviderError) -> [UInt8] {
         for attempt in 0..<100 {
-            let visible = ConflictName.make(for: name, attempt: attempt)
+            let visible = ConflictName.make(from: name, at: time(nil), number: attempt + 1)
             do throws(FileProviderError) {
                 try renameWithoutReplacing(aside, in: folder, to: folder, as: visible)
             } catch {

@@ -1,5 +1,6 @@
 internal import CLinux
 internal import Glibc
+internal import Surroundings
 
 /// The folder that something is to be mounted on, held open from the look at it until the mount is seen to be there.
 ///
@@ -42,7 +43,7 @@ final class MountFolder {
 
     /// The mount that the folder itself lies in (proc(5), `mnt_id` of fdinfo).
     private var mountID: String? {
-        MountTable.contents(of: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n"))
+        MountInfo.contents(of: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self) }.first { $0.hasPrefix("mnt_id:") }?
             .split(whereSeparator: { $0 == "\t" || $0 == " " }).last.map(String.init)
     }
@@ -57,7 +58,7 @@ final class MountFolder {
     /// The FUSE mount of this user that is on top of the folder. Nothing of a mount itself is looked at.
     func mount() -> Mount? {
         guard let place, let mountID, let top = MountTable().fuse(at: place), top.id != mountID,
-            top.user == String(getuid())
+            top.user == getuid()
         else { return nil }
         return Mount(path: place, device: top.device, isRight: place == path && top.parent == mountID)
     }

@@ -1,5 +1,6 @@
 package import FileProvider
 import Foundation
+package import Surroundings
 
 /// Keeping both: names for conflicted copies, and the step that makes one.
 extension Catalog.Writer {
@@ -147,36 +148,9 @@ extension Catalog.Writer {
     }
 }
 
-/// How a conflicted copy is called.
-package enum ConflictName {
+extension ConflictName {
+    /// How a conflicted copy is called.
     package static func make(from name: Filename, at moment: FileTime, number: Int) -> Filename {
-        var seconds = time_t(moment.seconds)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        let date = String(
-            format: "%04d-%02d-%02d", parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday)
-        let suffix = " (conflicted copy, \(host), \(date)\(number > 1 ? " \(number)" : ""))"
-        let (stem, ending) = split(name.bytes)
-        // A name has at most 255 bytes; the stem gives way, not in the middle of a UTF-8 character.
-        var kept = stem.prefix(max(1, 255 - suffix.utf8.count - ending.count))
-        if kept.count < stem.count {
-            while let last = kept.last, last & 0b1100_0000 == 0b1000_0000, kept.count > 1 { kept.removeLast() }
-            if let last = kept.last, last >= 0b1100_0000, kept.count > 1 { kept.removeLast() }
-        }
-        return Filename(bytes: kept + Array(suffix.utf8) + ending)
+        Filename(bytes: make(from: name.bytes, at: Int(moment.seconds), number: number))
     }
-
-    private static func split(_ bytes: [UInt8]) -> (ArraySlice<UInt8>, ArraySlice<UInt8>) {
-        guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot > 0, bytes.count - dot <= 32 else {
-            return (bytes[...], [])
-        }
-        return (bytes[..<dot], bytes[dot...])
-    }
-
-    private static let host: String = {
-        var name = [CChar](repeating: 0, count: 256)
-        gethostname(&name, 255)
-        let bytes = name.prefix { $0 != 0 && $0 != CChar(bitPattern: UInt8(ascii: "/")) }
-        return String(decoding: bytes.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }()
 }

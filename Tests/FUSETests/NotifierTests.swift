@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 import Synchronization
 import Testing
 
@@ -109,7 +110,7 @@ struct NotifierTests {
             37 22 0:50 / /mnt/covered rw,nosuid - fuse x rw
             38 22 0:51 / /mnt/covered rw,nosuid - tmpfs x rw
             """
-        let table = MountTable(text: Array(text.utf8))
+        let table = MountTable(MountInfo.parse(Array(text.utf8)))
         #expect(table.fuseDevice(at: "/mnt/with space") == "0:49")
         #expect(table.fuseDevice(at: "/mnt/covered") == nil)
         #expect(table.fuseDevice(at: "/") == nil)

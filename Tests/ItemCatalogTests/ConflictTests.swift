@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Surroundings
 import Testing
 
 @Suite struct ConflictTests {

@@ -2,6 +2,7 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import Logging
+import Surroundings
 import SyncEngine
 package import Volume
 

@@ -1,0 +1,82 @@
+import Glibc
+
+/// A line of the kernel's table of mounts. Looks at no mount point itself, so that a dead or hung one does no harm.
+///
+/// Source: proc(5), /proc/PID/mountinfo.
+package struct MountInfo: Sendable, Equatable {
+    /// Of the mount, and of the one that it is mounted on; numbers that the kernel uses again.
+    package var id: String
+    package var parent: String
+    package var major: UInt32
+    package var minor: UInt32
+    /// Names are bytes.
+    package var mountPoint: [UInt8]
+    package var type: String
+    package var source: [UInt8]
+    /// Who mounted it, as the kernel says it of a FUSE mount (`user_id`); nil: it does not say, or not in one way only.
+    package var user: UInt32?
+
+    /// As the kernel writes it: `8:1`.
+    package var device: String { "\(major):\(minor)" }
+
+    /// More than any machine has.
+    private static let largest = 64 << 20
+
+    /// In the order they were mounted: of two on one mount point, the later one is on top. Empty where there is no /proc.
+    package static func all() -> [MountInfo] { parse(contents(of: "/proc/self/mountinfo")) }
+
+    package static func parse(_ text: [UInt8]) -> [MountInfo] {
+        text.split(separator: UInt8(ascii: "\n")).compactMap(MountInfo.init(line:))
+    }
+
+    // 36 35 0:49 /root /mount/point rw,… shared:1 - fuse.hydrant source options
+    private init?(line: ArraySlice<UInt8>) {
+        let fields = line.split(separator: UInt8(ascii: " "))
+        guard fields.count > 6, let dash = fields[6...].firstIndex(of: [UInt8(ascii: "-")]), dash + 1 < fields.count
+        else { return nil }
+        let numbers = Self.text(fields[2]).split(separator: ":").compactMap { UInt32($0) }
+        guard numbers.count == 2 else { return nil }
+        (id, parent, major, minor) = (Self.text(fields[0]), Self.text(fields[1]), numbers[0], numbers[1])
+        mountPoint = Self.unescaped(fields[4])
+        type = Self.text(fields[dash + 1])
+        source = dash + 2 < fields.count ? Self.unescaped(fields[dash + 2]) : []
+        let name = Array("user_id=".utf8)
+        let users = (dash + 3 < fields.count ? fields[dash + 3] : []).split(separator: UInt8(ascii: ","))
+            .filter { $0.starts(with: name) }
+        user = users.count == 1 ? UInt32(Self.text(users[0].dropFirst(name.count))) : nil
+    }
+
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
+
+    /// A file of /proc, whose size is not known before it is read.
+    package static func contents(of path: String) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        var contents: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while contents.count < largest {
+            let count = read(file, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            contents += piece[..<count]
+        }
+        return contents
+    }
+
+    /// Space, tab, newline and backslash stand as octal escapes.
+    private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        var rest = field
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            if byte == UInt8(ascii: "\\"), digits.count == 3, let value = UInt8(text(digits), radix: 8) {
+                result.append(value)
+                rest = rest.dropFirst(3)
+            } else {
+                result.append(byte)
+            }
+        }
+        return result
+    }
+}
