@@ -93,7 +93,8 @@ let package = Package(
         .target(
             name: "SyncEngine",
             dependencies: [
-                "CLinux", "FileProvider", "ItemCatalog", "ContentStore", "Locking", .crypto, .logging, .nioPosix,
+                "CLinux", "FileProvider", "ItemCatalog", "ContentStore", "Locking", "Surroundings", .crypto, .logging,
+                .nioPosix,
             ]),
         .target(
             name: "Volume",
@@ -111,7 +112,8 @@ let package = Package(
         .target(
             name: "ItemSearch",
             dependencies: ["FileProvider", "ItemCatalog", "QueryLanguage", "Surroundings", "UniformTypes"]),
-        .target(name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", .nioPosix]),
+        .target(
+            name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", "Surroundings", .nioPosix]),
         .target(
             name: "DocumentContainers",
             dependencies: ["CLinux", "ControlAPI", "Surroundings", "UniformTypes", .nioPosix, .tomlKit]),

@@ -26,7 +26,7 @@ OURS = {
     "FileProviderTesting": ["FileProvider"],
     "ItemCatalog": ["CLinux", "CSQLite", "FileProvider", "Locking", "Surroundings"],
     "ContentStore": ["CLinux", "Locking", "Surroundings"],
-    "SyncEngine": ["CLinux", "FileProvider", "ItemCatalog", "ContentStore", "Locking"],
+    "SyncEngine": ["CLinux", "FileProvider", "ItemCatalog", "ContentStore", "Locking", "Surroundings"],
     "Volume": ["FileProvider", "ItemCatalog", "ContentStore", "Locking", "SyncEngine"],
     "MountFrontend": ["FUSE", "FileProvider", "ItemCatalog", "Surroundings", "SyncEngine", "Volume"],
     "DirectoryProvider": ["CLinux", "FileProvider", "Surroundings"],
@@ -37,7 +37,7 @@ OURS = {
     "UniformTypes": ["Surroundings"],
     "QueryLanguage": ["UniformTypes"],
     "ItemSearch": ["FileProvider", "ItemCatalog", "QueryLanguage", "Surroundings", "UniformTypes"],
-    "FileCoordination": ["ControlAPI", "Coordination"],
+    "FileCoordination": ["ControlAPI", "Coordination", "Surroundings"],
     "DocumentContainers": ["CLinux", "ControlAPI", "Surroundings", "UniformTypes"],
     "MetadataQuery": ["ControlAPI", "DocumentContainers", "FileCoordination", "QueryLanguage", "UniformTypes"],
     "Documents": [

@@ -1,29 +1,13 @@
 import Foundation
+import Surroundings
 
 /// Small files in the state directory.
 enum StateFile {
     /// Replaced whole, and on disk when this returns; mode 0600.
     static func write(_ data: Data, to path: String) throws {
-        let new = path + ".new"
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw error(new) }
-        defer { close(descriptor) }
-        let bytes = [UInt8](data)
-        guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count, fsync(descriptor) == 0, rename(new, path) == 0
-        else {
-            let error = error(new)
-            unlink(new)
-            throw error
+        do throws(SmallFile.Failure) { try SmallFile.replace(path, with: data) } catch {
+            throw DaemonError("\(error.path): cannot be written: \(error.reason)")
         }
-        // The name as well.
-        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else { return }
-        fsync(folder)
-        close(folder)
-    }
-
-    private static func error(_ path: String) -> DaemonError {
-        DaemonError("\(path): cannot be written: \(String(cString: strerror(errno)))")
     }
 }
 

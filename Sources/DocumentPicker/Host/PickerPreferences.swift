@@ -28,9 +28,10 @@ public struct PickerPreferences: Sendable, Codable, Equatable {
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        let new = path + ".\(getpid())"
-        try encoder.encode(self).write(to: URL(filePath: new, directoryHint: .notDirectory))
-        guard rename(new, path) == 0 else { throw FileCopy.failure(path) }
+        let data = try encoder.encode(self)
+        do throws(SmallFile.Failure) { try SmallFile.replace(path, with: data) } catch {
+            throw DocumentPickerError("\(error.path): cannot be written: \(error.reason)")
+        }
     }
 
     /// In the user's order, without those that are switched off.

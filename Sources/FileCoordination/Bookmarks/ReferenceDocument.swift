@@ -1,4 +1,5 @@
 public import Foundation
+import Surroundings
 
 /// A small file that stands for an item of a domain in a program's own folder: a bookmark, and what to show of it.
 public struct ReferenceDocument: Sendable, Hashable {
@@ -74,14 +75,8 @@ public struct ReferenceDocument: Sendable, Hashable {
         let path = url.path(percentEncoded: false)
         let new = (path as NSString).deletingLastPathComponent + "/.hydrant-reference-\(UUID().uuidString)"
         let data = try data()
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(path) }
-        defer { close(descriptor) }
-        let count = data.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-        guard count == data.count, fsync(descriptor) == 0, rename(new, path) == 0 else {
-            let error = Self.failure(path)
-            unlink(new)
-            throw error
+        do throws(SmallFile.Failure) { try SmallFile.replace(path, with: data, draft: new) } catch {
+            throw CoordinationError(.refused, "\(path): cannot be written: \(error.reason)")
         }
     }
 

@@ -2,6 +2,7 @@ package import FileProvider
 import Foundation
 package import ItemCatalog
 import Logging
+import Surroundings
 import Synchronization
 
 /// Pictures that programs have given the documents they saved, until the store has them, or is known to keep none. Files, so that
@@ -134,21 +135,10 @@ package final class GivenThumbnails: Sendable {
         for entry in gone { remove(entry) }
     }
 
-    /// Written beside, synced, renamed.
     private func write(_ bytes: [UInt8], to name: String) throws {
-        let draft = "\(folder)/draft-\(UUID().uuidString)"
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        defer { close(file) }
-        do {
-            try FileHandle(fileDescriptor: file, closeOnDealloc: false).write(contentsOf: Data(bytes))
-            guard fdatasync(file) == 0, rename(draft, "\(folder)/\(name)") == 0 else {
-                throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-            }
-        } catch {
-            unlink(draft)
-            throw error
-        }
+        do throws(SmallFile.Failure) {
+            try SmallFile.replace("\(folder)/\(name)", with: bytes, draft: "\(folder)/draft-\(UUID().uuidString)")
+        } catch { throw POSIXError(POSIXErrorCode(rawValue: error.number) ?? .EIO) }
     }
 
     /// Nil: there is none of the contents that the item has.

@@ -1,0 +1,44 @@
+package import Foundation
+
+/// Small files of ours, which are replaced whole.
+package enum SmallFile {
+    package struct Failure: Error {
+        package let path: String
+        package let number: Int32
+        /// For people.
+        package var reason: String { String(cString: strerror(number)) }
+    }
+
+    /// Writes a file beside `path`, mode 0600, and renames it over it: a reader has the old or the new contents, whole. On return
+    /// contents and name survive a power loss. After an error the old file is there, and nothing beside it.
+    ///
+    /// - Parameter draft: what the file is called until then; nil: a name of its own.
+    package static func replace(
+        _ path: String, with bytes: some ContiguousBytes, draft: String? = nil
+    ) throws(Failure) {
+        let draft = draft ?? "\(path).new-\(UUID().uuidString)"
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { throw Failure(path: draft, number: errno) }
+        defer { close(file) }
+        guard bytes.withUnsafeBytes({ writeAll($0, to: file) }), fsync(file) == 0, rename(draft, path) == 0 else {
+            let failure = Failure(path: path, number: errno)
+            unlink(draft)
+            throw failure
+        }
+        let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else { return }
+        fsync(folder)
+        close(folder)
+    }
+
+    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Bool {
+        var done = 0
+        while done < bytes.count {
+            let count = write(file, bytes.baseAddress! + done, bytes.count - done)
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return false }
+            done += count
+        }
+        return true
+    }
+}
