@@ -111,7 +111,10 @@ package final class StoreClient: Sendable {
         _ call: () async throws(FileProviderError) -> Answer
     ) async throws(FileProviderError) -> Answer {
         let started = ContinuousClock.now
-        logger.debug("\(hook.rawValue)", metadata: identifier.map { ["identifier": "\($0)"] } ?? [:])
+        // (By the path, which people and the tests' log of hooks know; of what has none, by the identifier.)
+        logger.debug(
+            "\(hook.rawValue)",
+            metadata: path().map { ["item": "\($0)"] } ?? identifier.map { ["identifier": "\($0)"] } ?? [:])
         do {
             let answer = try await call()
             tell(hook, identifier, at: path(), bytes: bytes, since: started, nil)
