@@ -85,23 +85,24 @@ let package = Package(
             name: "WebDAVProvider",
             dependencies: ["CExpat", "FileProvider", "HTTPTransport", .crypto, .logging, .nioCore]),
 
+        .target(name: "Trees", dependencies: ["FileProvider", "Locking", "Surroundings"]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
             name: "ItemCatalog",
-            dependencies: ["CLinux", "CSQLite", "FileProvider", "Locking", "Surroundings", .grdb, .sqlite]),
+            dependencies: ["CLinux", "CSQLite", "FileProvider", "Locking", "Trees", .grdb, .sqlite]),
         .target(name: "ContentStore", dependencies: ["CLinux", "Locking", "Surroundings"]),
         .target(
             name: "SyncEngine",
             dependencies: [
-                "CLinux", "FileProvider", "ItemCatalog", "ContentStore", "Locking", "Surroundings", .crypto, .logging,
+                "CLinux", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "Surroundings", .crypto, .logging,
                 .nioPosix,
             ]),
         .target(
             name: "Volume",
-            dependencies: ["FileProvider", "ItemCatalog", "ContentStore", "Locking", "SyncEngine", .logging]),
+            dependencies: ["FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "SyncEngine", .logging]),
         .target(
             name: "MountFrontend",
-            dependencies: ["FUSE", "FileProvider", "ItemCatalog", "Surroundings", "SyncEngine", "Volume"]),
+            dependencies: ["FUSE", "FileProvider", "ItemCatalog", "Trees", "Surroundings", "SyncEngine", "Volume"]),
 
         .target(
             name: "ControlAPI",
@@ -111,7 +112,7 @@ let package = Package(
         .target(name: "QueryLanguage", dependencies: ["UniformTypes"]),
         .target(
             name: "ItemSearch",
-            dependencies: ["FileProvider", "ItemCatalog", "QueryLanguage", "Surroundings", "UniformTypes"]),
+            dependencies: ["FileProvider", "ItemCatalog", "Trees", "QueryLanguage", "Surroundings", "UniformTypes"]),
         .target(
             name: "FileCoordination", dependencies: ["ControlAPI", "Coordination", "Surroundings", .nioPosix]),
         .target(
@@ -146,7 +147,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume",
+                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine", "Volume",
                 "MountFrontend", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage",
                 "Surroundings", "UniformTypes", .crypto, .logging,
             ]),
@@ -215,7 +216,7 @@ let package = Package(
         .target(
             name: "MountHarness",
             dependencies: [
-                "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
                 "MountFrontend", "SyncEngine", "Volume", .logging,
             ],
             path: "Tests/MountHarness", exclude: ["Servers/nextcloud_double.py"]),
@@ -227,7 +228,7 @@ let package = Package(
         .testTarget(
             name: "WebDAVProviderTests",
             dependencies: [
-                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "MountHarness",
+                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "Trees", "MountHarness",
                 "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider",
                 .logging,
             ]),
@@ -243,26 +244,30 @@ let package = Package(
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
         .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
         .testTarget(
-            name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "ItemSearch", "QueryLanguage"]),
+            name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "Trees", "ItemSearch", "QueryLanguage"]),
         .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "DocumentInteractionTests", dependencies: ["DocumentInteraction", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Surroundings", .logging]),
         .testTarget(
             name: "ItemCatalogTests",
-            dependencies: ["CSQLite", "FileProvider", "ItemCatalog", "MountHarness", "Surroundings", .grdb],
+            dependencies: ["CSQLite", "FileProvider", "ItemCatalog", "Trees", "MountHarness", "Surroundings", .grdb],
             resources: [.copy("Fixtures")]),
         .testTarget(name: "ContentStoreTests", dependencies: ["CLinux", "ContentStore", "Surroundings"]),
+        .target(
+            name: "TreesHarness", dependencies: ["FileProvider", "Trees"], path: "Tests/TreesHarness"),
+        .testTarget(
+            name: "TreesTests", dependencies: ["FileProvider", "ItemCatalog", "Trees", "TreesHarness"]),
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Locking", "MountHarness",
-                "SyncEngine", "Volume", .logging,
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness", "Locking",
+                "MountHarness", "SyncEngine", "Volume", .logging,
             ]),
         .testTarget(
             name: "VolumeTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "MountHarness", "SyncEngine",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "MountHarness", "SyncEngine",
                 "Volume", .logging,
             ]),
         .testTarget(
@@ -270,7 +275,7 @@ let package = Package(
             dependencies: [
                 "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
                 "FileProviderTesting",
-                "ItemCatalog", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant",
+                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant",
                 .crypto,
                 .logging,
             ]),
@@ -285,7 +290,7 @@ let package = Package(
         .executableTarget(
             name: "hydrant-model-test",
             dependencies: [
-                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
                 "SyncEngine",
                 "Volume", .logging,
             ],
@@ -294,7 +299,7 @@ let package = Package(
         .executableTarget(
             name: "hydrant-microbench",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "ItemSearch", "MountHarness",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "ItemSearch", "MountHarness",
                 "QueryLanguage", "SyncEngine", "Volume", "WebDAVProvider",
             ],
             path: "Tests/Microbenchmarks"),
@@ -309,7 +314,7 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ContentStore", "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "ContentStore", "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
                 "Pictures",
                 "SyncEngine", "hydrant-provider-chapters",
                 .logging,

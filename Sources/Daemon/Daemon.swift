@@ -8,6 +8,7 @@ import Logging
 import MountFrontend
 import SyncEngine
 import Volume
+import Trees
 
 /// One mounted domain in one process: builds the parts, joins them, runs them.
 struct Daemon: Sendable {

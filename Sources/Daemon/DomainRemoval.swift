@@ -1,5 +1,6 @@
 import Foundation
 import ItemCatalog
+import Trees
 
 /// Takes away all that this machine has of a domain that is not mounted, but for what its bookmarks need (``KeptFiles``).
 package struct DomainRemoval {

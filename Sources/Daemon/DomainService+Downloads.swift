@@ -5,6 +5,7 @@ import Surroundings
 import SyncEngine
 import Synchronization
 import Volume
+import Trees
 
 /// How far a request is that brings documents here.
 final class Tally: Sendable {

@@ -5,6 +5,7 @@ import ItemCatalog
 import Surroundings
 import SyncEngine
 import Volume
+import Trees
 
 /// What is said while it happens: events, and how far a request is.
 extension DomainService {

@@ -2,6 +2,7 @@ import ControlAPI
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// What a user sets while it is mounted.
 extension DomainService {

@@ -3,6 +3,7 @@ import FileProvider
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// What a user says about changes that the store does not take.
 extension DomainService {

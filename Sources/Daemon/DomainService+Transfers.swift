@@ -4,6 +4,7 @@ import ItemCatalog
 import Surroundings
 import SyncEngine
 import Volume
+import Trees
 
 /// Keeping bytes here, and dropping them, because somebody said so.
 extension DomainService {

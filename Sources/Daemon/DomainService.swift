@@ -5,6 +5,7 @@ import ItemCatalog
 import Surroundings
 import SyncEngine
 import Volume
+import Trees
 
 /// Answers the command line.
 struct DomainService: ControlService {

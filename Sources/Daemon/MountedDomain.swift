@@ -6,6 +6,7 @@ import Logging
 import Surroundings
 import SyncEngine
 package import Volume
+import Trees
 
 /// The domain as its provider sees it: answers from the catalog, writes placeholders into it.
 package struct MountedDomain: FileProviderDomain {

@@ -1,5 +1,6 @@
 import Foundation
 import ItemCatalog
+import Trees
 
 /// What is to be seen to before a store on this machine is mounted. Of other stores there is nothing to see.
 struct StoreFolder {

@@ -1,11 +1,12 @@
 import CLinux
 import CSQLite
-package import FileProvider
+import FileProvider
 import Foundation
 import GRDB
 import GRDBSQLite
 import Locking
 import Synchronization
+package import Trees
 
 /// The catalog of one domain: inodes, names, items and the three trees, in one SQLite file.
 ///
@@ -21,10 +22,8 @@ package final class Catalog: Sendable {
     private let readers: ReaderPool
     private let users = CatalogUsers()
     package let path: String
-    /// What stays on this machine.
-    package let exclusions: Exclusions
-    /// Which deletions in the store wait for a person.
-    package let hold: DeletionHold
+    package var exclusions: Exclusions { kept.exclusions }
+    package var hold: DeletionHold { kept.hold }
     /// For ``reserveRoom(_:)``. Open for longer than SQLite has it: whoever closes any descriptor of a file
     /// gives up all of his process's locks on it (fcntl(2)), and another program that looks into the catalog would take
     /// itself for the last one, and take the log away under us (sqlite.org/howtocorrupt.html, 2.2).
@@ -33,10 +32,8 @@ package final class Catalog: Sendable {
     private let commits = Atomic<Int>(0)
     /// How many of them are known to be on disk.
     private let durableCommits = Atomic<Int>(-1)
-    private let waiting = WaitingItems()
-    private let reopened = ReopenedFolders()
-    private let front = ListingFront()
-    let indexedNames = IndexedNames()
+    private let kept: Kept
+    var indexedNames: IndexedNames { kept.indexedNames }
     private let queries = PreparedQueries.Table()
     private let checkpointer: Checkpointer
     private let rowWatch = RowWatch()
@@ -51,8 +48,7 @@ package final class Catalog: Sendable {
         hold: DeletionHold = DeletionHold()
     ) throws(CatalogError) {
         self.path = path
-        self.exclusions = exclusions
-        self.hold = hold
+        kept = Kept(exclusions: exclusions, hold: hold)
         checkpointer = Checkpointer(path: path)
         log = HeldLog(path + "-wal")
         do {
@@ -89,8 +85,7 @@ package final class Catalog: Sendable {
     /// Opens a catalog that is there, of whatever domain. An older one's schema is brought up to date.
     package init(existing path: String) throws(CatalogError) {
         self.path = path
-        exclusions = Exclusions()
-        hold = DeletionHold()
+        kept = Kept(exclusions: Exclusions(), hold: DeletionHold())
         checkpointer = Checkpointer(path: path)
         log = HeldLog(path + "-wal")
         do {
@@ -239,11 +234,7 @@ package final class Catalog: Sendable {
             // (GRDB prepares BEGIN and COMMIT each time.)
             return try inTurn {
                 try writer.writeWithoutTransaction { db in
-                    let transaction = Writer(
-                        db: db, queries.of(db), exclusions: exclusions, hold: hold, waiting: waiting,
-                        reopened: reopened,
-                        front: front, indexedNames: indexedNames
-                    )
+                    let transaction = Writer(db: db, queries.of(db), kept)
                     var isCommitted = false
                     defer { rowWatch.ended(isCommitted: isCommitted) }
                     let result = try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }
@@ -370,109 +361,5 @@ package final class Catalog: Sendable {
             }
         }
         return CatalogError(.system, "\(path): \(error)")
-    }
-
-    /// A snapshot of the catalog to look things up in.
-    package class Reader {
-        let db: Database
-        let queries: PreparedQueries
-        init(db: Database, _ queries: PreparedQueries) {
-            self.db = db
-            self.queries = queries
-        }
-    }
-
-    /// A transaction under way. Instances live only inside ``Catalog/write(_:)``.
-    package final class Writer: Reader {
-        /// What the kernel must forget once this is committed.
-        package var changes: [CatalogChange] = []
-        /// Places in the local tree that were given up, where something of the provider's may wait.
-        var freedPlaces: [TreePlace] = []
-        /// What time it is for everything this transaction does.
-        package let now = FileTime.now
-        let exclusions: Exclusions
-        let hold: DeletionHold
-        /// How many items this transaction began to hold, and how many came back by themselves.
-        package var held = 0
-        package var returned = 0
-        /// Folders that came back: the store may have all of what is held in them.
-        package var returnedFolders: [ItemIdentifier] = []
-        let waiting: WaitingItems
-        let reopened: ReopenedFolders
-        let front: ListingFront
-        let indexedNames: IndexedNames
-        /// The numbers of names that are on their way from one place to another.
-        var movingNumbers: [InodeID: Int64] = [:]
-        /// Whether the caller brings missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
-        package var bringsBytes: ((InodeID) -> Bool)?
-        /// Gives the bytes of one generation of an inode to the first generation of another, as a second name.
-        package var linkContents: ((_ from: InodeID, _ generation: Int64, _ to: InodeID) throws -> Void)?
-
-        /// The number of a change. Not counted: where a document's bytes go over to another inode counting would begin
-        /// anew, and an upload of the old ones would be taken for one of the new ones.
-        func nextRevision(after last: Int64) -> Int64 { max(last + 1, now.nanoseconds) }
-
-        init(
-            db: Database, _ queries: PreparedQueries, exclusions: Exclusions, hold: DeletionHold,
-            waiting: WaitingItems, reopened: ReopenedFolders, front: ListingFront, indexedNames: IndexedNames
-        ) {
-            self.exclusions = exclusions
-            self.hold = hold
-            self.waiting = waiting
-            self.reopened = reopened
-            self.front = front
-            self.indexedNames = indexedNames
-            super.init(db: db, queries)
-        }
-    }
-}
-
-/// A descriptor that is open for as long as this is there.
-private final class HeldFile: Sendable {
-    let descriptor: Int32
-    init(_ path: String) { descriptor = open(path, O_RDWR | O_CLOEXEC) }
-    deinit { if descriptor >= 0 { Foundation.close(descriptor) } }
-}
-
-/// The write-ahead log. It is there from the first change on until the last connection is closed.
-private final class HeldLog: Sendable {
-    struct Failure: Error { var code: Int32 }
-    private let path: String
-    private let descriptor = AdaptiveMutex<Int32>(-1)
-
-    init(_ path: String) { self.path = path }
-
-    /// In bytes.
-    var size: Int64 {
-        var status = stat()
-        return stat(path, &status) == 0 ? Int64(status.st_size) : 0
-    }
-    deinit { descriptor.withLock { if $0 >= 0 { Foundation.close($0) } } }
-
-    /// fdatasync(2). Of one descriptor: an error of the disk's is told once to each that was open by then.
-    /// Where there is no log, what was in it has been checkpointed, which SQLite syncs.
-    func synchronize() throws(Failure) {
-        let (log, code) = descriptor.withLock { descriptor in
-            if descriptor < 0 { descriptor = open(path, O_RDWR | O_CLOEXEC) }
-            return (descriptor, errno)
-        }
-        if log < 0, code == ENOENT { return }
-        guard log >= 0 else { throw Failure(code: code) }
-        guard fdatasync(log) == 0 else { throw Failure(code: errno) }
-    }
-}
-
-extension FileTime {
-    /// CLOCK_REALTIME.
-    package static var now: FileTime {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return FileTime(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
-    }
-
-    /// ``farFuture`` at most.
-    package func adding(seconds: Double) -> FileTime {
-        let (sum, isTooMuch) = nanoseconds.addingReportingOverflow(Int64(seconds * 1e9))
-        return isTooMuch ? .farFuture : FileTime(nanoseconds: sum)
     }
 }

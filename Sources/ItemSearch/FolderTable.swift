@@ -1,5 +1,6 @@
 import FileProvider
 package import ItemCatalog
+package import Trees
 
 /// Where the folders of a search's results are. A path is not in any row of what lies in the folder, so that whoever knows
 /// one must learn when a folder above moves.

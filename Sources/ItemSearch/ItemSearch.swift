@@ -1,6 +1,7 @@
 package import FileProvider
 package import ItemCatalog
 package import QueryLanguage
+package import Trees
 
 /// One result.
 package struct FoundItem: Sendable, Equatable {

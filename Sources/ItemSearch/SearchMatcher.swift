@@ -4,6 +4,7 @@ package import ItemCatalog
 package import QueryLanguage
 import Surroundings
 package import UniformTypes
+package import Trees
 
 /// What a search knows of an item besides its row.
 package struct ItemFacts: Sendable, Equatable {

@@ -1,5 +1,6 @@
 package import ItemCatalog
 package import QueryLanguage
+import Trees
 
 /// Which way leads to the results of a query: what has to be looked at, as little as may be. Each of what is found on it is
 /// still asked whether it is one.

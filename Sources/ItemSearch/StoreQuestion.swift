@@ -1,7 +1,8 @@
 package import FileProvider
-import ItemCatalog
 package import QueryLanguage
 package import UniformTypes
+import ItemCatalog
+import Trees
 
 extension StoreSearch {
     /// What a store is to be asked for, so that its answer has all that a predicate finds in folders that nobody has

@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Trees
 
 /// What the store's own search has found for a search, of what is in folders that nobody has looked into: as long as
 /// nobody does.

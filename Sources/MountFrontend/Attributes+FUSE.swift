@@ -3,6 +3,7 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import Volume
+import Trees
 
 /// For ever, to the kernel: the daemon alone changes names and attributes, and says so when it does.
 let forEver: Double = 1_000_000_000

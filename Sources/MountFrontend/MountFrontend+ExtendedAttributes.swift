@@ -2,6 +2,7 @@ package import FUSE
 import Glibc
 import ItemCatalog
 import Volume
+import Trees
 
 extension MountFrontend {
     package func setxattr(
@@ -9,7 +10,7 @@ extension MountFrontend {
     ) {
         // setxattr(2)
         let (create, replace): (Int32, Int32) = (1, 2)
-        let presence: Catalog.Writer.Presence
+        let presence: AttributePresence
         switch flags {
         case 0: presence = .any
         case create: presence = .mustBeNew

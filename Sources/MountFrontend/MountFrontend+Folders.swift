@@ -4,6 +4,7 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 extension MountFrontend {
     /// Where the provider tells of changes the kernel may keep listings: to ENOSYS (Linux 5.1,

@@ -4,6 +4,7 @@ package import ItemCatalog
 import Locking
 import Logging
 import Synchronization
+package import Trees
 
 /// Keeps the labels of modified content as the catalog has it: what `hydrant rescue` goes by when the catalog is lost.
 ///

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import ItemCatalog
 import Locking
+import Trees
 
 /// Why a document's bytes stay here.
 package enum EvictionRefusal: String, Error, Sendable, CaseIterable {

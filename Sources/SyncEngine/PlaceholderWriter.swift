@@ -1,5 +1,6 @@
 package import FileProvider
-package import ItemCatalog
+import ItemCatalog
+package import Trees
 
 extension SyncEngine {
     /// Shows an item of the provider's in a folder, listed or not. In the catalog when this returns.

@@ -2,6 +2,7 @@ import FileProvider
 import ItemCatalog
 import Locking
 import Logging
+import Trees
 
 /// Calls `stopProvidingItem` a while after the last process let go of a document, and evicts it when the
 /// provider says so.

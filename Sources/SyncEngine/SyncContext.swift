@@ -4,6 +4,7 @@ package import ItemCatalog
 import Locking
 package import Logging
 import Synchronization
+package import Trees
 
 /// What every part of the engine works with.
 package final class SyncContext: Sendable {
@@ -195,7 +196,7 @@ package final class SyncContext: Sendable {
         let result: T
         do {
             result = try catalog.write { writer in
-                writer.linkContents = { [store] from, generation, to in
+                writer.transaction.linkContents = { [store] from, generation, to in
                     let new = GenerationID(inode: to.rawValue, number: 1)
                     try store.link(GenerationID(inode: from.rawValue, number: generation), to: new)
                     linked.append(new)

@@ -1,8 +1,9 @@
 import ContentStore
 package import FileProvider
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import Logging
+package import Trees
 
 /// What somebody else sends: whoever writes under the provider's purpose.
 package enum SentByOthersRoot: Hashable, Sendable {

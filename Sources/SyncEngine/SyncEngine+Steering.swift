@@ -1,5 +1,6 @@
 import FileProvider
-package import ItemCatalog
+import ItemCatalog
+package import Trees
 
 /// What a user says about pending changes and conflicts.
 extension SyncEngine {

@@ -1,8 +1,9 @@
 package import ContentStore
 package import FileProvider
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import Logging
+package import Trees
 
 /// Everything between the local trees and the provider.
 package final class SyncEngine: Sendable {

@@ -1,6 +1,7 @@
 package import ContentStore
 package import FileProvider
-package import ItemCatalog
+import ItemCatalog
+package import Trees
 
 /// Why something that needed the provider, or the local disk on its behalf, did not work.
 package enum SyncError: Error, Sendable, CustomStringConvertible {

@@ -1,4 +1,5 @@
-package import ItemCatalog
+import ItemCatalog
+package import Trees
 
 /// What the engine needs to know of, and tell to, the layer above it (the volume).
 package protocol VolumeObserving: AnyObject, Sendable {

@@ -1,6 +1,7 @@
 import FileProvider
 import Glibc
 import ItemCatalog
+import Trees
 
 /// Tells when the clock on the wall was set back, by the clock that nobody can set.
 struct WallClock: Sendable {

@@ -2,6 +2,7 @@ import ContentStore
 import ItemCatalog
 import Locking
 import SyncEngine
+import Trees
 
 /// What nobody needs any more, on its way out: inodes whose rows go; then files that go as soon as it is durable that they
 /// may: a power loss may bring back a catalog that still has a document which another one has replaced, and its bytes must

@@ -4,6 +4,7 @@ import ItemCatalog
 import Locking
 import SyncEngine
 import Synchronization
+import Trees
 
 /// An inode that the kernel knows, in one generation.
 ///

@@ -1,8 +1,9 @@
 import ContentStore
 import FileProvider
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import SyncEngine
+package import Trees
 
 /// What stat(2) shows of a node.
 package struct NodeAttributes: Sendable {

@@ -1,5 +1,5 @@
-import ItemCatalog
 import Locking
+import Trees
 
 /// The nodes that the kernel references, and which inodes programs have open. Bounded by what the
 /// kernel holds. A leaf lock: nothing else is taken while it is held.

@@ -1,6 +1,7 @@
 import FileProvider
 import Glibc
 import ItemCatalog
+import Trees
 
 /// Extended attributes in which Hydrant says how a document or folder of the mount is.
 ///

@@ -1,9 +1,10 @@
 import ContentStore
 import FileProvider
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+package import Trees
 
 /// Changes from the provider's side: nodes give way to new ones, and the kernel is told to forget.
 extension Volume: VolumeObserving {

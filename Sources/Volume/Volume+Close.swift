@@ -5,6 +5,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// Flush, fsync, close: what writers did goes into the catalog.
 extension Volume {

@@ -1,10 +1,11 @@
 import ContentStore
 import FileProvider
 import Glibc
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+package import Trees
 
 /// What setattr changes; nil: stays.
 package struct AttributeRequest: Sendable {

@@ -3,6 +3,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// Documents whose last writer has let go, and which still carry his dirty mark: it is taken away a moment later, of many
 /// in one transaction. What he wrote is recorded by then (FLUSH), and close(2) does not wait for RELEASE.

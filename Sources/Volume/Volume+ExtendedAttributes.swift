@@ -1,7 +1,8 @@
 import Glibc
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import SyncEngine
+package import Trees
 
 /// Extended attributes, xattr(7).
 extension Volume {
@@ -55,7 +56,7 @@ extension Volume {
     }
 
     package func setExtendedAttribute(
-        _ name: [UInt8], to value: [UInt8], of id: NodeID, presence: Catalog.Writer.Presence
+        _ name: [UInt8], to value: [UInt8], of id: NodeID, presence: AttributePresence
     ) throws(VolumeError) {
         let node = try node(id)
         try OwnAttribute.refuse(name)

@@ -4,6 +4,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// Labels of modified content (``ContentLabels``). Writing one changes the file's ctime, by which writes past us
 /// (passthrough) are known: so stamps are taken after labels.

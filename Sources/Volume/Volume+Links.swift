@@ -1,8 +1,9 @@
 import ContentStore
 package import FileProvider
 import Glibc
-package import ItemCatalog
+import ItemCatalog
 import SyncEngine
+package import Trees
 
 /// Hard links and special files, which no store has, and the files that databases keep beside themselves.
 extension Volume {

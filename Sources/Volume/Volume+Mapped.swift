@@ -5,6 +5,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// Documents that nobody has open and somebody has mapped. A passthrough mapping holds the local file, not ours,
 /// so no RELEASE tells of its end; whether the kernel grants a lease does (design.md, *When is nobody using it?*).

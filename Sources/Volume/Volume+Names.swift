@@ -1,8 +1,9 @@
 package import FileProvider
 import Glibc
-package import ItemCatalog
+import ItemCatalog
 import Locking
 import SyncEngine
+package import Trees
 
 /// A name that was looked up, with one more reference on its node (until forget).
 package struct Lookup: Sendable {

@@ -5,6 +5,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// How the kernel is to handle an open file.
 package enum OpenedAs: Sendable, Equatable {

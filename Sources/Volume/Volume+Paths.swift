@@ -1,8 +1,9 @@
 import ContentStore
 package import FileProvider
 import Glibc
-package import ItemCatalog
+import ItemCatalog
 import SyncEngine
+package import Trees
 
 /// For people, who name paths.
 extension Volume {

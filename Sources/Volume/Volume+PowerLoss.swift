@@ -3,6 +3,7 @@ import FileProvider
 import ItemCatalog
 import Logging
 import SyncEngine
+import Trees
 
 /// The machine went off under a daemon: what was written and never synced may be there, half there, or zeros.
 extension Volume {

@@ -2,6 +2,7 @@ import ContentStore
 import ItemCatalog
 import Logging
 import SyncEngine
+import Trees
 
 /// What has neither a name nor a user any more: its row goes, and its bytes.
 extension Volume {

@@ -2,6 +2,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// Saves that keep the old version as a backup: the document goes on with new bytes, and the old ones become a file of
 /// their own. What of those is not here must come while the store still has it.
@@ -9,7 +10,7 @@ extension Volume {
     /// A transaction that may part a document from its bytes.
     func saving<T>(_ body: (Catalog.Writer) throws -> T) throws -> T {
         let result = try catalog.write { writer in
-            writer.bringsBytes = { [self] inode in !unobtainable.withLock { $0.contains(inode) } }
+            writer.transaction.bringsBytes = { [self] inode in !unobtainable.withLock { $0.contains(inode) } }
             return try body(writer)
         }
         unobtainable.withLock { if !$0.isEmpty { $0 = [] } }

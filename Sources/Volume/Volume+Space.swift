@@ -1,9 +1,9 @@
 import ContentStore
 import FileProvider
 import Glibc
-import ItemCatalog
 import SyncEngine
 import Synchronization
+import Trees
 
 /// fallocate, lseek and copy_file_range.
 extension Volume {

@@ -3,6 +3,7 @@ import FileProvider
 package import Glibc
 import ItemCatalog
 import SyncEngine
+import Trees
 
 /// statvfs(3), what `df` shows.
 extension Volume {

@@ -4,6 +4,7 @@ import ItemCatalog
 import Locking
 import Logging
 import SyncEngine
+import Trees
 
 /// The trash that file managers make in the topmost folder (freedesktop.org Trash specification 1.0).
 ///

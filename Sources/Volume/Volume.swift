@@ -6,6 +6,7 @@ import Locking
 import Logging
 package import SyncEngine
 import Synchronization
+import Trees
 
 /// The file system as POSIX has it: inodes, handles, names. Knows nothing of libfuse.
 ///

@@ -4,6 +4,7 @@ import Glibc
 import ItemCatalog
 import Logging
 import SyncEngine
+import Trees
 
 /// Why a file system call fails: the errno a program sees, and what to tell a person.
 package struct VolumeError: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,12 +1,12 @@
 import ControlAPI
 import FileProvider
 import Foundation
-import ItemCatalog
 import Logging
 import SyncEngine
 import Testing
 
 @testable import Daemon
+import Trees
 
 @Suite("What the command hands over to a daemon")
 struct ConfigurationTests {

@@ -7,6 +7,7 @@ import ItemCatalog
 import Logging
 import MountHarness
 import Testing
+import Trees
 
 /// What a directory's provider knows of the time before it was started: by the catalog.
 @Suite("A directory and its catalog") struct DirectoryStoreTests {

@@ -11,6 +11,7 @@ import Synchronization
 import Testing
 
 @testable import Daemon
+import Trees
 
 @Suite("Persistent identifiers") struct IdentifierTests {
     @Test("of the catalog survive renames, saves, eviction and a remount") func survive() async throws {

@@ -6,6 +6,7 @@ import MountHarness
 import SyncEngine
 import Synchronization
 import Testing
+import Trees
 
 /// Signals nothing: what it has shows when it is listed, or when somebody writes a placeholder.
 final class SilentProvider: ForwardingProvider {

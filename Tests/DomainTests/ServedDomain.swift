@@ -11,6 +11,7 @@ import Volume
 
 @testable import ControlAPI
 @testable import Daemon
+import Trees
 
 /// A provider in this process, served at a real mount with a control socket. What looks at the mount are children: this
 /// process would wait for itself.

@@ -2,6 +2,7 @@ import FileProvider
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// Extended attributes in the catalog.
 @Suite struct AttributeTests {
@@ -13,7 +14,7 @@ import Testing
     }
 
     private func set(
-        _ name: String, _ value: [UInt8], of inode: InodeID, _ presence: Catalog.Writer.Presence = .any
+        _ name: String, _ value: [UInt8], of inode: InodeID, _ presence: AttributePresence = .any
     ) throws {
         try catalog.catalog.write {
             try $0.setExtendedAttribute(Array(name.utf8), to: value, of: inode, presence: presence, settle: 0)

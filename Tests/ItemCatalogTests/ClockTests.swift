@@ -2,6 +2,7 @@ import FileProvider
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 /// The clock on the wall was set back: moments in the catalog lie further ahead than they ever should.
 @Suite struct ClockTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// A catalog that is closed while somebody is at work in it.
 @Suite struct CloseTests {

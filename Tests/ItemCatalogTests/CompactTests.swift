@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// What a catalog gives back to the disk.
 @Suite struct CompactTests {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// What a step that the provider confirmed does to the trees.
 @Suite struct ConfirmTests {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// Table `conflict`: who is in it, and for how long.
 @Suite struct ConflictRecordTests {
@@ -96,7 +97,7 @@ import Testing
     @Test func aReplacedDocumentThatAProgramWrites() throws {
         let inode = try catalog.document("a.txt", "A")
         try catalog.catalog.write { writer in
-            writer.linkContents = { _, _, _ in }
+            writer.transaction.linkContents = { _, _, _ in }
             try writer.beginWriting(inode.id, generation: inode.generation, mark: .modified)
             try writer.recordWritten(inode.id, size: 5, modified: .now, mark: .modified, settle: nil)
             _ = try writer.mergeListing(

@@ -2,6 +2,7 @@ import FileProvider
 import ItemCatalog
 import Surroundings
 import Testing
+import Trees
 
 @Suite struct ConflictTests {
     private let catalog: TestCatalog

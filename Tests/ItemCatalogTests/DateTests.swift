@@ -2,6 +2,7 @@ import FileProvider
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// Any date that a file can have: not only those whose nanoseconds since 1970 fit into 64 bits (1677 to 2262).
 @Suite struct DateTests {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// Giving up local changes leaves the three trees as if they had never been made.
 @Suite struct DiscardTests {

@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 /// `hydrant doctor`, the catalog's part: every rule, broken on purpose.
 @Suite struct ExaminationTests {

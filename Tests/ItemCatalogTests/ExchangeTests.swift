@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// renameat2(2) with RENAME_EXCHANGE.
 @Suite struct ExchangeTests {

@@ -3,6 +3,7 @@ import GRDB
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// What the bytes on this machine amount to.
 @Suite struct HereTests {

@@ -3,6 +3,7 @@ import MountHarness
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// Deletions in the store that wait for a person.
 @Suite struct HoldTests {

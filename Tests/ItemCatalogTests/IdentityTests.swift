@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// Identity through saves (design.md): which item goes on with which inode, and what the store is told.
 @Suite struct IdentityTests {
@@ -259,7 +260,7 @@ import Testing
         try catalog.rename("doc", "doc~")
         func createBringing(_ answer: Bool) throws {
             try catalog.catalog.write { writer in
-                writer.bringsBytes = { inode in
+                writer.transaction.bringsBytes = { inode in
                     #expect(inode == old)
                     return answer
                 }
@@ -285,7 +286,7 @@ import Testing
         try catalog.create("tmp")
         func rename(bringing answer: Bool) throws {
             _ = try catalog.catalog.write { writer in
-                writer.bringsBytes = { _ in answer }
+                writer.transaction.bringsBytes = { _ in answer }
                 return try writer.rename(
                     "tmp", in: .root, to: "doc", in: .root, noReplace: false, settle: 60)
             }

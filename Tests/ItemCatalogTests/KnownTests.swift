@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// What a provider may ask of the catalog: the store as it last was, whatever was done here since.
 @Suite struct KnownTests {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// Hard links: the store has one name, this machine all of them.
 @Suite struct LinkTests {

@@ -3,6 +3,7 @@ import Foundation
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// What a program sees that lists a folder bit by bit and changes it meanwhile.
 @Suite struct ListingOrderTests {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 @Suite struct ListingTests {
     private let catalog: TestCatalog

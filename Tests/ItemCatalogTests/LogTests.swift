@@ -1,6 +1,7 @@
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 /// The write-ahead log of a catalog that is written without an end.
 @Suite struct LogTests {

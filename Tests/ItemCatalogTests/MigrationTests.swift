@@ -4,6 +4,7 @@ import MountHarness
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// Catalogs of older versions, as they were made by them.
 @Suite struct MigrationTests {

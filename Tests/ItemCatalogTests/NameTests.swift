@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 @Suite struct NameTests {
     private let catalog: TestCatalog

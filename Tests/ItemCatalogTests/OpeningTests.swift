@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @Suite struct OpeningTests {
     private let directory: String

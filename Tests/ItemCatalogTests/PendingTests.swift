@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 @Suite struct PendingTests {
     private let catalog: TestCatalog

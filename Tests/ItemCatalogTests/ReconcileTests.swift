@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// The provider's changes against local ones.
 @Suite struct ReconcileTests {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Testing
+import Trees
 
 /// A document gets a new version from the store while a program has the old one open for writing.
 @Suite struct SplitTests {
@@ -37,7 +38,7 @@ import Testing
     private func newVersion(_ content: String = "v2", linking: Bool = true) throws -> ([CatalogChange], [Linked]) {
         var linked: [Linked] = []
         let changes = try catalog.catalog.write { writer in
-            if linking { writer.linkContents = { linked.append(Linked(from: $0, generation: $1, to: $2)) } }
+            if linking { writer.transaction.linkContents = { linked.append(Linked(from: $0, generation: $1, to: $2)) } }
             _ = try writer.mergeListing(
                 of: .root, [remote("DOC", "doc.txt", content: content, size: 20)], defaults: catalog.defaults)
             return writer.changes
@@ -205,7 +206,7 @@ import Testing
         #expect(
             failure {
                 try catalog.catalog.write { writer in
-                    writer.linkContents = { _, _, _ in throw CatalogError(.diskFull, "full") }
+                    writer.transaction.linkContents = { _, _, _ in throw CatalogError(.diskFull, "full") }
                     _ = try writer.mergeListing(
                         of: .root, [remote("DOC", "doc.txt", content: "v2", size: 20)], defaults: catalog.defaults)
                 }
@@ -286,7 +287,7 @@ import Testing
             try $0.beginWriting(inside, generation: 1, mark: .maybeModified(.none))
         }
         let old = try catalog.catalog.write { writer in
-            writer.linkContents = { _, _, _ in }
+            writer.transaction.linkContents = { _, _, _ in }
             _ = try writer.mergeListing(
                 of: folder.id, [remote("IN", "in", content: "v2", size: 4, in: "F")], defaults: catalog.defaults)
             for case .split(inside, let new) in writer.changes { return new }

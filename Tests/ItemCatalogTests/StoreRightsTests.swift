@@ -2,6 +2,7 @@ import FileProvider
 import Testing
 
 @testable import ItemCatalog
+@testable import Trees
 
 /// What no store gives away: the rights of this machine's users; and what it cannot do: moves between its volumes.
 @Suite struct StoreRightsTests {

@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Trees
 
 /// What saves and hard links are told by: more of what programs do, and what is to be sent because of it.
 extension TestCatalog {

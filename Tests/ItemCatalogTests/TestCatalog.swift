@@ -1,6 +1,7 @@
 import FileProvider
 import Foundation
 import ItemCatalog
+import Trees
 
 /// A catalog in a folder of its own, and what tests say about it.
 final class TestCatalog {

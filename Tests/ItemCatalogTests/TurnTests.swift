@@ -2,6 +2,7 @@ import Foundation
 import ItemCatalog
 import Synchronization
 import Testing
+import Trees
 
 /// Who looks in turn waits for whoever writes; who just looks does not.
 @Suite(.timeLimit(.minutes(10))) struct TurnTests {

@@ -4,6 +4,7 @@ import ItemSearch
 import QueryLanguage
 import Synchronization
 import Testing
+import Trees
 
 /// A search that nobody wants to know of any more.
 @Suite struct EndingTests {

@@ -5,6 +5,7 @@ import ItemSearch
 import QueryLanguage
 import Synchronization
 import Testing
+import Trees
 
 /// What becomes of results while the catalog changes.
 @Suite struct LiveSearchTests {

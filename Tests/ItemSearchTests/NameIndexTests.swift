@@ -4,6 +4,7 @@ import ItemCatalog
 import ItemSearch
 import QueryLanguage
 import Testing
+import Trees
 
 /// The index of names is behind the catalog, and what a search finds is not.
 @Suite struct NameIndexTests {

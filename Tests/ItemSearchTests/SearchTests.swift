@@ -4,6 +4,7 @@ import ItemCatalog
 import ItemSearch
 import QueryLanguage
 import Testing
+import Trees
 
 /// What a query finds in a catalog.
 @Suite struct SearchTests {

@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import ItemSearch
 import QueryLanguage
+import Trees
 
 /// A catalog with an index of its names, in a folder of its own.
 final class SearchedCatalog {

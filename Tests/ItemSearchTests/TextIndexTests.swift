@@ -2,6 +2,7 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 /// Words of documents' texts.
 @Suite struct TextIndexTests {

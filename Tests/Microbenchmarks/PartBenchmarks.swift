@@ -5,6 +5,7 @@ import ItemCatalog
 import MountHarness
 import Volume
 import WebDAVProvider
+import Trees
 
 /// The catalog's transactions.
 func catalogBenchmarks(_ stage: Stage) throws -> [Benchmark] {

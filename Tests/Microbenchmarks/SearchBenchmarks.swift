@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import ItemSearch
 import QueryLanguage
+import Trees
 
 /// Queries over a catalog of so many documents, a thousand in a folder.
 func searchBenchmarks(_ folder: String, items: Int) async throws -> [Benchmark] {

@@ -2,10 +2,10 @@ import FileProvider
 import FileProviderTesting
 import Foundation
 import Glibc
-import ItemCatalog
 import MountHarness
 import SyncEngine
 import Volume
+import Trees
 
 /// A volume with a folder of many documents, and the same documents in a folder of the local file system.
 final class Stage {

@@ -2,6 +2,7 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import Volume
+import Trees
 
 // What a request of the kernel costs us, beside the system call on the local file system.
 

@@ -1,6 +1,6 @@
 import FileProvider
 import FileProviderTesting
-import ItemCatalog
+import Trees
 
 /// When the mount and the store are the same.
 enum Agreement {

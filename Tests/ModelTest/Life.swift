@@ -5,6 +5,7 @@ import ItemCatalog
 import Logging
 import SyncEngine
 import Volume
+import Trees
 
 /// The daemon from one start to its death: catalog, bytes, engine and volume over a state directory.
 final class Life: @unchecked Sendable {

@@ -3,6 +3,7 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// Programs and users in process: calls on a ``Volume`` as the kernel would make them for an ``Operation``.
 ///

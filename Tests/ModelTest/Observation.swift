@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import ItemCatalog
 import SyncEngine
+import Trees
 
 /// What the mount would show, seen without looking: a look would download, and end what is being explored.
 ///

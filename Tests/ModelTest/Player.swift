@@ -4,6 +4,7 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// Plays a sequence: each operation in the world and in the model, and compares.
 struct Player {

@@ -2,6 +2,7 @@ import FileProvider
 import FileProviderTesting
 import Glibc
 import ItemCatalog
+import Trees
 
 /// A store, a machine with the daemon on it, its programs and the model of what they must see.
 ///

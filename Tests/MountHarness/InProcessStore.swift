@@ -5,6 +5,7 @@ package import ItemCatalog
 import Logging
 package import SyncEngine
 package import Volume
+package import Trees
 
 /// A volume with catalog, content store and engine in this process, over any provider.
 package final class InProcessStore: Sendable {

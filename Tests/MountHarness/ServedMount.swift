@@ -1,11 +1,12 @@
 import FUSE
 package import FileProvider
 import Foundation
-package import ItemCatalog
+import ItemCatalog
 import Logging
 import MountFrontend
 package import SyncEngine
 package import Volume
+package import Trees
 
 /// A real mount that this process serves, over any provider. Nothing in this process may touch the mount: programs do,
 /// as children.

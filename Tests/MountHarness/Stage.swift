@@ -2,9 +2,9 @@ import ControlAPI
 import FileProvider
 package import FileProviderTesting
 import Foundation
-import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// Where a scenario runs.
 package enum Stage: String, Sendable, CaseIterable, CustomStringConvertible {

@@ -1,9 +1,9 @@
 import FileProvider
 import Foundation
-import ItemCatalog
 import SyncEngine
 import Synchronization
 package import Volume
+import Trees
 
 /// A ``Volume`` in this process, called as the kernel would: look up, call, forget. What the kernel itself
 /// answers (a folder renamed into itself, a type that does not fit) is the volume's to answer here.

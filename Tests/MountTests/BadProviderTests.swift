@@ -6,6 +6,7 @@ import MountHarness
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// A provider that cannot be right, as programs see it through the kernel.
 @Suite("A bad provider at a real mount")

@@ -1,10 +1,10 @@
 import FileProvider
 import FileProviderTesting
 import Foundation
-import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
+import Trees
 
 // What the store says is not what is so: it does not answer, answers late, or with less than there is.
 extension DataLossStories {

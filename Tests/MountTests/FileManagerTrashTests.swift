@@ -4,6 +4,7 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 /// What file managers do when something is deleted: `gio trash` is what they are made of (GLib).
 @Suite("File managers' trash at a real mount")

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// No test here looks at the machine's clock: time goes by when everybody waits for it.
 @Suite("Bandwidth limits", .timeLimit(.minutes(10))) struct BandwidthTests {

@@ -6,6 +6,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite("The cache limit", .timeLimit(.minutes(10))) struct CacheTests {
     private static let letters = "abcdefghijkl".map(String.init)

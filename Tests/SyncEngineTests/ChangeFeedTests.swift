@@ -7,6 +7,7 @@ import Logging
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// Changes since an anchor, instead of listings.
 @Suite(.timeLimit(.minutes(10))) final class ChangeFeedTests {

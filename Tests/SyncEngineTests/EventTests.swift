@@ -7,6 +7,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite("What the engine tells", .timeLimit(.minutes(10))) struct EventTests {
     private let test: TestEngine

@@ -6,6 +6,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// Answers that come twice or late, and connections that break in the middle: nothing is lost, no wrong byte is shown, and
 /// both sides end up with the same.

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// Which folders are asked for again where the store says nothing by itself.
 @Suite(.timeLimit(.minutes(10))) struct FolderLookTests {

@@ -5,6 +5,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// One question that fails as if the store were away, while the store answers all others.
 @Suite(.timeLimit(.minutes(5))) struct LoneFailureTests {

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// Listings of many items, which are not in memory as a whole.
 @Suite(.timeLimit(.minutes(5))) struct LongListingTests {

@@ -4,6 +4,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// The store made something, and its reply was lost; here it is moved or deleted before that is known.
 @Suite("Creations whose reply was lost", .timeLimit(.minutes(10))) struct LostCreationTests {

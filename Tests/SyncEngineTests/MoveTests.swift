@@ -6,6 +6,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// Moves, and moves against moves.
 @Suite(.timeLimit(.minutes(10))) struct MoveTests {

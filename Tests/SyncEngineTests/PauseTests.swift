@@ -5,6 +5,7 @@ import MountHarness
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite("Pause", .timeLimit(.minutes(10))) struct PauseTests {
     private func prepared() async throws -> TestEngine {

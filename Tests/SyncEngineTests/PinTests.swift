@@ -6,6 +6,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite("What is pinned", .timeLimit(.minutes(10))) struct PinTests {
     private func prepared() async throws -> TestEngine {

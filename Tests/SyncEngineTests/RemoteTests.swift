@@ -6,6 +6,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite(.timeLimit(.minutes(10))) struct RemoteTests {
     /// The others who wait for the same listing, and whoever comes next, have it.

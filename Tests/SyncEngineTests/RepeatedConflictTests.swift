@@ -6,6 +6,7 @@ import MountHarness
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// A store that says of every name that something else has it.
 @Suite(.timeLimit(.minutes(10))) struct RepeatedConflictTests {

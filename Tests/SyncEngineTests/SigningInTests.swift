@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// What a program is told while the store does not let us in, and right after the user has signed in.
 @Suite(.timeLimit(.minutes(10))) struct SigningInTests {

@@ -5,6 +5,7 @@ import ItemCatalog
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 /// What a user says about changes that the store refuses, and about conflicts.
 @Suite(.timeLimit(.minutes(10))) struct SteeringTests {

@@ -6,6 +6,7 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Volume
+import Trees
 
 /// What a program does with a document store in an ordinary hour, as steps; and what must be there at the end, whatever
 /// the store did meanwhile.

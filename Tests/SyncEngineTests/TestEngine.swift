@@ -7,6 +7,7 @@ import Logging
 import Synchronization
 
 @testable import SyncEngine
+import Trees
 
 /// An engine over a store in memory, without a volume.
 final class TestEngine: Sendable {

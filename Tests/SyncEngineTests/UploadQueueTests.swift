@@ -6,6 +6,7 @@ import MountHarness
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite(.timeLimit(.minutes(10))) struct UploadQueueTests {
     private let test: TestEngine

@@ -6,6 +6,7 @@ import MountHarness
 import Testing
 
 @testable import SyncEngine
+import Trees
 
 @Suite("The clock on the wall", .timeLimit(.minutes(10))) struct WallClockTests {
     @Test("that it was set back shows against the clock that nobody can set, once")

@@ -6,6 +6,7 @@ import MountHarness
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// A provider is not trusted: what it lists may be impossible. Nothing escapes the domain, the rest of the listing is
 /// there, and a person can see what is missing and why.

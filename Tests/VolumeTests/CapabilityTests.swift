@@ -1,11 +1,11 @@
 import FileProvider
 import FileProviderTesting
 import Glibc
-import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// What the store does not let be done with an item: the mode says so, and programs are refused, the superuser's too.
 @Suite(.timeLimit(.minutes(10))) struct CapabilityTests {

@@ -6,6 +6,7 @@ import MountHarness
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// The table of conflicts (*Conflicts* in the documentation), row by row, in both orders.
 @Suite("The table of conflicts")

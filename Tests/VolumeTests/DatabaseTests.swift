@@ -6,6 +6,7 @@ import Testing
 import Volume
 
 @testable import SyncEngine
+import Trees
 
 /// Databases, and the files that they keep beside themselves.
 @Suite struct DatabaseTests {

@@ -6,6 +6,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// The store deletes much at once: what a program sees, and what may happen to it then.
 @Suite struct DeletionHoldTests {

@@ -7,6 +7,7 @@ import SyncEngine
 import Synchronization
 import Testing
 import Volume
+import Trees
 
 /// What has to survive a power cut is on the disk before anything is built on it.
 @Suite(.timeLimit(.minutes(10))) struct DurabilityTests {

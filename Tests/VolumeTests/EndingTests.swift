@@ -10,6 +10,7 @@ import Synchronization
 import Testing
 
 @testable import Volume
+import Trees
 
 /// A closed document's mark is taken away a moment after the close.
 @Suite struct EndingTests {

@@ -6,6 +6,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 @Suite struct EvictionTests {
     private let test: TestVolume

@@ -4,6 +4,7 @@ import Foundation
 import ItemCatalog
 import Testing
 import Volume
+import Trees
 
 /// What a program gets to see of a store that answers twice, late, or not to the end.
 @Suite(.timeLimit(.minutes(10))) struct FaultyAnswerTests {

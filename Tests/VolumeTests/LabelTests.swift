@@ -7,6 +7,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// Modified content says what it is, as long as it is nowhere else.
 @Suite struct LabelTests {

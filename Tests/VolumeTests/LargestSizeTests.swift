@@ -6,6 +6,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// Sizes that programs ask for, on a disk that takes them all (tmpfs; so do XFS and Btrfs).
 @Suite struct LargestSizeTests {

@@ -4,6 +4,7 @@ import Foundation
 import ItemCatalog
 import Testing
 import Volume
+import Trees
 
 @Suite struct LookupTests {
     private let test: TestVolume

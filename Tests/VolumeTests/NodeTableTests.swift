@@ -1,7 +1,7 @@
-import ItemCatalog
 import Testing
 
 @testable import Volume
+import Trees
 
 /// What the kernel references: most of it by number only.
 @Suite struct NodeTableTests {

@@ -7,6 +7,7 @@ import SyncEngine
 import Synchronization
 import Testing
 import Volume
+import Trees
 
 /// Cached and passthrough exclude each other for one node (EIO in the kernel, design.md).
 @Suite struct OpenModeTests {

@@ -5,6 +5,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 @Suite("user.hydrant.*", .timeLimit(.minutes(10))) struct OwnAttributeTests {
     private func value(_ name: String, _ path: String, _ test: TestVolume) async throws -> String {

@@ -4,6 +4,7 @@ import Glibc
 import ItemCatalog
 import Testing
 import Volume
+import Trees
 
 /// What made a program more than its user does not outlive a write by somebody else (inode(7)).
 @Suite struct PrivilegeTests {

@@ -7,6 +7,7 @@ import SyncEngine
 import Testing
 
 @testable import Volume
+import Trees
 
 /// Programs that read a folder's documents one after another.
 @Suite(.timeLimit(.minutes(10))) struct ReadAheadTests {

@@ -7,6 +7,7 @@ import MountHarness
 import Testing
 
 @testable import Volume
+import Trees
 
 /// What is removed and the kernel has let go of goes a moment later, many at once.
 @Suite struct ReclaimTests {

@@ -8,6 +8,7 @@ import SyncEngine
 import Testing
 
 @testable import Volume
+import Trees
 
 /// What the next daemon makes of what a killed one left.
 @Suite struct RecoveryTests {

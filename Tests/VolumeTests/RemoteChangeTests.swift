@@ -7,6 +7,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 @Suite struct RemoteChangeTests {
     private let test: TestVolume

@@ -7,6 +7,7 @@ import ItemCatalog
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// A new version comes from the store while a program has the old one open for writing.
 @Suite struct SplitTests {
@@ -104,7 +105,7 @@ import Volume
     private func replaceUntold(_ old: Lookup, by text: String = "theirs") throws -> [CatalogChange] {
         let changed = try test.remote.put("a.txt", text)
         let changes = try test.catalog.write { writer in
-            writer.linkContents = { [store = test.store] from, generation, to in
+            writer.transaction.linkContents = { [store = test.store] from, generation, to in
                 try store.link(
                     GenerationID(inode: from.rawValue, number: generation),
                     to: GenerationID(inode: to.rawValue, number: 1))

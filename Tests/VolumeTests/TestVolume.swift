@@ -8,6 +8,7 @@ import Logging
 import SyncEngine
 import Synchronization
 import Volume
+import Trees
 
 /// Keeps what the kernel would be told to forget.
 final class RecordingKernel: KernelNotifying {

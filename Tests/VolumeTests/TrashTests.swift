@@ -7,6 +7,7 @@ import MountHarness
 import SyncEngine
 import Testing
 import Volume
+import Trees
 
 /// What is deleted goes to the store's trash, where it has one.
 @Suite(.timeLimit(.minutes(10))) struct StoreTrashTests {

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import Volume
+import Trees
 
 @Suite struct WritingTests {
     /// Nothing is sent unless a test says so.

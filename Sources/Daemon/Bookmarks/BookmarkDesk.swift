@@ -5,6 +5,7 @@ import ItemCatalog
 import SyncEngine
 import UniformTypes
 import Volume
+import Trees
 
 /// Where programs get bookmarks, find out what they stand for, and use what they grant.
 final class BookmarkDesk: Sendable {

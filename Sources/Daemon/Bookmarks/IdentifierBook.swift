@@ -3,6 +3,7 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import Synchronization
+import Trees
 
 /// Where the items were last that the catalog's identifiers name. It outlives the catalog, as the domain's key does: by it
 /// bookmarks are good again with the next catalog, when the one before was lost, or removed at a sign-out.

@@ -2,6 +2,7 @@ import Coordination
 import FileProvider
 import ItemCatalog
 import SyncEngine
+import Trees
 
 extension ClaimSubject {
     /// By its item, which stays when a program saves by putting another file in its place.

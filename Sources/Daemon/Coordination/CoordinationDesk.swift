@@ -7,6 +7,7 @@ import Logging
 import SyncEngine
 import Synchronization
 import Volume
+import Trees
 
 /// Where programs claim the items of a mounted domain, and say that they show them.
 final class CoordinationDesk: Sendable {

@@ -5,6 +5,7 @@ import Foundation
 import ItemCatalog
 import SyncEngine
 import Synchronization
+import Trees
 
 /// Tells presenters what has happened to their items, whoever did it: looks at these items whenever something happens in
 /// the domain, and compares.

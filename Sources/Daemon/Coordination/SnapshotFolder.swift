@@ -2,6 +2,7 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import SyncEngine
+import Trees
 
 /// Copies of items for those who upload them: a folder a claim, which goes with the claim.
 struct SnapshotFolder: Sendable {

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import Foundation
 import ItemCatalog
+import Trees
 
 /// Holds the content store's files against the catalog. The copies in `uploads` are no problem: uploads that were cut off
 /// leave them, and the next mount removes them.

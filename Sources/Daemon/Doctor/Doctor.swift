@@ -4,6 +4,7 @@ import Foundation
 import ItemCatalog
 package import Logging
 import SyncEngine
+import Trees
 
 /// Cross-checks a domain's catalog, content store and store.
 ///

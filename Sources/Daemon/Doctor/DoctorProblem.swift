@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Trees
 
 /// One thing that is wrong: where, what, what it means, and what puts it right.
 package struct DoctorProblem: Sendable, Equatable {

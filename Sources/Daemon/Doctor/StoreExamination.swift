@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import Logging
 import SyncEngine
+import Trees
 
 /// Asks the store for every item that it once confirmed.
 struct StoreExamination {

@@ -3,6 +3,7 @@ import FileProvider
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// What document pickers ask for.
 extension DomainService {

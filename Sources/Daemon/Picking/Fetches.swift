@@ -1,7 +1,7 @@
 import ControlAPI
 import Foundation
-import ItemCatalog
 import Synchronization
+import Trees
 
 /// Downloads that were asked for by somebody who may go away: they go on, and whoever asks next joins them.
 final class Fetches: Sendable {

@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import Logging
 import SyncEngine
+import Trees
 
 /// Where a person says which programs may have documents downloaded, and is asked about those of which he wants to be.
 final class PolicyDesk: Sendable {

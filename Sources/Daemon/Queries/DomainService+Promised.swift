@@ -1,5 +1,5 @@
 import ControlAPI
-import ItemCatalog
+import Trees
 
 /// How items are that need not be here.
 extension DomainService {

@@ -1,5 +1,6 @@
 import ItemCatalog
 import Synchronization
+import Trees
 
 /// A query that is under way: what it has to look at next, and who waits for it.
 final class LiveQuery: Sendable {

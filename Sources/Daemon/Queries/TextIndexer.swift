@@ -6,6 +6,7 @@ import ItemCatalog
 import Logging
 import SyncEngine
 import Synchronization
+import Trees
 
 /// Keeps the texts of documents that are here in an index, if somebody asked for it. It reads one document after another in
 /// the background, and never one that is not here.

@@ -1,8 +1,8 @@
 import ChildProcess
 import ContentStore
 import Foundation
-import ItemCatalog
 import UniformTypes
+import Trees
 
 /// The text of a document that is here: of texts as they are, of markup without it, of PDF by pdftotext (poppler-utils), where
 /// that is installed.

@@ -2,6 +2,7 @@ import ContentStore
 import Foundation
 import ItemCatalog
 import Surroundings
+import Trees
 
 /// Brings modified content out of a state directory, whatever has become of its catalog; needs no store.
 package struct Rescue {

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import Foundation
 import ItemCatalog
+import Trees
 
 /// One file of content that may be nowhere but here.
 struct RescueCandidate {

@@ -3,11 +3,11 @@ import ControlAPI
 import FUSE
 import FileProvider
 import Foundation
-import ItemCatalog
 import MountFrontend
 import SyncEngine
 import Synchronization
 import Volume
+import Trees
 
 /// A folder in which one item of the domain is all that there is, for as long as somebody has a right to it.
 final class ScopedFolder: Sendable {

@@ -6,6 +6,7 @@ import MountFrontend
 import SyncEngine
 import Synchronization
 import Volume
+import Trees
 
 /// The scoped folders of a domain.
 final class ScopedFolders: Sendable {

@@ -1,7 +1,7 @@
-package import ItemCatalog
 package import Logging
 import Surroundings
 package import SyncEngine
+package import Trees
 
 /// Of Hydrant.
 package enum Release {

@@ -6,6 +6,7 @@ import Pictures
 import SyncEngine
 import Synchronization
 import UniformTypes
+import Trees
 
 /// Where a document's picture comes from: of the program that saved it, of the store, or of the desktop's thumbnailers, if the
 /// document is here. None of these downloads anything.

@@ -5,6 +5,7 @@ import ItemCatalog
 import Pictures
 import SyncEngine
 import Volume
+import Trees
 
 /// Pictures of documents that need not be here.
 extension DomainService {

@@ -1,7 +1,7 @@
 import Foundation
-import ItemCatalog
 import SyncEngine
 import Synchronization
+import Trees
 
 /// Which pictures a domain has put into the user's cache: so that they go when they are old, and with the domain. A file of lines, the
 /// last of each document counts.

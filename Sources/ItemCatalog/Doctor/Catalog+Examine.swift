@@ -1,6 +1,7 @@
 import FileProvider
 import Foundation
 import GRDB
+package import Trees
 
 /// The rules that hold between any two transactions, each asked of the whole catalog. Seconds for a million rows.
 extension Catalog.Reader {

@@ -1,5 +1,6 @@
 import FileProvider
 import GRDB
+package import Trees
 
 /// Putting right what can be without a guess.
 extension Catalog.Writer {
@@ -50,10 +51,11 @@ extension Catalog.Reader {
         }
     }
 
+    private static let confirmed = itemQuery(
+        "t.identifier IS NOT NULL AND t.id <> 1 AND t.remote_parent IS NOT NULL ORDER BY t.id")
+
     /// Every item that the store has confirmed, in the order in which they came.
     package func confirmedItems() throws -> [ItemRecord] {
-        try fetchItems(
-            where: "t.identifier IS NOT NULL AND t.id <> 1 AND t.remote_parent IS NOT NULL ORDER BY t.id"
-        ) { _ in }
+        try items(Self.confirmed) { _ in }
     }
 }

@@ -1,4 +1,5 @@
 import FileProvider
+package import Trees
 
 /// Something in the catalog that should not be, and what putting it right takes.
 package struct CatalogFinding: Sendable, Equatable {

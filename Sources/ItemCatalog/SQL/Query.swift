@@ -3,6 +3,7 @@ import GRDB
 import GRDBSQLite
 import Locking
 import Synchronization
+import Trees
 
 /// A statement of the hot paths: prepared once a connection, bound and read by position. GRDB's own way makes a value
 /// of each column, and copies the row: of a look-up that takes SQLite 2 µs, that made 15.

@@ -1,4 +1,5 @@
 package import FileProvider
+package import Trees
 
 /// What a search looks at: each in pieces, so that no snapshot of the catalog is held for long and its log can begin anew.
 extension Catalog.Reader {

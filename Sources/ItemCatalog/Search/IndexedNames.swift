@@ -1,6 +1,7 @@
 import FileProvider
 import GRDB
 import Locking
+import Trees
 
 /// Which names the index has (``NameIndex``), so that a change of one of them is noted for it.
 final class IndexedNames: Sendable {

@@ -2,6 +2,7 @@ import FileProvider
 import Foundation
 import GRDB
 import Locking
+package import Trees
 
 /// Finds names by a part of them: trigrams of all names (FTS5), in a file of its own beside the catalog.
 ///

@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import Locking
+package import Trees
 
 /// Which rows transactions have changed.
 package struct ChangedRows: Sendable {

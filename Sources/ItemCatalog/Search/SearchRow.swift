@@ -1,4 +1,5 @@
 package import FileProvider
+package import Trees
 
 /// One name of the domain with what a search asks of it. (A hard link is found under each of its names.)
 package struct SearchRow: Sendable, Equatable {

@@ -1,6 +1,7 @@
 import FileProvider
 import Foundation
 import GRDB
+package import Trees
 
 /// Finds documents by words of their text, of those whose text somebody has put in. A file of its own; all of it can be made
 /// again from the documents that are here.

@@ -1,9 +1,10 @@
 package import FileProvider
 import Glibc
-package import ItemCatalog
+import ItemCatalog
 package import SyncEngine
 import Synchronization
 package import Volume
+package import Trees
 
 /// The one item that a scoped folder shows, and what programs put beside it meanwhile.
 ///

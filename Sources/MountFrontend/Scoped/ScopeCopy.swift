@@ -3,6 +3,7 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Volume
+import Trees
 
 /// Makes a file of a document's bytes beside it; all or nothing.
 struct ScopeCopy {

@@ -5,6 +5,7 @@ import Logging
 import Surroundings
 import SyncEngine
 package import Volume
+import Trees
 
 /// Takes away what programs left beside the item of a scoped folder. What the store has, or a document's only whole version, is
 /// never taken away.

@@ -4,6 +4,7 @@ import Glibc
 import ItemCatalog
 package import SyncEngine
 import Volume
+import Trees
 
 /// A mount in which one item is all that there is: what a sandbox is given of a domain.
 ///

@@ -2,6 +2,7 @@ import FileProvider
 import ItemCatalog
 import Locking
 import Logging
+import Trees
 
 /// Evicts what was used longest ago when more is here than the limits allow (``CacheLimits``).
 ///

@@ -1,5 +1,6 @@
 import ContentStore
 import ItemCatalog
+import Trees
 
 /// How much the documents that are here take of the disk, in bytes.
 ///

@@ -2,6 +2,7 @@ import FileProvider
 import ItemCatalog
 import Locking
 import Logging
+import Trees
 
 /// One look at what is here, and the evictions that the limits ask for.
 ///

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Brings what is pinned and not here: at once, after every change that may concern it, and again until it works.
 ///

@@ -4,6 +4,7 @@ import Foundation
 import ItemCatalog
 import Locking
 import Logging
+import Trees
 
 /// The download of one generation: its streams, and who waits for which bytes.
 ///

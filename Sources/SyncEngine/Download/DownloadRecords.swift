@@ -3,6 +3,7 @@ import FileProvider
 import ItemCatalog
 import Locking
 import Logging
+import Trees
 
 /// What came of downloads, and the catalog does not say yet: it is recorded a moment later, of many in one transaction.
 /// Whoever waited for the bytes has them by then; after a kill they come again.

@@ -2,6 +2,7 @@ import ContentStore
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Makes downloaded bytes durable behind the back of those who wait for them: until then a note in the catalog says that
 /// a power loss takes them back.

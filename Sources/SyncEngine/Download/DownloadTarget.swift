@@ -1,5 +1,5 @@
 package import FileProvider
-package import ItemCatalog
+package import Trees
 
 /// Which version of which document a download brings.
 package struct DownloadTarget: Sendable {

@@ -1,7 +1,8 @@
 package import ContentStore
 import FileProvider
-package import ItemCatalog
+import ItemCatalog
 import Locking
+package import Trees
 
 /// Brings bytes here: one ``Download`` for each generation, shared by all who wait for it.
 package final class Hydrator: Sendable {

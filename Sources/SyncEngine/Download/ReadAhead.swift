@@ -2,6 +2,7 @@ import FileProvider
 import ItemCatalog
 import Locking
 import Synchronization
+import Trees
 
 /// A program that reads a folder's documents one after another (grep, a viewer, a build, a backup) has the next ones coming
 /// before it asks: over a long line it would wait a round trip for each.

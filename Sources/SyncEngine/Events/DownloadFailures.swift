@@ -1,5 +1,5 @@
-package import ItemCatalog
 import Locking
+package import Trees
 
 /// Why the last download of a document failed, until one works: what `hydrant status` says of a read that failed.
 /// In memory only.

@@ -2,6 +2,7 @@ import ContentStore
 package import FileProvider
 import Glibc
 import ItemCatalog
+import Trees
 
 /// What a failure means: to the program, an errno (errno(3)); to the user, what happens next.
 ///

@@ -1,7 +1,8 @@
 import FileProvider
-package import ItemCatalog
+import ItemCatalog
 import Logging
 import Synchronization
+package import Trees
 
 /// Telling the event log what became of the provider's answers.
 extension SyncContext {
@@ -59,8 +60,8 @@ extension SyncContext {
         let result = try change { writer in
             let result = try body(writer)
             changes = writer.changes
-            (held, returned) = (writer.held, writer.returned)
-            folders = writer.returnedFolders
+            (held, returned) = (writer.transaction.held, writer.transaction.returned)
+            folders = writer.transaction.returnedFolders
             return result
         }
         if !isFirstLook { tellRemote(changes) }

@@ -1,5 +1,6 @@
 package import FileProvider
 import ItemCatalog
+import Trees
 
 /// Something that happened in a mounted domain, as a user may want to see it.
 package struct SyncEvent: Sendable {

@@ -2,6 +2,7 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import Locking
+import Trees
 
 /// Decides whether a program that opens a document may have it downloaded: by what it says of itself, then by the domain's own
 /// rules, then by those of `config.toml`, then by ``PolicyRule/builtIn``; the first that names it holds. Of a program of which

@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Trees
 
 /// The folders between what is known here and items that moved to where nobody has looked yet: with them the items are
 /// moved too, with their bytes and with what was changed in them.

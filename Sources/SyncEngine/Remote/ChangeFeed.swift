@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Asks a provider what changed since the anchor that the catalog has, page by page.
 struct ChangeFeed: Sendable {

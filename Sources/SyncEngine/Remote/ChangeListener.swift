@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Follows the store's changes: the provider's signals where it has them, what changed since an anchor where it can
 /// tell, else a look now and then at the folders that programs look at.

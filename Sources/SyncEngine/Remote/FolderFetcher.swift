@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Fetches folders' listings; callers that want the same folder at once share one fetch.
 actor FolderFetcher {

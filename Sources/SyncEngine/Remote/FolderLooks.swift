@@ -1,5 +1,5 @@
-import ItemCatalog
 import Locking
+import Trees
 
 /// Which folders are asked for again, and when, where the store says nothing by itself: those that programs look at, ever
 /// less often while nothing changes in them.

@@ -1,6 +1,7 @@
 import CLinux
 import ItemCatalog
 import Locking
+import Trees
 
 /// What long listings took of the memory goes back to the system: the C library keeps what was freed for itself, and the
 /// catalog's connections the pages that they have seen; a daemon that has listed 100,000 documents once would hold for ever

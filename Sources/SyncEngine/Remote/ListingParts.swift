@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Trees
 
 /// Takes a long listing while its pages come, so that it is never in memory as a whole: of a folder that is listed for the
 /// first time each part goes into the catalog, and of one that is known what has not changed is let go of.

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Locking
+import Trees
 
 /// Which items we are changing at the provider, or have changed since a question to it began: what the
 /// answer says of those may be from before the change, and is not taken.

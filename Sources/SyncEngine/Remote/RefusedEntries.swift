@@ -1,6 +1,6 @@
 package import FileProvider
-package import ItemCatalog
 import Locking
+package import Trees
 
 /// What the provider listed and cannot be shown, by folder, as of the last listing since the mount: for people.
 ///

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Asks the provider for one item again and takes the answer into the catalog.
 struct RemoteRefresh: Sendable {

@@ -1,6 +1,6 @@
 import FileProvider
-import ItemCatalog
 import Logging
+import Trees
 
 /// Learns what may be done in the topmost folder, which is in no listing.
 struct RootCapabilities: Sendable {

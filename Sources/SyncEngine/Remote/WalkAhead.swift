@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Locking
+import Trees
 
 /// A program that lists one folder after another (find, a backup, a file manager's search) has the next ones coming before
 /// it asks: over a long line it would wait for each of them.

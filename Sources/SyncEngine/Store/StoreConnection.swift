@@ -1,6 +1,7 @@
 package import FileProvider
 import ItemCatalog
 import Locking
+import Trees
 
 /// Whether the store answers, since when, and if not, why.
 package final class StoreConnection: Sendable {

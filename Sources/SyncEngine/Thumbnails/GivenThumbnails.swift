@@ -1,9 +1,9 @@
 package import FileProvider
 import Foundation
-package import ItemCatalog
 import Logging
 import Surroundings
 import Synchronization
+package import Trees
 
 /// Pictures that programs have given the documents they saved, until the store has them, or is known to keep none. Files, so that
 /// they survive a restart.

@@ -3,6 +3,7 @@ import Foundation
 import ItemCatalog
 import Logging
 import Synchronization
+import Trees
 
 /// Brings the pictures that programs gave to the store, after the contents, where the provider keeps them
 /// (``FileProvider/ThumbnailKeeping``); else this machine keeps them. No document's upload waits for its picture, or fails for it.

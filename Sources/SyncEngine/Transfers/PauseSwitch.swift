@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Synchronization
+import Trees
 
 /// Whether uploads, and downloads that nobody waits for, stand still until a user says otherwise. Kept in the catalog.
 package final class PauseSwitch: Sendable {

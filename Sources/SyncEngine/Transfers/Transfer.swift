@@ -2,6 +2,7 @@ package import FileProvider
 import ItemCatalog
 import Locking
 import Synchronization
+import Trees
 
 /// Bytes that are on their way: one download or one upload of one document.
 package final class Transfer: Sendable {

@@ -1,5 +1,5 @@
-import ItemCatalog
 import Locking
+import Trees
 
 /// Which new documents programs copied from others within the mount (copy_file_range(2)). No more than a hint, and in
 /// memory only: whether the bytes are still the same is found out when the copy is sent.

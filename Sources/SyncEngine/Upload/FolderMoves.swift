@@ -1,4 +1,5 @@
 import ItemCatalog
+import Trees
 
 /// Folders that move, and what is in them. A step for something in a folder that moves just then would look for it where
 /// it is not any more, and take it for gone: a deletion for done, a document for deleted. So they are never under way at

@@ -1,6 +1,6 @@
 import FileProvider
-import ItemCatalog
 import Locking
+import Trees
 
 /// Changes that fail as if the store were away while it answers everything else: a proxy that gives up on one long upload
 /// (504), a server that closes the connection on what is too large for it. That the store answers is no reason to send

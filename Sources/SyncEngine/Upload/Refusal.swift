@@ -1,5 +1,5 @@
 package import FileProvider
-package import ItemCatalog
+package import Trees
 
 /// A change that the store refuses, and will refuse again until somebody does something about it.
 package enum Refusal: String, Sendable, CaseIterable {

@@ -1,7 +1,7 @@
 import Crypto
 import FileProvider
-import ItemCatalog
 import Locking
+import Trees
 
 /// Whether the provider's document is what we sent: then a mismatch is no conflict but a lost reply.
 struct RemoteComparison {

@@ -1,6 +1,6 @@
 import FileProvider
-import ItemCatalog
 import Locking
+import Trees
 
 /// Contents that became a conflicted copy, and then a copy of that, and so on: a store that says of every name that
 /// something else has it would make copies without end.

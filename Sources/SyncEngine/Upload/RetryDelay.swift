@@ -1,5 +1,5 @@
 import FileProvider
-import ItemCatalog
+import Trees
 
 /// How long to wait after a failed attempt. A change is never given up.
 enum RetryDelay {

@@ -3,6 +3,7 @@ import Crypto
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 extension StepRunner {
     /// What an upload of a document reads: a copy, for which room is made as for a download; and where none can be had, the

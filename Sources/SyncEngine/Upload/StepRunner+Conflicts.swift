@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Carries out what ``ConflictTable`` says.
 extension StepRunner {

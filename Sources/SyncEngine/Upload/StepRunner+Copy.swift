@@ -3,6 +3,7 @@ import Crypto
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// Documents that were copied here from others that the store has: the store makes the copy by itself.
 extension StepRunner {

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// What the machine's going off may have damaged.
 extension StepRunner {

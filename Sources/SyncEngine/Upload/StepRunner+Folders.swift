@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// A folder's mode and date come after what is in it: the mode may forbid to put anything there (0555, as of the folders in
 /// Go's module cache), and each entry that comes or goes gives the folder another date.

@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Logging
+import Trees
 
 /// What the store was asked to make, without a reply, and what was moved or deleted here since.
 extension StepRunner {

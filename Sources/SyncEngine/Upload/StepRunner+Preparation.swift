@@ -3,6 +3,7 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import Logging
+import Trees
 
 /// What an upload sends: a snapshot of whole contents that nobody is writing.
 extension StepRunner {

@@ -1,5 +1,5 @@
 import FileProvider
-import ItemCatalog
+import Trees
 
 /// A provider is not trusted: what it answers to a change is looked at before it gets into the trees.
 extension StepRunner {

@@ -1,7 +1,7 @@
 import ContentStore
 import FileProvider
-import ItemCatalog
 import Logging
+import Trees
 
 /// Uploads, counted and no faster than the limit.
 extension StepRunner {

@@ -3,6 +3,7 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import Logging
+import Trees
 
 /// Takes one step at the provider, and writes its outcome into the catalog.
 struct StepRunner: Sendable {

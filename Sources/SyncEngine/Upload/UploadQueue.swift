@@ -2,6 +2,7 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import Logging
+import Trees
 
 /// Sends pending changes in the background: plans, runs a few steps at once, plans again.
 ///

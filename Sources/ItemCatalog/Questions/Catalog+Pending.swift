@@ -1,0 +1,144 @@
+package import FileProvider
+import GRDB
+package import Trees
+
+/// What is pending, and when it is to be looked at again.
+extension Catalog.Reader {
+    private static let next = Query(
+        """
+        SELECT \(itemColumns), p.identifier AS parent_identifier FROM item t LEFT JOIN item p ON p.id = t.local_parent
+        WHERE t.pending = 1 AND t.ready_at <= ?1 AND t.retry_at <= ?1
+            AND (t.local_parent IS NULL OR p.identifier IS NOT NULL
+                OR (t.identifier IS NULL AND t.attempted_parent IS NOT NULL
+                    AND (t.attempted_parent <> t.local_parent OR t.attempted_name <> t.local_name)))
+            AND NOT EXISTS (
+                SELECT 1 FROM conflict c JOIN item o ON o.id = c.original
+                WHERE c.copy = -t.id AND o.local_content <> 0)
+        ORDER BY t.ready_at, t.id LIMIT ?2
+        """)
+
+    package func pendingItems(
+        at moment: FileTime, limit: Int
+    ) throws -> [(item: ItemRecord, parent: ItemIdentifier?)] {
+        try all(Self.next) { bindings in
+            bindings.add(moment.nanoseconds)
+            bindings.add(Int64(limit))
+        } _: {
+            (Self.item($0), $0.text(Self.itemColumnCount).map { ItemIdentifier($0) })
+        }
+    }
+
+    /// What comes, what goes, and what is changed in it, at once or after the next try. What a program is still writing may
+    /// take for ever, as may what the store does not want, a database that is in use, or what failed so often that its
+    /// next try is far away.
+    package func hasUnsentChildren(_ folder: ItemID, at moment: FileTime, lasting: [String]) throws -> Bool {
+        let isUnsent =
+            "pending = 1 AND ready_at < \(FileTime.farFuture.nanoseconds) AND retry_at < ?"
+            + " AND (error_code IS NULL OR error_code NOT IN ('held'" + lasting.map { _ in ", ?" }.joined() + "))"
+        func isAny(_ sql: String, _ ids: Int) throws -> [(Bool, Int64)] {
+            try all(sql: sql) { bindings in
+                for _ in 0..<ids { bindings.add(folder.rawValue) }
+                bindings.add(moment.adding(seconds: 60).nanoseconds)
+                for code in lasting { bindings.add(code) }
+            } _: {
+                ($0.bool(0), $0.int(1))
+            }
+        }
+        var isLarge = false
+        for place in ["local_parent", "remote_parent"] {
+            let some =
+                "SELECT pending, ready_at, retry_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
+            let found = try isAny("WITH some AS (\(some)) SELECT MAX(\(isUnsent)), COUNT(*) FROM some", 1)
+            if found.contains(where: { $0.0 }) { return true }
+            if found.contains(where: { $0.1 >= Self.fewChildren }) { isLarge = true }
+        }
+        // Of many most have been sent long ago; what has not is among the first that are to be.
+        guard isLarge else { return false }
+        let sql =
+            "SELECT 1, 0 FROM item INDEXED BY item_ready WHERE (local_parent = ? OR remote_parent = ?) AND \(isUnsent) LIMIT 1"
+        return try !isAny(sql, 2).isEmpty
+    }
+    private static let fewChildren: Int64 = 1_000
+
+    private static let newRemoteChildren = Query(
+        // (What the store has moved into it, and nobody has touched here, is new as well.)
+        """
+        SELECT MAX(base_parent IS NULL OR (
+            local_parent IS NOT NULL AND local_parent IS base_parent AND local_name IS base_name
+            AND (remote_parent IS NOT base_parent OR remote_name IS NOT base_name)))
+        FROM item WHERE remote_parent = ?
+        """)
+
+    package func hasNewRemoteChildren(_ folder: ItemID) throws -> Bool? {
+        try first(Self.newRemoteChildren) {
+            $0.add(folder.rawValue)
+        } _: {
+            $0.intOrNil(0).map { $0 != 0 }
+        } ?? nil
+    }
+
+    private static let newChild = Query(
+        "SELECT 1 FROM item WHERE local_parent = ? AND pending = 1 AND identifier IS NULL LIMIT 1")
+
+    /// Whether something is in it here, or was made in it, that the store does not have yet.
+    package func hasNewChildren(_ folder: ItemID) throws -> Bool {
+        try exists(Self.newChild) { $0.add(folder.rawValue) }
+    }
+
+    private static let everyPending = itemQuery("t.pending = 1 ORDER BY t.id LIMIT ?")
+    private static let pendingToTell = itemQuery(
+        """
+        t.pending = 1 AND NOT (t.local_parent IS NULL AND t.attempted_parent IS NULL
+            AND (t.identifier IS NULL OR t.remote_parent IS NULL))
+        ORDER BY t.id LIMIT ?
+        """)
+    private static let anyPending = Query("SELECT 1 FROM item WHERE pending = 1 LIMIT 1")
+
+    /// Every pending change; at most `limit`.
+    package func allPending(limit: Int) throws -> [ItemRecord] {
+        try items(Self.everyPending) { $0.add(Int64(limit)) }
+    }
+
+    /// Every pending change that the store will hear of, for people; at most `limit`. What was made and removed again
+    /// before it was sent is none.
+    package func pendingForPeople(limit: Int) throws -> [ItemRecord] {
+        try items(Self.pendingToTell) { $0.add(Int64(limit)) }
+    }
+
+    package func hasPending() throws -> Bool { try exists(Self.anyPending) { _ in } }
+
+    private static let pendingWithin = Query(
+        """
+        WITH RECURSIVE within(id) AS (
+            SELECT ? UNION SELECT t.id FROM within CROSS JOIN item t ON t.local_parent = within.id
+            UNION SELECT t.id FROM within CROSS JOIN item t ON t.base_parent = within.id
+                WHERE t.local_parent IS NULL)
+        SELECT t.id FROM within CROSS JOIN item t ON t.id = within.id WHERE t.pending = 1
+        """)
+
+    /// An item and all that is, or was until it was deleted here, in it; what of it is pending.
+    package func pending(within item: ItemID) throws -> [ItemID] {
+        try all(Self.pendingWithin) {
+            $0.add(item.rawValue)
+        } _: {
+            ItemID(rawValue: $0.int(0))
+        }
+    }
+
+    private static let nextReady = Query("SELECT MIN(ready_at) FROM item WHERE pending = 1 AND ready_at > ?")
+    private static let nextRetry = Query(
+        "SELECT MIN(retry_at) FROM item WHERE pending = 1 AND retry_at > 0 AND retry_at > ?")
+
+    /// When to look next for a pending change that may not be sent yet (that one may still have to wait for its next
+    /// try then); nil when none waits for a moment.
+    package func nextMoment(after moment: FileTime) throws -> FileTime? {
+        let moments = try [Self.nextReady, Self.nextRetry].compactMap { query in
+            try first(query) {
+                $0.add(moment.nanoseconds)
+            } _: {
+                $0.intOrNil(0)
+            } ?? nil
+        }
+        return moments.min().flatMap { $0 == FileTime.farFuture.nanoseconds ? nil : FileTime(nanoseconds: $0) }
+    }
+}

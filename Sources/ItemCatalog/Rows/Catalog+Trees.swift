@@ -1,0 +1,131 @@
+package import FileProvider
+package import Trees
+
+/// Fills ``TreeReading`` with SQL, together with the rows of items, inodes and names: what the rules ask that an index
+/// answers better than rows would.
+extension Catalog.Reader: TreeReading {
+    private static let localChildrenOfFolder = itemQuery("t.local_parent = ? AND t.id <> 1")
+
+    package func localChildren(of folder: ItemID) throws -> [ItemRecord] {
+        try items(Self.localChildrenOfFolder) { $0.add(folder.rawValue) }
+    }
+
+    private static let basedAt = itemQuery("t.base_parent = ? AND t.base_name = ? AND t.ready_at > ?")
+
+    package func items(basedAt place: TreePlace, readyAfter moment: FileTime) throws -> [ItemRecord] {
+        try items(Self.basedAt) { bindings in
+            bindings.add(place)
+            bindings.add(moment.nanoseconds)
+        }
+    }
+
+    private static let tombstonesInFolder = itemQuery(
+        """
+        t.base_parent = ? AND t.local_parent IS NULL AND t.identifier IS NOT NULL AND t.remote_parent IS NOT NULL
+        ORDER BY t.id
+        """)
+
+    package func tombstones(in folder: ItemID) throws -> [ItemRecord] {
+        try items(Self.tombstonesInFolder) { $0.add(folder.rawValue) }
+    }
+
+    // (Not by the index of identifiers: all new documents are under NULL in it.)
+    private static let attemptsAtPlace = itemQuery(
+        "t.attempted_parent = ? AND t.attempted_name = ? AND +t.identifier IS NULL")
+    private static let attemptsInFolder = itemQuery("t.attempted_parent = ? AND +t.identifier IS NULL")
+
+    package func attempts(at place: TreePlace) throws -> [ItemRecord] {
+        try items(Self.attemptsAtPlace) { $0.add(place) }
+    }
+
+    package func attempts(in folder: ItemID) throws -> [ItemRecord] {
+        try items(Self.attemptsInFolder) { $0.add(folder.rawValue) }
+    }
+
+    private static let remoteCount = Query("SELECT COUNT(*) FROM item WHERE remote_parent IS NOT NULL")
+
+    package func remoteItemCount() throws -> Int { try first(Self.remoteCount, { _ in }) { Int($0.int(0)) } ?? 0 }
+
+    private static let notInPlace = Query(
+        """
+        SELECT id FROM item WHERE remote_parent IS NOT NULL AND (
+            (inode IS NULL AND local_parent IS NULL AND base_parent IS NULL)
+            OR (inode IS NOT NULL AND local_parent = base_parent AND local_name = base_name
+                AND (remote_parent <> base_parent OR remote_name <> base_name)))
+        """)
+
+    package func itemsNotInPlace() throws -> [ItemID] {
+        try all(Self.notInPlace, { _ in }) { ItemID(rawValue: $0.int(0)) }
+    }
+
+    // MARK: Listings
+
+    private static let knownColumns = """
+        remote_name, remote_content, remote_metadata, remote_size,
+        base_parent IS remote_parent AND base_name IS remote_name AND base_content IS remote_content
+        AND base_metadata IS remote_metadata
+        """
+
+    private static func knownChild(_ row: Columns, from first: Int) -> KnownChild {
+        KnownChild(
+            name: row.bytes(first) ?? [], content: row.bytes(first + 1) ?? [], metadata: row.bytes(first + 2) ?? [],
+            size: row.int(first + 3), isSettled: row.bool(first + 4))
+    }
+
+    private static let knownInFolder = Query(
+        "SELECT id, identifier, \(knownColumns) FROM item WHERE remote_parent = ? AND id <> 1 AND identifier IS NOT NULL"
+    )
+    private static let knownByIdentifier = Query(
+        "SELECT id, remote_parent, \(knownColumns) FROM item WHERE identifier = ? AND id <> 1")
+
+    package func knownChildren(
+        of folder: ItemID, otherThan others: Set<ItemID>
+    ) throws -> [ItemIdentifier: KnownChild] {
+        var known: [ItemIdentifier: KnownChild] = [:]
+        try forEach(Self.knownInFolder) {
+            $0.add(folder.rawValue)
+        } _: {
+            if others.contains(ItemID(rawValue: $0.int(0))) { return }
+            known[ItemIdentifier($0.text(1) ?? "")] = Self.knownChild($0, from: 2)
+        }
+        return known
+    }
+
+    package func knownChild(_ identifier: ItemIdentifier) throws -> (item: ItemID, folder: ItemID?, known: KnownChild)?
+    {
+        try first(Self.knownByIdentifier) {
+            $0.add(identifier.rawValue)
+        } _: {
+            (ItemID(rawValue: $0.int(0)), $0.intOrNil(1).map(ItemID.init(rawValue:)), Self.knownChild($0, from: 2))
+        }
+    }
+
+    private static let identifiersAtPlace = Query(
+        "SELECT id, identifier FROM item WHERE remote_parent = ? AND remote_name = ?")
+
+    package func remoteIdentifiers(at place: TreePlace) throws -> [(item: ItemID, identifier: ItemIdentifier?)] {
+        try all(Self.identifiersAtPlace) {
+            $0.add(place)
+        } _: {
+            (ItemID(rawValue: $0.int(0)), $0.text(1).map { ItemIdentifier($0) })
+        }
+    }
+
+    private static let otherName = Query(
+        """
+        SELECT 1 FROM name n LEFT JOIN item t ON t.inode = n.inode
+        WHERE n.folder = ?1 AND (t.id IS NULL OR t.pending <> 0 OR t.local_parent IS NOT ?2 OR t.remote_parent IS NOT ?2
+            OR t.local_name IS NOT n.name OR t.remote_name IS NOT n.name OR t.held_at IS NOT NULL)
+        LIMIT 1
+        """)
+    private static let notShown = Query(
+        "SELECT 1 FROM item WHERE remote_parent = ? AND local_parent IS NOT remote_parent AND id <> 1 LIMIT 1")
+
+    package func showsOnlyRemoteChildren(_ folder: InodeID, of item: ItemID) throws -> Bool {
+        let holdsOther = try exists(Self.otherName) { bindings in
+            bindings.add(folder.rawValue)
+            bindings.add(item.rawValue)
+        }
+        return try !holdsOther && !exists(Self.notShown) { $0.add(item.rawValue) }
+    }
+}

@@ -1,0 +1,72 @@
+import FileProvider
+package import Trees
+
+/// Writing whole rows: every change of an inode or an item goes through these.
+extension Catalog.Writer: TreeStore {
+    package func insert(_ inode: InodeRecord) throws -> InodeRecord {
+        try run(inodeTable.insertion) { bindings in
+            for group in inodeTable.all { group.bind(inode, &bindings) }
+        }
+        var inserted = inode
+        inserted.id = InodeID(rawValue: lastInserted)
+        return inserted
+    }
+
+    package func update(_ inode: InodeRecord) throws {
+        guard let old = try inodeIfPresent(inode.id) else { return }
+        try inodeTable.update(inode, from: old, inode.id.rawValue, self)
+    }
+
+    package func insert(_ item: ItemRecord) throws -> ItemRecord {
+        try run(itemTable.insertion) { bindings in
+            for group in itemTable.all { group.bind(item, &bindings) }
+        }
+        var inserted = item
+        inserted.id = ItemID(rawValue: lastInserted)
+        return inserted
+    }
+
+    package func update(_ item: ItemRecord) throws {
+        guard let old = try self.item(item.id) else { return }
+        try itemTable.update(item, from: old, item.id.rawValue, self)
+    }
+
+    private static let itemDeletion = Query("DELETE FROM item WHERE id = ?")
+    private static let inodeDeletion = Query("DELETE FROM inode WHERE id = ? AND nlink = 0")
+    private static let remoteMove = Query("UPDATE item SET remote_parent = ? WHERE remote_parent = ?")
+    private static let linkChange = Query("UPDATE inode SET nlink = nlink + ? WHERE id = ?")
+    private static let dateChange = Query("UPDATE inode SET mtime = ?, ctime = ? WHERE id = ?")
+
+    package func deleteItem(_ id: ItemID) throws {
+        try run(Self.itemDeletion) { $0.add(id.rawValue) }
+        try forgetConflicts(of: id)
+    }
+
+    package func deleteInode(_ id: InodeID) throws {
+        try run(Self.inodeDeletion) { $0.add(id.rawValue) }
+        try forgetConflicts(ofCopy: id)
+    }
+
+    package func moveRemoteChildren(of old: ItemID, to new: ItemID) throws {
+        try run(Self.remoteMove) { bindings in
+            bindings.add(new.rawValue)
+            bindings.add(old.rawValue)
+        }
+    }
+
+    package func touch(folder id: InodeID, links: Int64) throws {
+        try run(Self.dateChange) { bindings in
+            bindings.add(now.nanoseconds)
+            bindings.add(now.nanoseconds)
+            bindings.add(id.rawValue)
+        }
+        if links != 0 { try addLinks(links, to: id) }
+    }
+
+    package func addLinks(_ links: Int64, to id: InodeID) throws {
+        try run(Self.linkChange) { bindings in
+            bindings.add(links)
+            bindings.add(id.rawValue)
+        }
+    }
+}

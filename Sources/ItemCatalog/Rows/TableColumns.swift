@@ -1,0 +1,96 @@
+import FileProvider
+import Foundation
+import Locking
+import Trees
+
+/// The columns of a table as a SELECT of all names them, by which rows are read. A case `baseParent` is column
+/// `base_parent`.
+protocol TableColumn: CaseIterable, RawRepresentable, Sendable where RawValue == Int {}
+
+extension TableColumn {
+    var sql: String {
+        "\(self)".replacingOccurrences(of: "([A-Z])", with: "_$1", options: .regularExpression).lowercased()
+    }
+
+    /// All of them of one table alias, for a SELECT.
+    static func list(of alias: String) -> String { allCases.map { "\(alias).\($0.sql)" }.joined(separator: ", ") }
+}
+
+/// A row in which all columns of a table stand from some column on.
+struct TableRow<Column: TableColumn> {
+    let columns: Columns
+    let first: Int
+
+    func int(_ column: Column) -> Int64 { columns.int(first + column.rawValue) }
+    func bool(_ column: Column) -> Bool { columns.bool(first + column.rawValue) }
+    func intOrNil(_ column: Column) -> Int64? { columns.intOrNil(first + column.rawValue) }
+    func time(_ column: Column) -> FileTime { columns.time(first + column.rawValue) }
+    func timeOrNil(_ column: Column) -> FileTime? { columns.timeOrNil(first + column.rawValue) }
+    func bytes(_ column: Column) -> [UInt8]? { columns.bytes(first + column.rawValue) }
+    func text(_ column: Column) -> String? { columns.text(first + column.rawValue) }
+}
+
+/// Columns of a table that change together, and how they come from a record.
+///
+/// An UPDATE names only what changed: SQLite writes every index anew that one of the named columns is in, also when it
+/// gets the value that it has, and each of those is a page more in the log.
+struct ColumnGroup<Record, Column: TableColumn>: Sendable {
+    let columns: [Column]
+    let bind: @Sendable (Record, inout Bindings) -> Void
+    let isSame: @Sendable (Record, Record) -> Bool
+
+    init<Value: Equatable & SendableMetatype>(
+        _ columns: Column..., value: @escaping @Sendable (Record) -> Value,
+        bind: @escaping @Sendable (Value, inout Bindings) -> Void
+    ) {
+        self.columns = columns
+        self.bind = { bind(value($0), &$1) }
+        isSame = { value($0) == value($1) }
+    }
+}
+
+/// A table's columns but for its number.
+struct TableColumns<Record, Column: TableColumn>: Sendable {
+    let all: [ColumnGroup<Record, Column>]
+    let insertion: Query
+    private let table: String
+    private let updates = UpdateQueries()
+
+    init(_ table: String, _ all: [ColumnGroup<Record, Column>]) {
+        self.table = table
+        self.all = all
+        let columns = all.flatMap(\.columns)
+        insertion = Query(
+            "INSERT INTO \(table) (\(columns.map(\.sql).joined(separator: ", "))) "
+                + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")
+    }
+
+    func update(_ record: Record, from old: Record, _ id: Int64, _ writer: Catalog.Writer) throws {
+        var changed: UInt32 = 0
+        for (index, group) in all.enumerated() where !group.isSame(record, old) { changed |= 1 << UInt32(index) }
+        guard changed != 0 else { return }
+        let groups = all.enumerated().filter { changed & 1 << UInt32($0.offset) != 0 }.map(\.element)
+        let query = updates.of(changed) {
+            let columns = groups.flatMap(\.columns).map { "\($0.sql) = ?" }.joined(separator: ", ")
+            return "UPDATE \(table) SET \(columns) WHERE id = ?"
+        }
+        try writer.run(query) { bindings in
+            for group in groups { group.bind(record, &bindings) }
+            bindings.add(id)
+        }
+    }
+}
+
+/// One for each set of groups that ever changed together.
+private final class UpdateQueries: Sendable {
+    private let queries = AdaptiveMutex<[UInt32: Query]>([:])
+
+    func of(_ changed: UInt32, _ sql: () -> String) -> Query {
+        queries.withLock { queries in
+            if let known = queries[changed] { return known }
+            let query = Query(sql())
+            queries[changed] = query
+            return query
+        }
+    }
+}

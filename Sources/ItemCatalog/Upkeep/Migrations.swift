@@ -1,0 +1,218 @@
+import GRDB
+import Trees
+
+/// The schema's history. A migration that has shipped is never changed; a new one is appended.
+enum Migrations {
+    static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1 three trees") { db in
+            try db.execute(sql: threeTrees)
+        }
+        migrator.registerMigration("2 all of POSIX") { db in
+            try db.execute(sql: allOfPOSIX)
+            // What is partly here can be counted only outside of SQL.
+            for row in try Row.fetchAll(
+                db, sql: "SELECT id, size, base_size, extents FROM inode WHERE kind = 0 AND extents IS NOT NULL")
+            {
+                let present = RangeSet<Int64>(blob: row.bytes(3) ?? [])
+                let here = present.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) }
+                let size: Int64 = row[1]
+                let baseSize: Int64 = row[2]
+                try db.execute(
+                    sql: "UPDATE inode SET here = ? WHERE id = ?",
+                    arguments: [here + max(0, size - baseSize), row[0] as Int64])
+            }
+        }
+        migrator.registerMigration("3 capabilities and conflicts") { db in
+            try db.execute(sql: capabilitiesAndConflicts)
+        }
+        migrator.registerMigration("4 held deletions and attempts") { db in
+            try db.execute(sql: heldDeletionsAndAttempts)
+        }
+        migrator.registerMigration("5 ways to what is next") { db in
+            try db.execute(sql: waysToWhatIsNext)
+        }
+        migrator.registerMigration("6 names that moved") { db in
+            try db.execute(sql: namesThatMoved)
+        }
+        migrator.registerMigration("7 folders that nobody has listed") { db in
+            try db.execute(sql: unlistedFolders)
+        }
+        return migrator
+    }
+
+    private static let unlistedFolders = """
+        -- Every query counts these folders, and need not look through all inodes for them.
+        CREATE INDEX inode_unlisted ON inode(id) WHERE kind = 1 AND enumerated = 0;
+        """
+
+    private static let namesThatMoved = """
+        -- Numbers of names that the index of names has under what they were before (NameIndex).
+        CREATE TABLE moved_name (id INTEGER PRIMARY KEY);
+        """
+
+    private static let threeTrees = """
+        CREATE TABLE domain (
+            key TEXT PRIMARY KEY,
+            value TEXT NOT NULL
+        ) WITHOUT ROWID;
+
+        -- What POSIX sees. The row id is st_ino.
+        CREATE TABLE inode (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            kind INTEGER NOT NULL,          -- 0 document, 1 folder, 2 link
+            mode INTEGER NOT NULL,          -- permission bits
+            uid INTEGER NOT NULL,
+            gid INTEGER NOT NULL,
+            nlink INTEGER NOT NULL,         -- 0: unlinked, kept while a program has it open
+            size INTEGER NOT NULL,
+            atime INTEGER NOT NULL,         -- times in ns since 1970; out of range, a BLOB (FileTime.blob)
+            mtime INTEGER NOT NULL,
+            ctime INTEGER NOT NULL,
+            btime INTEGER NOT NULL,
+            target BLOB,
+            generation INTEGER NOT NULL DEFAULT 1,
+            base_size INTEGER NOT NULL DEFAULT 0,
+            extents BLOB,                   -- present ranges below base_size; NULL: all
+            writing INTEGER NOT NULL DEFAULT 0,  -- 0 no, 1 maybe modified, 2 modified
+            stamp_size INTEGER NOT NULL DEFAULT 0,   -- of the backing file, with writing = 1
+            stamp_mtime INTEGER NOT NULL DEFAULT 0,
+            stamp_ctime INTEGER NOT NULL DEFAULT 0,
+            enumerated INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX inode_writing ON inode(id) WHERE writing <> 0;
+        CREATE INDEX inode_orphan ON inode(id) WHERE nlink = 0;
+
+        -- (folder, name) -> inode. The row id is the readdir cookie.
+        CREATE TABLE name (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            folder INTEGER NOT NULL REFERENCES inode(id),
+            name BLOB NOT NULL,
+            inode INTEGER NOT NULL REFERENCES inode(id),
+            UNIQUE (folder, name)
+        );
+        CREATE INDEX name_folder ON name(folder, id);
+        CREATE INDEX name_inode ON name(inode);
+
+        -- What the provider sees, three times: base, local, remote. parent NULL: not in that tree.
+        CREATE TABLE item (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            inode INTEGER UNIQUE REFERENCES inode(id) ON DELETE SET NULL,
+            identifier TEXT UNIQUE,
+            kind INTEGER NOT NULL,
+            target BLOB,
+            base_parent INTEGER,
+            base_name BLOB,
+            base_content BLOB,
+            base_metadata BLOB,
+            local_parent INTEGER,
+            local_name BLOB,
+            local_content INTEGER NOT NULL DEFAULT 0,
+            local_metadata INTEGER NOT NULL DEFAULT 0,
+            remote_parent INTEGER,
+            remote_name BLOB,
+            remote_content BLOB,
+            remote_metadata BLOB,
+            remote_size INTEGER NOT NULL DEFAULT 0,
+            remote_mtime INTEGER NOT NULL DEFAULT 0,
+            remote_btime INTEGER,
+            remote_mode INTEGER,
+            ready_at INTEGER NOT NULL DEFAULT 0,
+            error_code TEXT,
+            error TEXT,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            retry_at INTEGER NOT NULL DEFAULT 0,
+            sent_hash BLOB,
+            sent_size INTEGER,
+            pinned INTEGER NOT NULL DEFAULT 0,
+            excluded INTEGER NOT NULL DEFAULT 0,
+            pending INTEGER GENERATED ALWAYS AS (
+                excluded = 0 AND (
+                    local_parent IS NOT base_parent OR local_name IS NOT base_name
+                    OR local_content <> 0 OR local_metadata <> 0
+                    OR (local_parent IS NULL AND remote_parent IS NULL))) VIRTUAL
+        );
+        CREATE INDEX item_pending ON item(id) WHERE pending = 1;
+        CREATE INDEX item_remote ON item(remote_parent, remote_name);
+        CREATE INDEX item_local ON item(local_parent, local_name);
+
+        INSERT INTO inode (id, kind, mode, uid, gid, nlink, size, atime, mtime, ctime, btime)
+            VALUES (1, 1, 493, 0, 0, 2, 0, 0, 0, 0, 0);
+        INSERT INTO item (id, inode, identifier, kind, base_parent, base_name, local_parent, local_name,
+                          remote_parent, remote_name)
+            VALUES (1, 1, NULL, 1, 0, x'', 0, x'', 0, x'');
+        """
+
+    private static let capabilitiesAndConflicts = """
+        ALTER TABLE item ADD COLUMN remote_capabilities INTEGER;        -- ItemCapabilities; NULL: all
+        -- Every look at an inode asks for them, and most items have all.
+        CREATE INDEX item_capabilities ON item(inode, remote_capabilities) WHERE remote_capabilities IS NOT NULL;
+
+        -- Of whom both versions were kept, until a person has looked at them.
+        CREATE TABLE conflict (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            original INTEGER NOT NULL,      -- item that has the name; may be gone
+            copy INTEGER NOT NULL,          -- inode of the conflicted copy; may be gone
+            moment INTEGER NOT NULL,        -- ns since 1970
+            reason TEXT NOT NULL
+        );
+        CREATE INDEX conflict_copy ON conflict(copy);
+        """
+
+    private static let heldDeletionsAndAttempts = """
+        ALTER TABLE item ADD COLUMN held_at INTEGER;   -- ns since 1970: deleted in the store then, and held; NULL: not
+        CREATE INDEX item_held ON item(id) WHERE held_at IS NOT NULL;
+
+        -- How many items were shown here when the store deleted them, held ones included; of the last while only.
+        CREATE TABLE vanished (
+            moment INTEGER PRIMARY KEY,     -- ns since 1970
+            items INTEGER NOT NULL
+        );
+
+        -- Where the store may have made what it has not confirmed.
+        ALTER TABLE item ADD COLUMN attempted_parent INTEGER;
+        ALTER TABLE item ADD COLUMN attempted_name BLOB;
+        ALTER TABLE item ADD COLUMN sent_before BLOB;   -- what was sent before sent_hash (SentContent.encode)
+        CREATE INDEX item_attempted ON item(attempted_parent, attempted_name) WHERE attempted_parent IS NOT NULL;
+        """
+
+    private static let waysToWhatIsNext = """
+        -- With thousands pending, the next one is not looked for among all of them.
+        CREATE INDEX item_ready ON item(ready_at, id) WHERE pending = 1;
+        CREATE INDEX item_retry ON item(retry_at) WHERE pending = 1 AND retry_at > 0;
+        DROP INDEX item_pending;
+        -- What is in a tree only: a new document is in one of three.
+        DROP INDEX item_remote;
+        CREATE INDEX item_remote ON item(remote_parent, remote_name) WHERE remote_parent IS NOT NULL;
+        DROP INDEX item_local;
+        CREATE INDEX item_local ON item(local_parent, local_name) WHERE local_parent IS NOT NULL;
+        DROP INDEX item_base;
+        CREATE INDEX item_base ON item(base_parent, base_name) WHERE base_parent IS NOT NULL;
+        CREATE INDEX item_excluded ON item(id) WHERE excluded <> 0;
+        -- Nor a document that may have been moved elsewhere, by its version, among all that there are.
+        CREATE INDEX item_content ON item(remote_content) WHERE kind = 0 AND remote_content IS NOT NULL;
+        """
+
+    private static let allOfPOSIX = """
+        ALTER TABLE inode ADD COLUMN rdev INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE inode ADD COLUMN used INTEGER NOT NULL DEFAULT 0;   -- ns since 1970: last let go of
+        ALTER TABLE inode ADD COLUMN split_from INTEGER;                -- item; see InodeRecord.splitFrom
+        ALTER TABLE inode ADD COLUMN here INTEGER NOT NULL DEFAULT 0;   -- bytes on this machine
+        UPDATE inode SET here = size WHERE kind = 0 AND extents IS NULL;
+        -- With the bytes in it, so that their sum needs nothing else.
+        CREATE INDEX inode_here ON inode(used, id, here, kind) WHERE kind = 0 AND here > 0;
+
+        CREATE TABLE xattr (
+            inode INTEGER NOT NULL REFERENCES inode(id) ON DELETE CASCADE,
+            name BLOB NOT NULL,
+            value BLOB NOT NULL,
+            PRIMARY KEY (inode, name)
+        ) WITHOUT ROWID;
+
+        ALTER TABLE item ADD COLUMN remote_xattr BLOB;
+        CREATE INDEX item_base ON item(base_parent, base_name);
+        CREATE INDEX item_pinned ON item(id) WHERE pinned <> 0;
+        -- Attributes were not asked for before: the next listing brings them.
+        UPDATE item SET remote_metadata = x'' WHERE identifier IS NOT NULL AND id <> 1;
+        """
+}

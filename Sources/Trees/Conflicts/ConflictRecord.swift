@@ -1,0 +1,66 @@
+package import FileProvider
+
+/// Why two versions of something were kept.
+package enum ConflictReason: String, Sendable, CaseIterable {
+    case bothChanged, bothMade, nameTaken, replacedWhileWritten, editedMeanwhile, powerLoss
+
+    /// For people.
+    package var text: String {
+        switch self {
+        case .bothChanged: "the document was changed here and in the store"
+        case .bothMade: "something of this name was made here and in the store"
+        case .nameTaken: "one side moved it to a name that the other side gave to something else"
+        case .replacedWhileWritten: "the store replaced the document while a program here was writing it"
+        case .editedMeanwhile: "the document was changed while a program here was editing it"
+        case .powerLoss: "the machine went off before what was written here was safe on its disk: it may be damaged"
+        }
+    }
+}
+
+/// Two versions that were both kept, until a person has looked at them.
+package struct ConflictRecord: Sendable, Equatable {
+    package var id: Int64
+    /// What has the name.
+    package var original: ItemID
+    /// The conflicted copy, whatever it is called by now.
+    package var copy: InodeID
+    package var moment: FileTime
+    package var reason: ConflictReason
+
+    package init(id: Int64, original: ItemID, copy: InodeID, moment: FileTime, reason: ConflictReason) {
+        self.id = id
+        self.original = original
+        self.copy = copy
+        self.moment = moment
+        self.reason = reason
+    }
+}
+
+extension TreeStore {
+    /// Both were kept. Without an original nobody can be asked which one is to stay.
+    func recordConflict(original: ItemID?, copy: InodeID?, _ reason: ConflictReason) throws {
+        guard let original, let copy else { return }
+        try insertConflict(original: original, copy: copy, reason)
+    }
+
+    /// A program has kept both.
+    ///
+    /// - Throws: ``CatalogError/Code/notPermitted`` when they cannot be versions of each other.
+    package func noteConflict(original: InodeID, copy: InodeID) throws {
+        let both = [try inode(original), try inode(copy)]
+        guard original != copy, both.allSatisfy({ $0.kind == .document || $0.isFolder }),
+            let item = try item(of: original)?.id
+        else {
+            throw CatalogError(.notPermitted, "only documents, and folders that are one, have versions")
+        }
+        try recordConflict(original: item, copy: copy, .editedMeanwhile)
+    }
+
+    /// The bytes that are to be in the store first never will be: what the store has of them stays there.
+    func takeBackDelayedDeletions(for original: ItemID, defaults: PlaceholderDefaults) throws {
+        for id in try delayedDeletions(for: original) {
+            try takeBackDeletion(id, current: nil, defaults: defaults)
+        }
+        try forgetDelayedDeletions(for: original)
+    }
+}

@@ -1,0 +1,36 @@
+import FileProvider
+
+extension TreeReading {
+    /// By itself, or with a folder that it is in.
+    package func isPinned(_ item: ItemRecord) throws -> Bool { try pin(of: item) != nil }
+
+    /// The item that is pinned: this one, or else the nearest folder above it.
+    package func pin(of item: ItemRecord) throws -> ItemRecord? {
+        var current = item
+        var steps = 0
+        while !current.isPinned {
+            guard let local = current.local, let parent = try self.item(local.parent), steps < 4_096 else { return nil }
+            current = parent
+            steps += 1
+        }
+        return current
+    }
+}
+
+extension TreeStore {
+    package func setPinned(_ id: ItemID, _ isPinned: Bool) throws {
+        guard var item = try item(id), item.isPinned != isPinned else { return }
+        item.isPinned = isPinned
+        try update(item)
+    }
+
+    /// A pinned item is gone from the store; what waits for its place there (a document saved by renaming another
+    /// one over it) is what is pinned now.
+    func passPin(of item: ItemRecord) throws {
+        guard item.isPinned, let place = item.local, var next = try remoteOccupant(of: place, otherThan: item.id),
+            next.base == nil, next.kind.isFolder == item.kind.isFolder
+        else { return }
+        next.isPinned = true
+        try update(next)
+    }
+}

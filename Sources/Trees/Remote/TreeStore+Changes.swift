@@ -1,0 +1,183 @@
+package import FileProvider
+import Foundation
+
+/// What the provider says had changed since an anchor.
+extension TreeReading {
+    static var anchorKey: String { "sync anchor" }
+
+    /// Up to where the store's changes are in this catalog; nil: not known.
+    package func syncAnchor() throws -> SyncAnchor? {
+        try note(Self.anchorKey).flatMap { Data(base64Encoded: $0) }.map { SyncAnchor(bytes: $0) }
+    }
+
+}
+
+extension TreeStore {
+    /// To be committed with what led to it.
+    package func takeSyncAnchor(_ anchor: SyncAnchor) throws {
+        try takeNote(Self.anchorKey, Data(anchor.bytes).base64EncodedString())
+    }
+
+    /// Everything is to be listed anew.
+    package func forgetSyncAnchor() throws {
+        try forgetNote(Self.anchorKey)
+    }
+
+    /// Takes changes, in any order: of items that are known, and of new ones in folders that have been listed. What is in
+    /// a folder that nobody has looked at is listed when somebody does.
+    ///
+    /// - Parameters:
+    ///   - shown: new items that are taken wherever they are: something known has moved into them.
+    ///   - settling: items of earlier pages, which may have waited for these.
+    ///   - ignoring: items that were changed from here meanwhile.
+    /// - Returns: in ``MergeResult/missing`` what is to be asked for one by one, because the changes do not tell.
+    package func mergeChanges(
+        updated: [Item], deleted: [ItemIdentifier], showing shown: Set<ItemIdentifier> = [],
+        settling earlier: [ItemIdentifier] = [], ignoring: Set<ItemIdentifier> = [], defaults: PlaceholderDefaults
+    ) throws -> MergeResult {
+        var result = MergeResult()
+        let gone = Set(deleted)
+        var doubtful = ignoring.intersection(gone)
+        var waiting: [Item] = []
+        var seen: Set<ItemIdentifier> = []
+        if let root = updated.last(where: { $0.identifier == .rootContainer }) { try mergeRoot(root) }
+        // Of one that is told twice, what came later is right.
+        for item in updated.reversed() where item.identifier != .rootContainer && seen.insert(item.identifier).inserted
+        {
+            if let problem = item.problem {
+                result.refused.append((item.filename, problem))
+            } else if ignoring.contains(item.identifier) || gone.contains(item.identifier) {
+                doubtful.insert(item.identifier)
+            } else {
+                waiting.append(item)
+            }
+        }
+        waiting.reverse()
+        let (placed, left) = try place(waiting, showing: shown, defaults)
+        for item in left where try self.item(identifiedBy: item.identifier) != nil { doubtful.insert(item.identifier) }
+        // New folders first: something may move into them.
+        try reconcile(placed.folders, defaults: defaults)
+        try reconcile(placed.others, defaults: defaults)
+        // After the moves: what has left a folder is not gone with it.
+        var certain: [ItemIdentifier] = []
+        for identifier in deleted where !doubtful.contains(identifier) {
+            // What we are just moving out of a folder is not gone with it.
+            if try ignoring.contains(where: { try isRemotelyInside($0, identifier) }) {
+                doubtful.insert(identifier)
+            } else {
+                certain.append(identifier)
+            }
+        }
+        try mergeDeletions(of: certain, defaults: defaults)
+        // What waited for a folder or a name.
+        let waited = try earlier.compactMap { try self.item(identifiedBy: $0)?.id }
+        try reconcile(placed.folders + placed.others + waited, defaults: defaults)
+        result.missing = Array(doubtful)
+        return result
+    }
+
+    /// Writes items into the remote tree, parents before what is in them.
+    ///
+    /// - Returns: which rows those are, and the items of which the folder is not known, or inside of them.
+    private func place(
+        _ items: [Item], showing shown: Set<ItemIdentifier>, _ defaults: PlaceholderDefaults
+    ) throws -> (placed: (folders: [ItemID], others: [ItemID]), left: [Item]) {
+        var placed: (folders: [ItemID], others: [ItemID]) = ([], [])
+        var waiting = items
+        while true {
+            var left: [Item] = []
+            for item in waiting {
+                guard let parent = try self.item(identifiedBy: item.parentIdentifier), parent.kind.isFolder else {
+                    left.append(item)
+                    continue
+                }
+                if let row = try sameKind(item, defaults) {
+                    guard try !isRemotelyInside(parent.id, row.id) else {
+                        left.append(item)
+                        continue
+                    }
+                    try updateRemote(row, to: item, in: parent.id)
+                    placed.others.append(row.id)
+                } else if parent.id == .root, Exclusions.isTrash(item.filename) {
+                    // As in a listing: not shown.
+                    continue
+                } else if try shown.contains(item.identifier) || isListed(parent) {
+                    let row = try insertRemote(item, in: parent.id)
+                    if item.kind.isFolder { placed.folders.append(row.id) } else { placed.others.append(row.id) }
+                }
+            }
+            if left.isEmpty || left.count == waiting.count { return (placed, left) }
+            waiting = left
+        }
+    }
+
+    private func isRemotelyInside(_ inner: ItemIdentifier, _ outer: ItemIdentifier) throws -> Bool {
+        guard let inner = try item(identifiedBy: inner), let outer = try item(identifiedBy: outer) else { return false }
+        return try isRemotelyInside(inner.id, outer.id)
+    }
+
+    private func isListed(_ folder: ItemRecord) throws -> Bool {
+        try folder.inode.flatMap { try inodeIfPresent($0) }?.isEnumerated == true
+    }
+
+    /// The store does not have the folder (any more): what is in it here is all there is.
+    package func becomesListed(_ folder: InodeID) throws {
+        guard var inode = try inodeIfPresent(folder), inode.isFolder, !inode.isEnumerated,
+            try item(of: folder)?.identifier == nil
+        else { return }
+        inode.isEnumerated = true
+        try update(inode)
+        changes.append(.attributes(folder))
+    }
+
+    // MARK: Placeholders
+
+    /// Shows an item of the provider's in a folder, listed or not.
+    ///
+    /// - Throws: ``CatalogError/Code/unsupported`` or ``CatalogError/Code/intoItself`` when it cannot be shown there,
+    ///   ``CatalogError/Code/notFound`` when the store does not know the folder, ``CatalogError/Code/exists`` when
+    ///   something else has the name, ``CatalogError/Code/notPermitted`` when it was moved or deleted here.
+    package func writePlaceholder(_ item: Item, in folder: InodeID, defaults: PlaceholderDefaults) throws {
+        if let problem = item.problem { throw CatalogError(.unsupported, "\(item.filename): \(problem)") }
+        if folder == .root, Exclusions.isTrash(item.filename) {
+            throw CatalogError(.unsupported, "\(item.filename): a file manager's trash is each machine's own")
+        }
+        guard let parent = try self.item(of: folder), let identifier = parent.identifier, parent.kind.isFolder else {
+            throw CatalogError(.notFound, "the folder of \(item.filename) is not in the store yet")
+        }
+        guard identifier == item.parentIdentifier else {
+            throw CatalogError(
+                .unsupported, "\(item.filename) is in folder \(item.parentIdentifier), but the URL is in \(identifier)")
+        }
+        let place = TreePlace(parent: parent.id, name: item.filename)
+        let known = try sameKind(item, defaults)
+        if let known {
+            guard known.local == known.base || known.local == place else {
+                throw CatalogError(
+                    .notPermitted, "\(item.filename) was moved or deleted here, which the store does not know yet")
+            }
+            guard try !isRemotelyInside(parent.id, known.id) else {
+                throw CatalogError(.intoItself, "\(item.filename): a folder cannot be in itself")
+            }
+        }
+        if let occupant = try child(of: folder, named: item.filename), occupant.id != known?.inode {
+            // A folder that was made on both sides is one.
+            let other = try self.item(of: occupant.id)
+            guard let other, item.kind.isFolder, other.kind.isFolder, other.identifier == nil, !other.isExcluded else {
+                throw CatalogError(.exists, "\(item.filename): something else has the name here")
+            }
+        }
+        let row: ItemID
+        if let known {
+            try updateRemote(known, to: item, in: parent.id)
+            row = known.id
+        } else {
+            row = try insertRemote(item, in: parent.id).id
+        }
+        try reconcile([row], defaults: defaults)
+        let shown = try child(of: folder, named: item.filename).flatMap { try self.item(of: $0.id) }
+        guard shown?.identifier == item.identifier else {
+            throw CatalogError(.exists, "\(item.filename): something else has the name here")
+        }
+    }
+}

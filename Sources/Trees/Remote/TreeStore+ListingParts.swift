@@ -1,0 +1,93 @@
+package import FileProvider
+
+/// A part of a listing that was written down.
+package struct MergedPart: Sendable {
+    /// Rows of what is in it.
+    package var known: Set<ItemID> = []
+    /// Entries that cannot be shown, and why.
+    package var refused: [(name: Filename, reason: String)] = []
+    /// Something has their names that the listing has not spoken of yet, and may call otherwise: they are for its end.
+    package var waiting: [Item] = []
+}
+
+/// A first listing that is written down while it comes.
+extension TreeStore {
+    /// Takes a part of the first listing of a folder. ``mergeListing(of:_:besides:ignoring:defaults:)`` ends it: until then
+    /// the folder does not count as listed.
+    ///
+    /// - Parameters:
+    ///   - others: what the parts before have brought; nil: this is the first one, and nothing may be in the folder but what
+    ///     an earlier listing, which broke off, has brought.
+    /// - Returns: nil when there is something else.
+    package func mergePart(
+        of folder: InodeID, _ items: [Item], after others: Set<ItemID>?, ignoring: Set<ItemIdentifier> = [],
+        defaults: PlaceholderDefaults
+    ) throws -> MergedPart? {
+        guard let inode = try inodeIfPresent(folder), inode.isFolder, let parent = try item(of: folder),
+            !parent.isExcluded, let parentIdentifier = parent.identifier
+        else { return nil }
+        if others == nil {
+            guard try !inode.isEnumerated && holdsOnlyPlaceholders(folder, parent) else { return nil }
+        }
+        let others = others ?? []
+        var part = MergedPart()
+        var changed: [ItemID] = []
+        var newFolders: Int64 = 0
+        for var item in items where !ignoring.contains(item.identifier) {
+            item.parentIdentifier = parentIdentifier
+            if let problem = Self.problem(item, in: parent.id, isKnown: false) {
+                part.refused.append((item.filename, problem))
+            } else if let row = try sameKind(item, defaults) {
+                if try isRemotelyInside(parent.id, row.id) {
+                    part.refused.append((item.filename, "the provider puts a folder into itself"))
+                    continue
+                }
+                if try unchangedItem(item, in: parent.id) == nil {
+                    try updateRemote(row, to: item, in: parent.id)
+                    changed.append(row.id)
+                }
+                part.known.insert(row.id)
+            } else if let occupant = try child(of: folder, named: item.filename) {
+                if let row = try self.item(of: occupant.id)?.id, others.contains(row) || part.known.contains(row) {
+                    part.refused.append((item.filename, "another item has the same name"))
+                } else {
+                    part.waiting.append(item)
+                }
+            } else {
+                part.known.insert(try insertShown(item, in: parent.id, folder, defaults))
+                if item.kind.isFolder { newFolders += 1 }
+            }
+        }
+        if newFolders > 0 { try noteArrival(in: folder, links: newFolders) }
+        try reconcile(changed, defaults: defaults)
+        return part
+    }
+
+    /// Takes rows away that parts of a listing brought, which then turned out to be no listing. What somebody has
+    /// changed, downloaded (in part), pinned or opened meanwhile, by a bookmark, stays.
+    package func takeBackPart(
+        _ rows: some Sequence<ItemID>, unless isOpen: (InodeID) -> Bool, defaults: PlaceholderDefaults
+    ) throws {
+        var unused: [ItemIdentifier] = []
+        for id in rows {
+            guard let row = try item(id), try isUnused(row), let identifier = row.identifier else { continue }
+            if let inode = row.inode, isOpen(inode) { continue }
+            unused.append(identifier)
+        }
+        try mergeDeletions(of: unused, mayHold: false, defaults: defaults)
+    }
+
+    private func isUnused(_ row: ItemRecord) throws -> Bool {
+        guard row.local == row.remote, row.base == row.remote, row.heldSince == nil, !row.isModified, !row.isPinned,
+            let inode = try row.inode.flatMap({ try inodeIfPresent($0) })
+        else { return false }
+        return try inode.writing == nil && inode.linkCount == (inode.isFolder ? 2 : 1) && inode.bytesPresent == 0
+            && !inode.isEnumerated && !hasChildren(inode.id)
+    }
+
+    /// Nobody has looked into the folder yet, and what is in it is as the store has it.
+    private func holdsOnlyPlaceholders(_ folder: InodeID, _ item: ItemRecord) throws -> Bool {
+        if try reopened.contains(folder) || lostCreations(in: item.id) { return false }
+        return try showsOnlyRemoteChildren(folder, of: item.id)
+    }
+}
