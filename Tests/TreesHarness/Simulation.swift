@@ -53,12 +53,12 @@ package final class Simulation<Trees: SimulatedTrees> {
         } catch let refusal as ModelStore.Refusal {
             fail("an illegal step: \(refusal)")
         }
-        return problem.map { "\($0)\n\(story.suffix(80).joined(separator: "\n"))" }
+        return problem.map { "\($0)\n\(story.suffix(120).joined(separator: "\n"))" }
     }
 
     /// Until both sides agree, if they ever do.
     private func settle() throws {
-        for _ in 0..<60 where problem == nil {
+        for _ in 0..<20 where problem == nil {
             try trees.settleNow()
             try send(rounds: 500)
             while let id = underWay.keys.min(by: { $0.rawValue < $1.rawValue }) { try reply(to: id) }
@@ -132,7 +132,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         kinds.contains(.settling) && Int.random(in: 0..<3, using: &generator) > 0 ? 60 : 0
     }
 
-    func anyName() -> Filename {
+    private func anyName() -> Filename {
         let names: [Filename] = kinds.contains(.excluded) ? ["a", "b", "c", "a~", "b.bak", ".c.swp"] : ["a", "b", "c"]
         return names.randomElement(using: &generator)!
     }

@@ -24,10 +24,10 @@ import TreesHarness
     @Test func alsoWithExcludedNames() throws { try run(0..<200, [.folderMoves, .saves, .excluded, .settling]) }
     /// The store's replies come late: programs go on meanwhile.
     @Test func alsoWhileStepsAreUnderWay() throws { try run(0..<300, [.folderMoves, .lateReplies]) }
-    @Test func alsoWithAllOfIt() throws { try run(0..<500, .alone) }
+    @Test func alsoWithAllOfIt() throws { try run(0..<300, .alone) }
 
     @Test func withLostReplies() throws { try run(0..<300, [.folderMoves, .saves, .lostReplies]) }
-    @Test func withAnotherClient() throws { try run(0..<500, .remote) }
-    @Test func withAnotherClientThatMovesFolders() throws { try run(0..<500, [.folderMoves, .remote]) }
+    @Test func withAnotherClient() throws { try run(0..<300, .remote) }
+    @Test func withAnotherClientThatMovesFolders() throws { try run(0..<300, [.folderMoves, .remote]) }
     @Test func withEverything() throws { try run(0..<500, .all) }
 }
