@@ -1,13 +1,12 @@
-/// Where a provider puts the bytes of a download, as they arrive.
+/// Takes the bytes of a download from the provider, as they arrive.
 ///
-/// Ranges may come in any order and in pieces of any size; a program that waits for a byte goes on as
-/// soon as the piece with that byte has been taken. Bytes outside the range that was asked for are
-/// refused with an error, so a store that sends too much cannot harm anything.
+/// Ranges may come in any order and in pieces of any size; a program that waits for a byte goes on as soon as the piece
+/// with that byte is written. Bytes outside the requested range are refused with an error.
 public protocol ContentSink: Sendable {
-    /// Takes `bytes` as the item's contents from `offset` (in bytes) on. Returns when they are in the
-    /// local file (not yet on disk for good) and more may be sent, so waiting here is the back pressure.
+    /// Writes `bytes` into the item's contents from `offset` (in bytes) on. Returns when they are in the local file
+    /// (not yet synced to disk) and more may be sent: waiting for the return is the back pressure.
     ///
-    /// Throws ``FileProviderError/Code/cancelled`` when nobody wants the bytes any more; pass it on.
+    /// Throws ``FileProviderError/Code/cancelled`` when nobody waits for the bytes any more; pass the error on.
     func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError)
 }
 
@@ -16,16 +15,16 @@ public protocol ContentSource: Sendable {
     /// In bytes.
     var size: Int64 { get }
 
-    /// Up to `count` bytes from `offset` on; fewer only at the end, none past it.
+    /// Up to `count` bytes from `offset` on; fewer only at the end, none beyond it.
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8]
 
-    /// The same of bytes that do not leave this machine: for a checksum, say. It counts neither as sent nor towards a limit
-    /// (`hydrant limit --upload`). Default: as ``read(at:upTo:)``.
+    /// As ``read(at:upTo:)``, for bytes that do not leave this machine: for a checksum, say. The bytes count neither as
+    /// sent nor towards a limit (`hydrant limit --upload`). Default: calls ``read(at:upTo:)``.
     func readLocally(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8]
 }
 
 extension ContentSource {
-    /// As ``read(at:upTo:)``.
+    /// Calls ``read(at:upTo:)``.
     public func readLocally(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
         try await read(at: offset, upTo: count)
     }

@@ -1,7 +1,7 @@
-/// What a file system says of its room (statvfs(3)) or of a file (stat(2)). It may say anything: what is larger than an
-/// `Int64` becomes the largest one, and no sum ends the program.
+/// Sizes as a file system reports them (statvfs(3), stat(2)). A file system may report anything: a number beyond
+/// `Int64` becomes `Int64.max`, and no sum traps.
 package enum DiskNumbers {
-    /// In bytes; `unit` bytes have a block.
+    /// In bytes; a block has `unit` bytes.
     package static func bytes(_ blocks: UInt64, of unit: UInt64) -> Int64 {
         let (bytes, overflow) = blocks.multipliedReportingOverflow(by: unit)
         return overflow ? .max : Int64(clamping: bytes)

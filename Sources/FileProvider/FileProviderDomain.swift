@@ -1,43 +1,43 @@
 public import struct Foundation.URL
 
-/// The mounted domain, as its provider sees it: where programs find the documents, and by which names.
+/// The mounted domain, for its provider: where programs find the documents, and under which names.
 ///
-/// Given to the provider by ``FileProviderExtension/beginServing(_:)``. URLs are file URLs below
-/// ``documentStorageURL``; a name that is not UTF-8 is percent-encoded byte for byte. Nothing here touches the mount: a
-/// process that waits for a mount that it serves itself waits for ever. Do not open these URLs in the provider, and make
-/// others with ``url(relativePath:)``: `URL.appendingPathComponent` looks at the file.
+/// Hydrant passes it to ``FileProviderExtension/beginServing(_:)``. URLs are file URLs below ``documentStorageURL``; a
+/// name that is not UTF-8 is percent-encoded byte for byte. No method here touches the mount: a process that accesses a
+/// mount that it serves itself waits for ever. Do not open these URLs in the provider, and make others with
+/// ``url(relativePath:)``: `URL.appendingPathComponent` looks at the file.
 ///
 /// Source: Apple, `NSFileProviderExtension` (iOS 8) and `NSFileProviderManager`.
 public protocol FileProviderDomain: Sendable {
-    /// The provider's own; as ``FileProviderExtension/providerIdentifier``.
+    /// As ``FileProviderExtension/providerIdentifier``.
     var providerIdentifier: String { get }
 
     /// The mount point: the root under which programs see the documents.
     var documentStorageURL: URL { get }
 
-    /// The folder that the programs of ``FileProviderExtension/documentGroup`` share, of this user, on this machine; nil: the
-    /// provider names no group. It is there, and is no part of the mount: it may be read and written.
+    /// The folder that this user's programs of ``FileProviderExtension/documentGroup`` share on this machine; nil: the
+    /// provider names no group. The folder exists and is outside the mount: the provider may read and write it.
     ///
     /// Source: Apple, the app group's container of *App Extension Programming Guide*, "Document Provider".
     var documentGroupURL: URL? { get }
 
     // MARK: Identifiers
 
-    /// An identifier that the catalog keeps for the item: the same after renames and moves made here, after eviction,
-    /// restart and remount, whatever the store's own identifiers do. It says nothing to another catalog of the same store.
-    /// What is not in the store yet has one too, and so has what stays on this machine; a symbolic link has its own; pipes,
-    /// sockets and devices have none.
+    /// An identifier that the catalog keeps for the item: it stays the same after renames and moves made here,
+    /// eviction, restart and remount, whatever the store's identifiers do. It is unknown to another catalog of the same
+    /// store. An item that is not in the store yet has one too, as has an item that stays on this machine, and a
+    /// symbolic link has its own; pipes, sockets and devices have none.
     ///
-    /// Folders on the way that nobody has looked at are listed: do not wait for this inside of
+    /// Hydrant lists folders of the path that nobody has looked at: do not wait for this method inside
     /// ``FileProviderExtension/enumerateItems(in:startingAt:)``.
     ///
-    /// - Throws: ``FileProviderError/Code/noSuchItem`` when nothing is there, ``FileProviderError/Code/invalidName`` when
-    ///   the URL is not below ``documentStorageURL``.
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when no item is there, ``FileProviderError/Code/invalidName``
+    ///   when the URL is not below ``documentStorageURL``.
     func catalogIdentifierForItem(at url: URL) async throws(FileProviderError) -> ItemIdentifier
 
     /// Where the item is now.
     ///
-    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the catalog does not know it (any more).
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the catalog does not know the identifier (any more).
     func urlForItem(withCatalogIdentifier identifier: ItemIdentifier) async throws(FileProviderError) -> URL
 
     /// The identifier that the provider gave the item.
@@ -55,44 +55,45 @@ public protocol FileProviderDomain: Sendable {
     /// The inverse of ``relativePath(of:)``; the item need not exist.
     func url(relativePath path: [Filename]) -> URL
 
-    // MARK: What is known of the store
+    // MARK: The store's items, as last reported
 
-    /// What the store said of an item when it was last asked; changes made here that it has not taken yet do not show.
-    /// nil: nothing is known of it.
+    /// An item as the store last reported it, without changes made here that the store has not taken yet. nil: nothing
+    /// is known of it.
     ///
-    /// For a store whose own names for things are paths: with this, identifiers need not be.
+    /// With it, a provider can give items identifiers that are not paths even if its store names things by path.
     func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem?
 
-    /// As ``knownItem(_:)``, of many; those of which nothing is known are left out.
+    /// As ``knownItem(_:)``, of many; unknown items are left out.
     func knownItems(_ identifiers: [ItemIdentifier]) async throws(FileProviderError) -> [KnownItem]
 
-    /// As ``knownItem(_:)``, of all that is directly in a folder; none where nobody has looked.
+    /// As ``knownItem(_:)``, of all items directly in a folder; none in a folder that nobody has looked at.
     func knownItems(in folder: ItemIdentifier) async throws(FileProviderError) -> [KnownItem]
 
-    /// As ``knownItem(_:)``, of what has this name in a folder.
+    /// As ``knownItem(_:)``, of the item with this name in a folder.
     func knownItem(named filename: Filename, in folder: ItemIdentifier) async throws(FileProviderError) -> KnownItem?
 
-    /// As ``knownItem(_:)``, of the documents with one of these contents, wherever they are. Takes a while in a large domain.
+    /// As ``knownItem(_:)``, of the documents with one of these contents, in any folder. Slow in a large domain.
     func knownDocuments(having versions: Set<ContentVersion>) async throws(FileProviderError) -> [KnownItem]
 
     // MARK: Placeholders
 
-    /// Where an item's placeholder is: the item's URL in the mount, made canonical (iOS 8 kept placeholders beside the
-    /// documents; here they are the documents).
+    /// The item's URL in the mount, made canonical (iOS 8 kept placeholders beside the documents; here the documents
+    /// are the placeholders).
     func placeholderURL(for url: URL) -> URL
 
-    /// Shows an item before any enumeration has brought it. When this returns, the item is in the catalog (it survives
-    /// a killed process) and `stat` sees it.
+    /// Shows an item before an enumeration has brought it. When this returns, the item is in the catalog (it survives a
+    /// killed process) and `stat` sees it.
     ///
     /// - Parameters:
-    ///   - url: the item's place: below its folder's URL, with the item's name.
-    ///   - item: as the store has it; the folder it is in must be known here.
-    ///   - thumbnail: kept for whoever asks for one of this version.
+    ///   - url: the URL of the item: its folder's URL and its name.
+    ///   - item: as the store has it; the catalog must know its folder.
+    ///   - thumbnail: kept for programs that ask for one of this version.
     /// - Throws: ``FileProviderError/Code/invalidName`` when URL and item do not agree or the item cannot be shown;
-    ///   ``FileProviderError/Code/noSuchItem`` when the folder is not known; ``FileProviderError/Code/filenameCollision``
-    ///   when something else has the name here; ``FileProviderError/Code/busy`` while the item is being changed from here,
-    ///   or was moved or deleted here and the store does not know it yet. Then nothing was written. Also
-    ///   ``FileProviderError/Code/busy``, with the placeholder written, when a program keeps the folder in use for 5 seconds.
+    ///   ``FileProviderError/Code/noSuchItem`` when the catalog does not know the folder;
+    ///   ``FileProviderError/Code/filenameCollision`` when another item has the name here;
+    ///   ``FileProviderError/Code/busy`` while the item has a change, a move or a deletion that the store has not
+    ///   confirmed. In these cases nothing was written. Also ``FileProviderError/Code/busy``, with the placeholder
+    ///   written, when a program keeps the folder in use for 5 seconds.
     func writePlaceholder(
         at url: URL, withMetadata item: Item, thumbnail: Thumbnail?
     ) async throws(FileProviderError)
@@ -105,21 +106,21 @@ extension FileProviderDomain {
     }
 }
 
-/// What is known of an item in the store, without asking the store.
+/// An item of the store, as the catalog knows it.
 public struct KnownItem: Hashable, Sendable {
-    /// By which the item is known for ever.
+    /// The persistent name of the item.
     public var identifier: ItemIdentifier
-    /// The folder it is in.
+    /// The folder that contains the item.
     public var parentIdentifier: ItemIdentifier
-    /// What it is called in its folder.
+    /// The name in its folder.
     public var filename: Filename
     /// Whether it is a folder.
     public var isFolder: Bool
-    /// In bytes; of what is no document, 0.
+    /// In bytes; 0 unless it is a document.
     public var size: Int64
-    /// Which contents it has.
+    /// The version of its contents.
     public var contentVersion: ContentVersion
-    /// Which name, place, dates and so on it has.
+    /// The version of its name, place, dates and so on.
     public var metadataVersion: MetadataVersion
 
     /// See the properties.
@@ -138,6 +139,6 @@ public struct KnownItem: Hashable, Sendable {
 }
 
 extension FileProviderDomain {
-    /// None.
+    /// There is no group.
     public var documentGroupURL: URL? { nil }
 }

@@ -1,9 +1,8 @@
-/// Why a provider could not do what it was asked, with enough said for a person to act on it.
+/// Why a provider could not do what it was asked, in words on which a user can act.
 ///
 /// Source: Apple, `NSFileProviderError`, and the errors of the iOS 8 hooks.
 public struct FileProviderError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it is; decides the errno, whether it is tried again, and whether it may be
-    /// a conflict.
+    /// The kind of failure; decides the errno, whether the call is tried again, and whether it may be a conflict.
     public struct Code: Hashable, Sendable, CaseIterable, CustomStringConvertible {
         private enum Known: String, CaseIterable {
             case noSuchItem, filenameCollision, versionMismatch, serverUnreachable, notAuthenticated
@@ -12,30 +11,30 @@ public struct FileProviderError: Error, Sendable, CustomStringConvertible {
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
-        /// The name of the code, as it stands here.
+        /// The name of the code.
         public var description: String { known.rawValue }
-        /// Every code there is.
+        /// All codes.
         public static var allCases: [Code] { Known.allCases.map(Code.init) }
 
         /// The store answered, and has no such item. Never use it when the store did not answer.
         public static let noSuchItem = Code(.noSuchItem)
         /// Another item has this name in this folder; ``FileProviderError/item`` is that item.
         public static let filenameCollision = Code(.filenameCollision)
-        /// The item is not at the version that was given; ``FileProviderError/item`` is what it is now.
+        /// The item is not at the version that was given; ``FileProviderError/item`` is the item as it is now.
         public static let versionMismatch = Code(.versionMismatch)
-        /// The store did not answer: offline, refused, timed out. Tried again, for ever.
+        /// The store did not answer: offline, refused, timed out. Tried again for ever.
         public static let serverUnreachable = Code(.serverUnreachable)
         /// The user must sign in again.
         public static let notAuthenticated = Code(.notAuthenticated)
-        /// The store answered, and this user may not.
+        /// The store answered, and does not allow this user to do it.
         public static let permissionDenied = Code(.permissionDenied)
-        /// The store has no room for it.
+        /// The store has no room.
         public static let insufficientQuota = Code(.insufficientQuota)
-        /// Something in the store or on the way failed that may pass: tried again, ever less often.
+        /// A failure in the store or on the way that may pass: tried again, ever less often.
         public static let cannotSynchronize = Code(.cannotSynchronize)
         /// A folder to be deleted still has items in it.
         public static let directoryNotEmpty = Code(.directoryNotEmpty)
-        /// Somebody has the item locked; tried again.
+        /// Another program or user has the item locked; tried again.
         public static let busy = Code(.busy)
         /// The task that asked was cancelled.
         public static let cancelled = Code(.cancelled)
@@ -45,23 +44,23 @@ public struct FileProviderError: Error, Sendable, CustomStringConvertible {
         public static let unsupported = Code(.unsupported)
         /// The store takes no changes.
         public static let readOnly = Code(.readOnly)
-        /// The store does not remember what changed since so long ago; see ``ChangeEnumerating``.
+        /// The store does not remember changes that far back; see ``ChangeEnumerating``.
         public static let syncAnchorExpired = Code(.syncAnchorExpired)
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public var code: Code
-    /// For people: what happened, to which item.
+    /// For people: what happened, to which item, and what to do.
     public var message: String
-    /// What the store has now, with ``Code/filenameCollision`` and ``Code/versionMismatch``.
+    /// The item in the store now, with ``Code/filenameCollision`` and ``Code/versionMismatch``.
     public var item: Item?
-    /// What a lower layer said, if one did.
+    /// The error of a lower layer, if there is one.
     public var cause: (any Error)?
 
     /// - Parameters:
-    ///   - message: for people: what happened, to which item, and what they can do.
-    ///   - item: what the store has now, where the code asks for it.
-    ///   - cause: what a lower layer said.
+    ///   - message: for people: what happened, to which item, and what to do.
+    ///   - item: the item in the store now, where the code asks for it.
+    ///   - cause: the error of a lower layer.
     public init(_ code: Code, _ message: String, item: Item? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message

@@ -1,25 +1,22 @@
 public import struct Foundation.URL
 
-/// A store of documents, as Hydrant sees it. Implement this, and any program can use the store through
-/// a directory.
+/// A store of documents. Implement this protocol, and any program can use the store as a directory.
 ///
 /// The four hooks of the iOS 8 document provider carry their names: ``providePlaceholder(for:)``,
 /// ``startProvidingItem(_:version:range:into:)``, ``itemChanged(_:contents:metadata:baseVersion:)`` and
-/// ``stopProvidingItem(_:)``. Around them stand what later became `NSFileProviderReplicatedExtension`:
-/// enumeration, creation, move and deletion.
+/// ``stopProvidingItem(_:)``. Enumeration, creation, move and deletion follow `NSFileProviderReplicatedExtension`.
 ///
-/// What Hydrant promises the provider: calls for one item come one after another except downloads, of
-/// which several may run at once; calls for different items run concurrently, but no change of what is
-/// in a folder beside ``moveItem(_:to:as:baseVersion:)`` of that folder; a call's task is
-/// cancelled when nobody waits for it any more. What the provider promises: after a call returned
-/// normally the store keeps the change even if this process is killed; after an error the store is as
-/// it was, or as the change would have made it; a change whose base version does not match is refused
+/// Hydrant promises the provider: calls for one item come one after another except downloads, of which several may run
+/// at once; calls for different items run concurrently, but during ``moveItem(_:to:as:baseVersion:)`` of a folder no
+/// call changes an item in it; Hydrant cancels a call's task when nobody waits for it any more. The provider promises:
+/// after a call returned normally the store keeps the change even if this process is killed; after an error the store
+/// is as it was, or as the change would have made it; the provider refuses a change whose base version does not match
 /// with ``FileProviderError/Code/versionMismatch`` and changes nothing.
 ///
-/// Hydrant trusts no answer: names, sizes and identifiers are checked before they are used.
+/// Hydrant checks names, sizes and identifiers in each answer before it uses them.
 public protocol FileProviderExtension: Sendable {
-    /// Names the provider, not the store: `org.example.notes`. A write that is coordinated under it is the provider's own.
-    /// Default: the name of the type, with its module.
+    /// Names the provider, not the store: `org.example.notes`. A write coordinated under this identifier is the
+    /// provider's own. Default: the name of the type, with its module.
     ///
     /// Source: Apple, `NSFileProviderExtension.providerIdentifier`.
     var providerIdentifier: String { get }
@@ -28,56 +25,57 @@ public protocol FileProviderExtension: Sendable {
     /// ``FileProviderDomain/documentGroupURL``. A name like ``providerIdentifier``. Default: nil, none.
     var documentGroup: String? { get }
 
-    /// Whether the store takes no changes at all; then it is mounted read-only. Asked once, at the mount. Default: false.
+    /// Whether the store takes no changes at all and is mounted read-only. Asked once, at the mount. Default: false.
     /// Where only some items may not be changed, see ``Item/capabilities``.
     var isReadOnly: Bool { get }
 
-    /// The domain is being mounted. Called once, before all else; a provider that wants to write placeholders by
-    /// itself keeps `domain`. Default: nothing.
+    /// The domain is being mounted. Called once, before all other methods; a provider that wants to write placeholders
+    /// by itself keeps `domain`. Default: does nothing.
     ///
-    /// - Throws: why it cannot be served: then it is not mounted, and the user is told the message.
+    /// - Throws: why the domain cannot be served: it is then not mounted, and the user reads the message.
     func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError)
 
-    /// An identifier that names the item for ever: what bookmarks hold. Default: one that the catalog keeps,
+    /// An identifier that names the item for ever, for bookmarks. Default: one that the catalog keeps,
     /// ``FileProviderDomain/catalogIdentifierForItem(at:)``. A provider whose identifiers survive a rename answers with
-    /// ``storeIdentifierForItem(at:in:)``, so that they are good on every machine.
+    /// ``storeIdentifierForItem(at:in:)``, so that bookmarks are good on every machine.
     ///
-    /// Asked for what is not in the store yet as well: a document that was just moved there gets its bookmark before it is
-    /// uploaded. ``FileProviderDomain/itemIdentifier(at:)`` alone throws for that.
+    /// Also called for an item that is not in the store yet: a document gets its bookmark before it is uploaded.
+    /// ``FileProviderDomain/itemIdentifier(at:)`` alone throws for such an item.
     ///
     /// Source: Apple, `NSFileProviderExtension.persistentIdentifierForItem(at:)`.
     func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> ItemIdentifier
 
-    /// The inverse of ``persistentIdentifierForItem(at:in:)``, for every identifier that it ever gave: override both or none.
+    /// The inverse of ``persistentIdentifierForItem(at:in:)``, for every identifier that it ever returned: override
+    /// both or none.
     ///
-    /// - Throws: ``FileProviderError/Code/noSuchItem`` when it is gone.
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the item is gone.
     func urlForItem(
         withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> URL
 
-    /// What the store says of one item now.
+    /// The store's current state of one item.
     ///
-    /// - Throws: ``FileProviderError/Code/noSuchItem`` only when the store answered that it is gone.
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` only when the store answered that the item is gone.
     func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item
 
     /// One page of the items directly in a folder, in any order.
     ///
-    /// Pages may come from a changing folder: an item that is there throughout must be on one of them.
+    /// The folder may change between pages: an item that is in it throughout must be on one of them.
     ///
-    /// - Parameter page: nil for the first, else the ``ItemPage/nextPage`` of the one before.
+    /// - Parameter page: nil for the first page, else the ``ItemPage/nextPage`` of the page before.
     func enumerateItems(in folder: ItemIdentifier, startingAt page: Page?) async throws(FileProviderError)
         -> ItemPage
 
     /// Sends the bytes of a document to `sink`.
     ///
     /// - Parameters:
-    ///   - version: the contents that are wanted. When the store has others by now, throw
-    ///     ``FileProviderError/Code/versionMismatch``, also in mid-transfer: bytes of two versions must
-    ///     never reach the sink in one call.
-    ///   - range: in bytes, never empty, within the item's size. A store without ranges may read and
-    ///     skip, but writes only bytes of the range to the sink, and all of them before it returns.
+    ///   - version: the contents to send. When the store has others by now, throw
+    ///     ``FileProviderError/Code/versionMismatch``, also in mid-transfer: bytes of two versions must never reach the
+    ///     sink in one call.
+    ///   - range: in bytes, never empty, within the item's size. For a store without ranges, read and skip, but write
+    ///     only bytes of the range to the sink. Write all of them before you return.
     func startProvidingItem(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>,
         into sink: any ContentSink
@@ -85,35 +83,35 @@ public protocol FileProviderExtension: Sendable {
 
     /// A document was changed here: replace the store's contents, all or nothing.
     ///
-    /// - Parameter baseVersion: the version the change started from. When the store's *contents* are at
-    ///   another one, throw ``FileProviderError/Code/versionMismatch`` with the current item and change
-    ///   nothing; a change of metadata alone is no mismatch.
-    /// - Returns: the item with these contents, at the version that they have. If others have replaced them by then,
-    ///   never theirs: throw ``FileProviderError/Code/versionMismatch`` with the current item.
+    /// - Parameter baseVersion: the version that the change started from. When the store's *contents* have another one,
+    ///   throw ``FileProviderError/Code/versionMismatch`` with the current item and change nothing; a change of
+    ///   metadata alone is no mismatch.
+    /// - Returns: the item with these contents and their version. If other contents have replaced them by then, do not
+    ///   return those: throw ``FileProviderError/Code/versionMismatch`` with the current item.
     func itemChanged(
         _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata,
         baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item
 
-    /// The last process let go of the document a while ago. The provider says whether its bytes stay.
+    /// The last process closed the document a while ago. The provider decides whether its bytes stay.
     ///
-    /// Asked as well when room is needed on the disk: then what is to be kept goes when nothing else is left, and
-    /// no answer within two seconds counts as keep.
+    /// Also called when the disk is running out of room: documents to keep are then evicted only when nothing else is
+    /// left, and no answer within two seconds counts as keep.
     func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition
 
     /// Makes a new item.
     ///
-    /// - Parameter contents: of a document; nil for a folder or a link.
-    /// - Throws: ``FileProviderError/Code/filenameCollision`` with the item that has the name, and
-    ///   changes nothing; ``FileProviderError/Code/noSuchItem`` when the folder is gone.
+    /// - Parameter contents: the contents of a document; nil for a folder or a link.
+    /// - Throws: ``FileProviderError/Code/filenameCollision`` with the item that has the name (change nothing then);
+    ///   ``FileProviderError/Code/noSuchItem`` when the folder is gone.
     func createItem(_ template: ItemTemplate, contents: (any ContentSource)?) async throws(FileProviderError)
         -> Item
 
-    /// Gives an item another name, another folder, or both; what is in a folder goes with it.
+    /// Gives an item another name, another folder, or both; a folder keeps its contents.
     ///
-    /// - Parameter baseVersion: the version the move started from. A store that can should refuse with
+    /// - Parameter baseVersion: the version that the move started from. If the store can check it, throw
     ///   ``FileProviderError/Code/versionMismatch`` when the item has been moved meanwhile.
-    /// - Throws: ``FileProviderError/Code/filenameCollision`` when the name is taken; never replaces.
+    /// - Throws: ``FileProviderError/Code/filenameCollision`` when the name is taken; never replace that item.
     /// - Returns: the item as it is now; its identifier may be another one where identifiers are paths.
     func moveItem(
         _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename,
@@ -122,9 +120,9 @@ public protocol FileProviderExtension: Sendable {
 
     /// Deletes a document, a link, or an empty folder.
     ///
-    /// - Throws: ``FileProviderError/Code/versionMismatch`` with the current item when a document's
-    ///   contents are not at `baseVersion`; ``FileProviderError/Code/directoryNotEmpty`` for a folder
-    ///   that is not empty; ``FileProviderError/Code/noSuchItem`` when it is gone already.
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` with the current item when a document's contents do not
+    ///   have the version `baseVersion`; ``FileProviderError/Code/directoryNotEmpty`` for a folder that is not empty;
+    ///   ``FileProviderError/Code/noSuchItem`` when the item is gone already.
     func deleteItem(_ identifier: ItemIdentifier, baseVersion: ItemVersion) async throws(FileProviderError)
 }
 
@@ -132,30 +130,31 @@ extension FileProviderExtension {
     /// The name of the type, with its module.
     public var providerIdentifier: String { String(reflecting: Self.self) }
 
-    /// There is none.
+    /// No group.
     public var documentGroup: String? { nil }
 
     /// The store takes changes.
     public var isReadOnly: Bool { false }
 
-    /// Nothing is to be done.
+    /// Does nothing.
     public func beginServing(_ domain: any FileProviderDomain) async throws(FileProviderError) {}
 
-    /// The one that the catalog keeps.
+    /// The identifier that the catalog keeps.
     public func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> ItemIdentifier {
         try await domain.catalogIdentifierForItem(at: url)
     }
 
-    /// Of the identifier that the catalog keeps.
+    /// The URL for the identifier that the catalog keeps.
     public func urlForItem(
         withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> URL {
         try await domain.urlForItem(withCatalogIdentifier: identifier)
     }
 
-    /// For a provider whose identifiers survive a rename: the item's own identifier, or the catalog's while the store has not
+    /// For a provider whose identifiers survive a rename: the item's own identifier, or the catalog's while the store
+    /// has not given
     /// given it one. The inverse is ``urlForItem(withStoreIdentifier:in:)``.
     public func storeIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
@@ -166,7 +165,7 @@ extension FileProviderExtension {
         return try await domain.catalogIdentifierForItem(at: url)
     }
 
-    /// Where the item is that ``storeIdentifierForItem(at:in:)`` named: as the catalog knows, or else as the store says.
+    /// The URL of the item that ``storeIdentifierForItem(at:in:)`` named: from the catalog, or else from the store.
     public func urlForItem(
         withStoreIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> URL {
@@ -176,7 +175,7 @@ extension FileProviderExtension {
         do { return try await domain.urlForItem(withCatalogIdentifier: identifier) } catch {
             guard error.code == .noSuchItem else { throw error }
         }
-        // Nobody has looked at it here yet.
+        // The catalog does not know the item: ask the store for its path.
         var names: [Filename] = []
         var next = identifier
         while next != .rootContainer {
@@ -190,47 +189,46 @@ extension FileProviderExtension {
         return domain.url(relativePath: names.reversed())
     }
 
-    /// Keep: a user who must download again what he just worked on is surprised.
+    /// Keep: users do not expect to download again what they just worked on.
     public func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition { .keep }
 }
 
-/// What a provider noticed in its store; Hydrant asks again for what is named.
+/// A change that a provider noticed in its store; Hydrant asks again for the items it names.
 public enum ChangeSignal: Hashable, Sendable {
     /// Items were added to, removed from, renamed or changed in this folder (not in its subfolders).
     case folder(ItemIdentifier)
     /// One item changed its contents or metadata.
     case item(ItemIdentifier)
-    /// Too much happened to say what: everything that was looked at is asked for again, once.
+    /// Too many changes to name: Hydrant asks once for everything that was looked at.
     case everything
 }
 
-/// A provider that notices changes which others make in the store. Without it Hydrant asks again, every
-/// now and then, for the folders that are being looked at.
+/// A provider that notices changes made in the store. Without it Hydrant asks every now and then for the folders that
+/// programs are looking at.
 ///
 /// Source: Apple, `NSFileProviderManager.signalEnumerator(for:)`.
 public protocol ChangeSignaling: FileProviderExtension {
-    /// The changes from now on, until the consuming task is cancelled. Called once a mount. A change
-    /// made through this provider may or may not be signalled.
+    /// The changes from now on, until the consuming task is cancelled. Called once per mount. A change made through
+    /// this provider may or may not be among them.
     func changeSignals() -> AsyncStream<ChangeSignal>
 }
 
-/// A provider whose store keeps modification times, permission bits or extended attributes that are set by
-/// themselves.
+/// A provider whose store can set modification times, permission bits or extended attributes without new contents.
 public protocol MetadataUpdating: FileProviderExtension {
     /// Sets an item's metadata; its contents stay.
     ///
-    /// - Throws: ``FileProviderError/Code/versionMismatch`` when a document's contents are not at
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` when a document's contents do not have the version
     ///   `baseVersion`.
-    /// - Returns: the item as it is now, with the contents of `baseVersion`: as for `itemChanged`, never others. Where the
-    ///   content version holds the modification date it is another one, for the same contents.
+    /// - Returns: the item as it is now, with the contents of `baseVersion` and, as for `itemChanged`, never others.
+    ///   Where the content version includes the modification date, it is another version of the same contents.
     func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item
 }
 
-/// A provider that holds on to something (a connection, a watch) and lets go of it at unmount.
+/// A provider that holds resources (a connection, a watch) and releases them at unmount.
 public protocol Invalidatable: FileProviderExtension {
-    /// The domain is being unmounted: end what is running. No call follows.
+    /// The domain is being unmounted: end all running work. No call follows.
     ///
     /// Source: Apple, `NSFileProviderReplicatedExtension.invalidate()`.
     func invalidate() async

@@ -1,12 +1,12 @@
 /// One component of a path, as the bytes that the store and the kernel use.
 ///
-/// File names on Linux are bytes, not text: a name that is not UTF-8 is carried unchanged. Use
-/// ``string`` only to show a name to a person.
+/// File names on Linux are bytes, not text: Hydrant carries a name that is not UTF-8 unchanged. Use ``string`` only to
+/// show a name to a person.
 public struct Filename: Hashable, Sendable {
-    /// As the kernel has them.
+    /// The bytes, as the kernel has them.
     public let bytes: [UInt8]
 
-    /// The name with these bytes, unchecked; ``problem`` says whether a file may be called so.
+    /// The name with these bytes, unchecked; ``problem`` says whether a file may have it.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
     /// The name in UTF-8, unchecked.

@@ -1,12 +1,12 @@
 /// A provider that can say whether anything below a folder has changed, for less than a listing.
 ///
-/// Where a store tells nobody of its changes, the folders that programs look at are listed now and then. With this, the
-/// topmost folder's version is asked for instead, and nothing is listed while it stays the same.
+/// Without change signals, Hydrant lists the folders that programs look at now and then. With this protocol it asks for
+/// the topmost folder's version instead, and lists nothing while the version stays the same.
 ///
-/// Source: Nextcloud, whose folders' entity tags change with anything below them.
+/// Source: Nextcloud, whose folders' entity tags change with any change below them.
 public protocol FolderVersioning: FileProviderExtension {
-    /// Some text that is another one whenever something below the folder, however deep, has changed since. nil: this store
-    /// (or this server) has no such thing; it is not asked again until the next mount.
+    /// A text that changes whenever an item below the folder changes, however deep. nil: this store (or this server)
+    /// has no such version; Hydrant does not ask again until the next mount.
     ///
     /// - Throws: as ``FileProviderExtension/providePlaceholder(for:)``.
     func folderVersion(of folder: ItemIdentifier) async throws(FileProviderError) -> String?

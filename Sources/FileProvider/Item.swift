@@ -1,4 +1,4 @@
-/// A moment, to the nanosecond, as statx(2) has it: any that a file can have.
+/// A moment, to the nanosecond, as statx(2) reports it: any that a file can have.
 public struct FileTime: Hashable, Sendable, Comparable {
     /// Whole seconds since 1970-01-01 00:00:00 UTC (may be negative), rounded down.
     public let seconds: Int64
@@ -8,7 +8,7 @@ public struct FileTime: Hashable, Sendable, Comparable {
 
     /// - Parameters:
     ///   - seconds: since 1970-01-01 00:00:00 UTC.
-    ///   - nanoseconds: to be added.
+    ///   - nanoseconds: added to `seconds`.
     public init(seconds: Int64, nanoseconds: Int64 = 0) {
         var (carry, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         if rest < 0 { (carry, rest) = (carry - 1, rest + 1_000_000_000) }
@@ -19,8 +19,8 @@ public struct FileTime: Hashable, Sendable, Comparable {
     /// - Parameter nanoseconds: since 1970-01-01 00:00:00 UTC.
     public init(nanoseconds: Int64) { self.init(seconds: 0, nanoseconds: nanoseconds) }
 
-    /// Since 1970-01-01 00:00:00 UTC. Of a moment before 1677 or after 2262, for which there is no such number, the nearest
-    /// one that has one.
+    /// Since 1970-01-01 00:00:00 UTC. A moment before 1677 or after 2262, for which there is no such number, gives the
+    /// nearest one.
     public var nanoseconds: Int64 {
         get { exactNanoseconds ?? (seconds < 0 ? .min : .max) }
         set { self = FileTime(nanoseconds: newValue) }
@@ -28,21 +28,21 @@ public struct FileTime: Hashable, Sendable, Comparable {
 
     /// Nil before 1677 and after 2262.
     package var exactNanoseconds: Int64? { Int64(exactly: wideNanoseconds) }
-    /// Of every moment.
+    /// For every moment.
     package var wideNanoseconds: Int128 { Int128(seconds) * 1_000_000_000 + Int128(fraction) }
 
-    /// With what a `Double` keeps of the fraction.
+    /// With as much of the fraction as a `Double` keeps.
     package var secondsSince1970: Double { Double(seconds) + Double(fraction) / 1e9 }
 
     /// The earlier one is less.
     public static func < (a: FileTime, b: FileTime) -> Bool { (a.seconds, a.fraction) < (b.seconds, b.fraction) }
 }
 
-/// What an item is.
+/// The kind of an item.
 public enum ItemKind: Hashable, Sendable {
     /// A file with contents.
     case document
-    /// What other items are in.
+    /// A directory of items.
     case folder
     /// A symbolic link; its target, as bytes, is never followed by Hydrant.
     case symbolicLink(target: [UInt8])
@@ -53,43 +53,43 @@ public enum ItemKind: Hashable, Sendable {
     public var isDocument: Bool { self == .document }
 }
 
-/// What a provider tells about one item: what a placeholder shows.
+/// One item as its provider reports it; its placeholder shows this.
 ///
 /// Source: Apple, `NSFileProviderItem`.
 public struct Item: Hashable, Sendable {
-    /// By which the item is known for ever.
+    /// The persistent name of the item.
     public var identifier: ItemIdentifier
-    /// The folder it is in; of the root, the root itself.
+    /// The folder that contains the item; the root contains itself.
     public var parentIdentifier: ItemIdentifier
-    /// What it is called in its folder.
+    /// The name in its folder.
     public var filename: Filename
-    /// What it is. An item never becomes one of another kind.
+    /// The kind, which never changes.
     public var kind: ItemKind
-    /// In bytes; of a folder or a link, 0.
+    /// In bytes; 0 for a folder or a link.
     public var size: Int64
-    /// When its contents were last changed: what programs see as its modification time.
+    /// The last change of its contents: the modification time that programs see.
     public var contentModificationDate: FileTime
-    /// When it was made, where the store knows.
+    /// The date of its creation, where the store knows it.
     public var creationDate: FileTime?
-    /// The permission bits (0o1777) where the store has them; nil shows the mount's default. Setuid and setgid are not
-    /// taken from a store: the file would get the rights of whoever owns it here.
+    /// The permission bits (0o1777) where the store has them; nil shows the mount's default. Hydrant does not take
+    /// setuid and setgid from a store: the file would get the rights of its owner on this machine.
     public var posixPermissions: UInt16?
-    /// Which contents and which metadata these are.
+    /// The version of the contents and of the metadata.
     public var version: ItemVersion
-    /// The extended attributes by name, with the namespace, which is `user.`; empty where there are none.
-    /// nil says that the store does not keep them (of this item): what programs set stays on this machine.
-    /// Limits and what is refused: ``ExtendedAttribute``.
+    /// The extended attributes by name, with the namespace, which is `user.`; empty where there are none. nil says that
+    /// the store does not keep attributes of this item: those that programs set stay on this machine. Limits:
+    /// ``ExtendedAttribute``.
     ///
     /// Source: Apple, `NSFileProviderItem.extendedAttributes`.
     public var extendedAttributes: [String: [UInt8]]?
-    /// What may be done with it; default: everything. When this changes, the metadata version does.
+    /// The operations that the store allows on it; default: all. A change of this changes the metadata version.
     public var capabilities: ItemCapabilities
-    /// Whether nothing can be moved between this folder, with all that is below it, and the rest of the store: another disk
-    /// or share begins here. Programs get EXDEV from rename(2), as at the mount point of a file system, and copy instead.
-    /// When this changes, the metadata version does.
+    /// Whether the store cannot move items between this folder, with all that is below it, and its other folders:
+    /// another disk or share begins here. rename(2) fails with EXDEV, as at the mount point of a file system, and
+    /// programs copy instead. A change of this changes the metadata version.
     public var isVolume: Bool
 
-    /// What a provider tells about one item; see the properties.
+    /// An item; see the properties.
     public init(
         identifier: ItemIdentifier, parentIdentifier: ItemIdentifier, filename: Filename, kind: ItemKind,
         size: Int64 = 0, contentModificationDate: FileTime, creationDate: FileTime? = nil,
@@ -111,16 +111,16 @@ public struct Item: Hashable, Sendable {
     }
 }
 
-/// The setuid and setgid bits of a file (inode(7)), and whose they are on this machine.
+/// The setuid and setgid bits of a file (inode(7)), and the owner and group that they stand for on this machine.
 ///
-/// They give whoever runs the file the rights of its owner or group. So a store may have them only where the file belongs
-/// to just these two in the store as well; anywhere else, and where a store has no owners, they are left out.
+/// A program run from the file gets the rights of its owner or group. So set them in a store only on
+/// a file that has the same owner and group there; leave them out otherwise, and where a store has no owners.
 public struct SetID: Hashable, Sendable {
     /// 0o4000, 0o2000, or both.
     public var bits: UInt16
-    /// The user whose file it is here.
+    /// The owner of the file on this machine.
     public var owner: UInt32
-    /// The group whose file it is here.
+    /// The group of the file on this machine.
     public var group: UInt32
 
     /// See the properties.
@@ -131,24 +131,24 @@ public struct SetID: Hashable, Sendable {
     }
 }
 
-/// What Hydrant asks a provider to make: an item that the store does not have yet.
+/// An item that the provider is to create in the store.
 public struct ItemTemplate: Hashable, Sendable {
-    /// The folder that it is to be in.
+    /// The folder for the item.
     public var parentIdentifier: ItemIdentifier
-    /// What it is called in its folder.
+    /// The name in its folder.
     public var filename: Filename
-    /// What it is. An item never becomes one of another kind.
+    /// The kind, which never changes.
     public var kind: ItemKind
-    /// When its contents were last changed: what programs see as its modification time.
+    /// The last change of its contents: the modification time that programs see.
     public var contentModificationDate: FileTime
     /// The permission bits (0o1777), for stores that keep them.
     public var posixPermissions: UInt16?
     /// Setuid and setgid; nil: neither. Most stores have no use for them.
     public var setID: SetID?
-    /// For stores that keep them, as ``Item/extendedAttributes``; nil and empty are both none.
+    /// For stores that keep attributes, as ``Item/extendedAttributes``; nil and empty both mean none.
     public var extendedAttributes: [String: [UInt8]]?
 
-    /// What is to be made; see the properties.
+    /// An item to create; see the properties.
     public init(
         parentIdentifier: ItemIdentifier, filename: Filename, kind: ItemKind,
         contentModificationDate: FileTime, posixPermissions: UInt16? = nil,
@@ -164,22 +164,22 @@ public struct ItemTemplate: Hashable, Sendable {
     }
 }
 
-/// The metadata that goes to the store, together with changed contents or by itself.
+/// The metadata to write to the store, together with changed contents or by itself.
 public struct ItemMetadata: Hashable, Sendable {
-    /// When its contents were last changed: what programs see as its modification time.
+    /// The last change of its contents: the modification time that programs see.
     public var contentModificationDate: FileTime
     /// The permission bits (0o1777), for stores that keep them.
     public var posixPermissions: UInt16?
     /// Setuid and setgid; nil: neither. Most stores have no use for them.
     public var setID: SetID?
-    /// For stores that keep them, as ``Item/extendedAttributes``: the item has exactly these from now on.
-    /// nil leaves what the store has.
+    /// For stores that keep attributes, as ``Item/extendedAttributes``: the item has exactly these from now on. nil
+    /// leaves the store's attributes as they are.
     ///
-    /// No attribute is a reason to refuse a change. One that the store cannot keep (no room, too large) is
-    /// left out, and the item that is returned says so by having it not, or with its old value.
+    /// No attribute is a reason to refuse a change. Leave out an attribute that the store cannot keep (no room, too
+    /// large), and return the item without it, or with its old value.
     public var extendedAttributes: [String: [UInt8]]?
 
-    /// What is to be set; see the properties.
+    /// The metadata to set; see the properties.
     public init(
         contentModificationDate: FileTime, posixPermissions: UInt16? = nil,
         extendedAttributes: [String: [UInt8]]? = nil, setID: SetID? = nil
@@ -193,9 +193,9 @@ public struct ItemMetadata: Hashable, Sendable {
 
 /// Where an enumeration goes on; opaque to Hydrant (Apple: `NSFileProviderPage`).
 public struct Page: Hashable, Sendable {
-    /// Whatever helps the provider to go on.
+    /// The provider's own data.
     public let bytes: [UInt8]
-    /// - Parameter bytes: whatever helps the provider to go on.
+    /// - Parameter bytes: the provider's own data.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 }
 
@@ -206,7 +206,7 @@ public struct ItemPage: Sendable {
     /// Where the next page starts; nil after the last one. Only a complete run of pages tells Hydrant
     /// that an item is absent.
     public var nextPage: Page?
-    /// What the store lists besides, and cannot be shown: it is named to the user, and not taken for absent.
+    /// Entries of the store that cannot be shown: the user is told their names, and they do not count as absent.
     public var leftOut: [LeftOutItem]
 
     /// One page; without a next one, the last.
@@ -217,9 +217,9 @@ public struct ItemPage: Sendable {
     }
 }
 
-/// What a store lists, and what cannot be an item.
+/// An entry in the store's listing that cannot be an item.
 public struct LeftOutItem: Hashable, Sendable {
-    /// What it is called, as far as that is known.
+    /// The name, as far as it is known.
     public var filename: Filename
     /// For people, after the name: `the server does not say its size`.
     public var reason: String
@@ -231,10 +231,10 @@ public struct LeftOutItem: Hashable, Sendable {
     }
 }
 
-/// What to do with an item's bytes on this machine.
+/// Whether an item's bytes stay on this machine.
 public enum ContentDisposition: Hashable, Sendable {
-    /// They stay.
+    /// The bytes stay.
     case keep
-    /// They may go: the item becomes a placeholder.
+    /// The bytes may go: the item becomes a placeholder.
     case evict
 }

@@ -1,7 +1,7 @@
-/// What may be done with an item. What may not shows in its permission bits, and is refused to programs (EACCES) before
-/// the store is asked.
+/// The operations that a store allows on an item. An operation that is not allowed is missing from the permission bits,
+/// and programs get EACCES before the store is asked.
 ///
-/// A courtesy to programs, not a lock: the store refuses by itself as well, with
+/// This helps programs and protects nothing: the provider refuses by itself as well, with
 /// ``FileProviderError/Code/permissionDenied``.
 ///
 /// Source: Apple, `NSFileProviderItemCapabilities`.
@@ -11,19 +11,19 @@ public struct ItemCapabilities: OptionSet, Hashable, Sendable {
     /// - Parameter rawValue: the bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Its contents may be downloaded; of a folder, that it may be listed.
+    /// Download the contents of a document; list a folder.
     public static let reading = ItemCapabilities(rawValue: 1)
-    /// A document's contents, dates, mode and attributes may be changed.
+    /// Change a document's contents, dates, mode and attributes.
     public static let writing = ItemCapabilities(rawValue: 2)
-    /// It may get another name, or another folder.
+    /// Give the item another name, or another folder.
     public static let renaming = ItemCapabilities(rawValue: 4)
-    /// It may be deleted.
+    /// Delete the item.
     public static let deleting = ItemCapabilities(rawValue: 8)
-    /// Items may be made in this folder or moved into it.
+    /// Create items in this folder or move items into it.
     public static let addingSubItems = ItemCapabilities(rawValue: 16)
 
-    /// Everything; the default.
+    /// All operations; the default.
     public static let all: ItemCapabilities = [.reading, .writing, .renaming, .deleting, .addingSubItems]
-    /// Nothing but to look and to download.
+    /// Only to look and to download.
     public static let readOnly: ItemCapabilities = .reading
 }

@@ -1,11 +1,11 @@
-/// Which contents an item has: opaque to Hydrant, compared for equality only.
+/// The version of an item's contents: opaque to Hydrant, compared for equality only.
 ///
-/// Two different contents of one item must never have the same version; a rename or another change
-/// of metadata must not change it. An ETag, a revision number, or size and modification time.
+/// Two different contents of one item must never have the same version; a rename or another change of metadata must not
+/// change it. Use an ETag, a revision number, or size and modification time.
 public struct ContentVersion: Hashable, Sendable, CustomStringConvertible {
-    /// What tells one version from another.
+    /// The bytes to compare.
     public let bytes: [UInt8]
-    /// - Parameter bytes: what tells one version from another.
+    /// - Parameter bytes: the bytes to compare.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
     /// A version that is text: an ETag, a number.
     public init(_ string: String) { self.bytes = Array(string.utf8) }
@@ -13,12 +13,12 @@ public struct ContentVersion: Hashable, Sendable, CustomStringConvertible {
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Which name, place, dates, mode and extended attributes an item has: opaque to Hydrant, compared for
-/// equality only. It must change when one of them does.
+/// The version of an item's name, place, dates, mode and extended attributes: opaque to Hydrant, compared for equality
+/// only. It must change when one of them does.
 public struct MetadataVersion: Hashable, Sendable, CustomStringConvertible {
-    /// What tells one version from another.
+    /// The bytes to compare.
     public let bytes: [UInt8]
-    /// - Parameter bytes: what tells one version from another.
+    /// - Parameter bytes: the bytes to compare.
     public init(bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
     /// A version that is text: an ETag, a number.
     public init(_ string: String) { self.bytes = Array(string.utf8) }
@@ -28,9 +28,9 @@ public struct MetadataVersion: Hashable, Sendable, CustomStringConvertible {
 
 /// Both versions of an item (Apple: `NSFileProviderItemVersion`).
 public struct ItemVersion: Hashable, Sendable {
-    /// Of the contents.
+    /// The version of the contents.
     public var content: ContentVersion
-    /// Of everything else.
+    /// The version of all the rest.
     public var metadata: MetadataVersion
 
     /// Both versions of an item.

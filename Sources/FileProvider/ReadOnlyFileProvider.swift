@@ -1,9 +1,9 @@
-/// A store that takes no changes: its provider need only look and download. It is mounted read-only; programs that try to
+/// A store that takes no changes: its provider only lists and downloads. It is mounted read-only; programs that try to
 /// write get EROFS.
 public protocol ReadOnlyFileProvider: FileProviderExtension {}
 
 extension ReadOnlyFileProvider {
-    /// It is mounted read-only.
+    /// The store is mounted read-only.
     public var isReadOnly: Bool { true }
 
     /// Refuses, with ``FileProviderError/Code/readOnly``.

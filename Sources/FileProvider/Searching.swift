@@ -1,15 +1,15 @@
-/// What a store is asked to find: documents, folders and links for which every condition that is given holds.
+/// A search in a store: for documents, folders and links that meet every condition that is given.
 public struct StoreSearch: Hashable, Sendable {
-    /// Parts that a name has, each of them somewhere, without regard to case (of ASCII letters at least). Every character
-    /// stands for itself.
+    /// Parts of the name, in any order, without regard to case (of ASCII letters at least). Every character stands for
+    /// itself.
     public var nameParts: [String]
-    /// What a name ends with, behind a dot, without regard to case: one of these. Empty: whatever it is.
+    /// The name has one of these extensions, without regard to case. Empty: any name.
     public var filenameExtensions: [String]
-    /// Of a document, in bytes. nil: whatever it is, and also folders and links.
+    /// The size of a document, in bytes. nil: any, and also folders and links.
     public var size: ClosedRange<Int64>?
-    /// When the contents were last changed, in whole seconds since 1970, rounded down. nil: whenever it was.
+    /// The last change of the contents, in whole seconds since 1970, rounded down. nil: any.
     public var modified: ClosedRange<Int64>?
-    /// How many findings are wanted at most; at least 1.
+    /// The most findings to return; at least 1.
     public var limit: Int
 
     /// A search with these conditions.
@@ -24,23 +24,23 @@ public struct StoreSearch: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// Whether anything is asked for at all.
+    /// Whether the search has any condition.
     public var hasConditions: Bool {
         !nameParts.isEmpty || !filenameExtensions.isEmpty || size != nil || modified != nil
     }
 }
 
-/// Something that a store has found by itself.
+/// An item that a store's own search has found.
 public struct StoreFinding: Hashable, Sendable {
-    /// The names that lead to it from the topmost folder, its own name last.
+    /// The names on the way to it from the topmost folder, its own name last.
     public var path: [Filename]
-    /// What it is.
+    /// The kind of the item.
     public var kind: ItemKind
-    /// In bytes; of folders 0.
+    /// In bytes; 0 for a folder.
     public var size: Int64
     /// The last change of its contents.
     public var contentModificationDate: FileTime
-    /// As listings name it; nil: the search does not say.
+    /// The identifier as in listings; nil: the search does not return it.
     public var identifier: ItemIdentifier?
 
     /// A finding as the store describes it.
@@ -56,11 +56,11 @@ public struct StoreFinding: Hashable, Sendable {
     }
 }
 
-/// What a store has found.
+/// The answer of a store's own search.
 public struct StoreFindings: Hashable, Sendable {
-    /// At most as many as were wanted.
+    /// At most ``StoreSearch/limit`` items.
     public var findings: [StoreFinding]
-    /// There are no more than these.
+    /// Whether these are all.
     public var isComplete: Bool
 
     /// The answer to a search.
@@ -70,9 +70,9 @@ public struct StoreFindings: Hashable, Sendable {
     }
 }
 
-/// A provider whose store can search by itself: queries find what is in folders that nobody has looked into yet.
+/// A provider whose store can search by itself: queries then find items in folders that nobody has looked at yet.
 ///
-/// The system compares what is found with the whole query again, so a store may find too much: too little stays unfound.
+/// Hydrant compares each finding with the whole query again: a store may return too much, but not too little.
 ///
 /// Source: RFC 5323 (WebDAV SEARCH).
 public protocol SearchingProvider: FileProviderExtension {
@@ -81,11 +81,11 @@ public protocol SearchingProvider: FileProviderExtension {
 
     /// Finds items anywhere in the store. Cancelled when nobody waits for the answer any longer.
     ///
-    /// - Throws: ``FileProviderError/Code/unsupported`` when it cannot search for such a thing, or not at all.
+    /// - Throws: ``FileProviderError/Code/unsupported`` when the store cannot search for this, or not at all.
     func search(_ search: StoreSearch) async throws(FileProviderError) -> StoreFindings
 }
 
 extension SearchingProvider {
-    /// It does.
+    /// The store searches.
     public var canSearch: Bool { true }
 }

@@ -1,10 +1,11 @@
-/// A provider whose store has accounts: when the user has signed in again, in another process, or signs out, it is told.
+/// A provider whose store has accounts: Hydrant tells it when the user has signed in again in another process, or signs
+/// out.
 public protocol SigningIn: FileProviderExtension {
-    /// There may be another password, or token, from now on. Must not block.
+    /// The password or token may have changed. Must not block.
     func credentialMayHaveChanged()
 
-    /// The user signs out of the domain (`hydrant logout`): what the provider itself keeps to sign in with, as a token in a
-    /// file, goes. What this machine has of the domain is removed by others, and the provider is asked for nothing more.
+    /// The user signs out of the domain (`hydrant logout`): delete the credentials that the provider itself keeps, such
+    /// as a token in a file. Hydrant deletes what this machine has of the domain, and calls no other hook any more.
     func signOut() async
 }
 

@@ -13,10 +13,10 @@ struct ChapterProvider: ReadOnlyFileProvider {
     let file: String
     init(file: String) throws(FileProviderError) {
         self.file = file
-        _ = try items()  // What this throws, the user reads; nothing is mounted then.
+        _ = try items()  // An error here goes to the user, and nothing is mounted.
     }
 
-    /// The folder, and behind it the chapters.
+    /// The folder, followed by the chapters.
     func items() throws(FileProviderError) -> [(item: Item, bytes: [UInt8])] {
         guard let saved = try? FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date,
             let text = try? String(contentsOfFile: file, encoding: .utf8)
