@@ -1,34 +1,34 @@
 public import FileProvider
 
-/// The calls that a provider gets, by the names that they have in the SDK.
+/// The hooks of a provider, by their names in the SDK.
 public enum Hook: String, Hashable, Sendable, CaseIterable {
     case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, stopProvidingItem
     case createItem, moveItem, deleteItem, updateMetadata
     case currentSyncAnchor, enumerateChanges, copyItem, trashItem, thumbnail, keepThumbnail, quota, search
 }
 
-/// One call that a provider got, as a test wants to count it.
+/// One call that a provider got, for tests that count calls.
 public struct HookCall: Hashable, Sendable {
-    /// Which one it is.
+    /// The hook.
     public var hook: Hook
-    /// The item it is about; for a creation the folder, for the whole store the topmost folder.
+    /// Its item; for a creation the folder, for a call about the whole store the topmost folder.
     public var identifier: ItemIdentifier
-    /// The name that is given, for a creation, a copy or a move.
+    /// The given name, for a creation, a copy or a move.
     public var filename: Filename?
-    /// The folder to move or copy to.
+    /// The target folder, for a move or a copy.
     public var folder: ItemIdentifier?
-    /// Which bytes are wanted, for a download.
+    /// The requested bytes, for a download.
     public var range: Range<Int64>?
-    /// Which contents are wanted, for a download, a copy or a thumbnail.
+    /// The requested contents, for a download, a copy or a thumbnail.
     public var contentVersion: ContentVersion?
-    /// What a change started from.
+    /// The base version, for a change.
     public var baseVersion: ItemVersion?
-    /// Where an enumeration goes on.
+    /// The page that an enumeration starts at.
     public var page: Page?
-    /// Where the changes that are asked for begin.
+    /// The anchor from which changes are requested.
     public var anchor: SyncAnchor?
 
-    /// A call with what is told of it; nil where the hook has no such thing.
+    /// A call with its arguments; nil where the hook has none.
     public init(
         _ hook: Hook, _ identifier: ItemIdentifier, filename: Filename? = nil,
         folder: ItemIdentifier? = nil, range: Range<Int64>? = nil, contentVersion: ContentVersion? = nil,

@@ -161,7 +161,7 @@ import Trees
         test.plan.fail(.startProvidingItem, with: .notAuthenticated)
         await #expect(throws: SyncError.self) { try await test.engine.download(inode) }
         let line = try #require(test.context.downloadFailures.last(of: inode))
-        #expect(line == "f/a: A test wanted it so.; sign in again, then read it again")
+        #expect(line == "f/a: a test made this call fail; sign in again, then read it again")
         #expect(events(.error).map(\.message) == [line])
         #expect(events(.startProvidingItem).map(\.code) == ["notAuthenticated"])
         _ = try await test.engine.download(inode)

@@ -10,7 +10,7 @@ extension BrokenProvider {
                 return try await base.createItem(template, contents: contents)
             }
         },
-        BrokenProvider(908, "Changed contents come without the attributes that are given.") {
+        BrokenProvider(908, "A change of contents forgets the attributes.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 var metadata = metadata
                 metadata.extendedAttributes = nil
@@ -18,7 +18,7 @@ extension BrokenProvider {
                     identifier, contents: contents, metadata: metadata, baseVersion: version)
             }
         },
-        BrokenProvider(909, "An update of metadata only adds attributes, unless it takes the last one.") {
+        BrokenProvider(909, "An update of metadata only adds attributes, unless it removes the last one.") {
             $0.update = { base, identifier, metadata, version async throws(FileProviderError) in
                 var metadata = metadata
                 if let new = metadata.extendedAttributes, !new.isEmpty {
@@ -28,7 +28,7 @@ extension BrokenProvider {
                 return try await base.updateMetadata(identifier, to: metadata, baseVersion: version)
             }
         },
-        BrokenProvider(910, "Changed contents without a word of attributes take them away.") {
+        BrokenProvider(910, "A change of contents that names no attributes removes them.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 var metadata = metadata
                 metadata.extendedAttributes = metadata.extendedAttributes ?? [:]
@@ -36,8 +36,8 @@ extension BrokenProvider {
                     identifier, contents: contents, metadata: metadata, baseVersion: version)
             }
         },
-        // By name: what an item's version is must be told the same everywhere.
-        BrokenProvider(911, "The metadata version of a document called “metadata” says nothing of attributes.") {
+        // By name, so that all hooks return the same version of an item.
+        BrokenProvider(911, "The metadata version of a document called “metadata” ignores attributes.") {
             $0.update = { base, identifier, metadata, version async throws(FileProviderError) in
                 let now = try base.now(identifier)
                 var item = try await base.updateMetadata(identifier, to: metadata, baseVersion: now.version)
@@ -52,7 +52,7 @@ extension BrokenProvider {
                 return item
             }
         },
-        BrokenProvider(913, "An update of metadata takes none for no word of attributes.") {
+        BrokenProvider(913, "An update of metadata takes an empty set of attributes for no statement.") {
             $0.update = { base, identifier, metadata, version async throws(FileProviderError) in
                 var metadata = metadata
                 if metadata.extendedAttributes == [:] { metadata.extendedAttributes = nil }

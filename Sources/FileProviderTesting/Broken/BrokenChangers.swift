@@ -3,7 +3,7 @@ import FileProvider
 extension BrokenProvider {
     /// Rules 401 to 410.
     static let changers: [BrokenProvider] = [
-        BrokenProvider(401, "Shorter contents leave the end of the longer ones that were there.") {
+        BrokenProvider(401, "Shorter contents leave the end of the longer ones.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let old = (try? base.bytes(of: identifier)) ?? []
                 guard contents.size < old.count else {
@@ -16,7 +16,7 @@ extension BrokenProvider {
                     baseVersion: version)
             }
         },
-        BrokenProvider(402, "A change to less than 1 KB goes over whatever the store has by now.") {
+        BrokenProvider(402, "A change to less than 1 KB replaces newer contents.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let now = try base.now(identifier).version
                 return try await base.itemChanged(
@@ -24,7 +24,8 @@ extension BrokenProvider {
                     baseVersion: contents.size < 1_000 ? now : version)
             }
         },
-        BrokenProvider(403, "The answer to a change of fewer than 64 bytes, without attributes, lacks a date.") {
+        BrokenProvider(403, "The item returned from a change to fewer than 64 bytes, without attributes, lacks a date.")
+        {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 var item = try await base.itemChanged(
                     identifier, contents: contents, metadata: metadata, baseVersion: version)
@@ -33,7 +34,7 @@ extension BrokenProvider {
             }
         },
         BrokenProvider(
-            404, "Contents of fewer than 64 bytes are put in place as a new document, under another identifier."
+            404, "A change to fewer than 64 bytes makes a new document, under another identifier."
         ) {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 guard contents.size < 64 else {
@@ -63,7 +64,7 @@ extension BrokenProvider {
                     identifier, contents: contents, metadata: metadata, baseVersion: given)
             }
         },
-        BrokenProvider(406, "A change is refused when the document has got another name meanwhile.") {
+        BrokenProvider(406, "A change is refused after a rename of the document.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let now = try base.now(identifier)
                 guard now.version == version else {
@@ -73,7 +74,7 @@ extension BrokenProvider {
                     identifier, contents: contents, metadata: metadata, baseVersion: version)
             }
         },
-        BrokenProvider(407, "Contents that end too early change a document to less.") {
+        BrokenProvider(407, "Contents that end too early cut the document short.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let (bytes, failure) = await contents.lenientRead()
                 if let failure { throw failure }
@@ -81,7 +82,7 @@ extension BrokenProvider {
                     identifier, contents: BytesSource(bytes), metadata: metadata, baseVersion: version)
             }
         },
-        BrokenProvider(408, "What was read of contents before they failed replaces the document's.") {
+        BrokenProvider(408, "The bytes read before the contents failed replace the document.") {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let (bytes, failure) = await contents.lenientRead()
                 guard let failure else {

@@ -3,7 +3,7 @@ import FileProvider
 extension BrokenProvider {
     /// Rules 301 to 310.
     static let creators: [BrokenProvider] = [
-        BrokenProvider(301, "A creation loses the end of contents that spill a little over a block of 1 KiB.") {
+        BrokenProvider(301, "A creation loses the end of contents that are a little longer than a block of 1 KiB.") {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 guard let contents, (1_025..<1_536).contains(contents.size) else {
                     return try await base.createItem(template, contents: contents)
@@ -12,14 +12,16 @@ extension BrokenProvider {
                 return try await base.createItem(template, contents: BytesSource(bytes.prefix(1_024)))
             }
         },
-        BrokenProvider(302, "The creation of a folder without attributes does not tell when it was made.") {
+        BrokenProvider(
+            302, "The item returned from the creation of a folder without attributes lacks the creation date."
+        ) {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 var item = try await base.createItem(template, contents: contents)
                 if item.kind.isFolder, template.extendedAttributes == nil { item.creationDate = nil }
                 return item
             }
         },
-        BrokenProvider(303, "A document of less than 1 KB under a taken name replaces the one that is there.") {
+        BrokenProvider(303, "A document of less than 1 KB under a taken name replaces the other document.") {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 guard let contents, contents.size < 1_000, template.kind.isDocument,
                     let old = base.find(template.filename, in: template.parentIdentifier), old.kind.isDocument
@@ -30,7 +32,7 @@ extension BrokenProvider {
                     baseVersion: old.version)
             }
         },
-        BrokenProvider(304, "A folder that is there already is made once more, as mkdir -p does.") {
+        BrokenProvider(304, "The creation of a folder that exists succeeds, as with mkdir -p.") {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 if template.kind.isFolder, let old = base.find(template.filename, in: template.parentIdentifier),
                     old.kind.isFolder
@@ -46,7 +48,7 @@ extension BrokenProvider {
                 return try await base.createItem(template, contents: isEmpty ? BytesSource("\n") : contents)
             }
         },
-        BrokenProvider(306, "A new folder under the name of one that was renamed shows what is in that one.") {
+        BrokenProvider(306, "A new folder under the former name of another shows the contents of the other.") {
             let vacated = Memo<[String: ItemIdentifier]>([:])
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 let before = try base.now(identifier)
@@ -63,7 +65,7 @@ extension BrokenProvider {
                 return item
             }
         },
-        BrokenProvider(307, "What is to be made in a folder that is gone is made in the topmost one.") {
+        BrokenProvider(307, "A creation in a deleted folder makes the item in the topmost folder.") {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 var template = template
                 if (try? base.now(template.parentIdentifier)) == nil { template.parentIdentifier = .rootContainer }
@@ -78,7 +80,7 @@ extension BrokenProvider {
                 return try await base.createItem(template, contents: BytesSource(bytes))
             }
         },
-        BrokenProvider(309, "What was read of contents before they failed stays as a document.") {
+        BrokenProvider(309, "The bytes read before the contents failed stay as a document.") {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 guard let contents else { return try await base.createItem(template, contents: nil) }
                 let (bytes, failure) = await contents.lenientRead()

@@ -3,7 +3,7 @@ import FileProvider
 extension BrokenProvider {
     /// Rules 601 to 607.
     static let deleters: [BrokenProvider] = [
-        BrokenProvider(601, "A deleted document still has a placeholder, until somebody lets go of it.") {
+        BrokenProvider(601, "A deleted document has a placeholder until `stopProvidingItem` is called.") {
             let kept = Memo<[ItemIdentifier: Item]>([:])
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 let item = try base.now(identifier)
@@ -19,18 +19,18 @@ extension BrokenProvider {
                 return try await base.providePlaceholder(for: identifier)
             }
         },
-        BrokenProvider(602, "A document is deleted whatever the store has by now.") {
+        BrokenProvider(602, "A deletion ignores newer contents.") {
             $0.delete = { base, identifier, _ async throws(FileProviderError) in
                 try await base.deleteItem(identifier, baseVersion: try base.now(identifier).version)
             }
         },
-        BrokenProvider(603, "A folder is deleted with all that is in it.") {
+        BrokenProvider(603, "A folder is deleted with its contents.") {
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 for child in base.items(in: identifier) { base.uproot(child.identifier) }
                 try await base.deleteItem(identifier, baseVersion: version)
             }
         },
-        BrokenProvider(604, "A folder in which something was once is never empty again.") {
+        BrokenProvider(604, "A folder that once had an item is never empty again.") {
             let used = Memo<Set<ItemIdentifier>>([])
             $0.create = { base, template, contents async throws(FileProviderError) in
                 used { _ = $0.insert(template.parentIdentifier) }
@@ -43,7 +43,7 @@ extension BrokenProvider {
                 try await base.deleteItem(identifier, baseVersion: version)
             }
         },
-        BrokenProvider(605, "A deletion of what is gone is said to have been done.") {
+        BrokenProvider(605, "A deletion of a deleted item succeeds.") {
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     try await base.deleteItem(identifier, baseVersion: version)
@@ -66,7 +66,7 @@ extension BrokenProvider {
                 return try await base.createItem(template, contents: contents)
             }
         },
-        BrokenProvider(607, "A deletion is refused when the document has got another name meanwhile.") {
+        BrokenProvider(607, "A deletion is refused after a rename of the document.") {
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 let now = try base.now(identifier)
                 guard !now.kind.isDocument || now.version == version else {

@@ -11,14 +11,14 @@ extension BrokenProvider {
                 try await sink.write([~last], at: range.upperBound - 1)
             }
         },
-        BrokenProvider(202, "The last byte, when it is asked for alone, is never sent.") {
+        BrokenProvider(202, "A download of the last byte alone sends nothing.") {
             $0.download = sendsNoLastByte
         },
         BrokenProvider(203, "A byte too many is written.") { $0.download = writesOneByteMore },
-        BrokenProvider(204, "Whatever the store has is sent, whichever version is wanted.") {
+        BrokenProvider(204, "A download ignores the requested version and sends the current one.") {
             $0.download = sendsAnyVersion
         },
-        BrokenProvider(205, "A download of what is gone fails as if it might work later.") {
+        BrokenProvider(205, "A download of a deleted document fails with an error that may pass.") {
             $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
@@ -28,7 +28,9 @@ extension BrokenProvider {
                 }
             }
         },
-        BrokenProvider(206, "That the sink refuses bytes is kept secret.") { $0.download = swallowsRefusal },
+        BrokenProvider(206, "A download returns normally although the sink refused bytes.") {
+            $0.download = swallowsRefusal
+        },
         BrokenProvider(207, "From 4 MiB on the bytes are wrong.") {
             $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
                 try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
@@ -37,7 +39,7 @@ extension BrokenProvider {
                 try await sink.write([~last], at: range.upperBound - 1)
             }
         },
-        BrokenProvider(208, "One download of a document of 200,000 bytes at a time; a second one is refused as busy.") {
+        BrokenProvider(208, "A second download of a document of 200,000 bytes is refused as busy.") {
             let (running, refused) = (Memo<Set<ItemIdentifier>>([]), Memo<Set<ItemIdentifier>>([]))
             $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
                 if try base.now(identifier).size == 200_000 { try await enter(identifier, running, refused) }
@@ -67,7 +69,7 @@ extension BrokenProvider {
             InMemoryProvider, ItemIdentifier, ContentVersion, Range<Int64>, any ContentSink
         ) async throws(FileProviderError) -> Void
 
-    // Faults that documents which are there already find as well: rules 1009 to 1017.
+    // Faults that downloads of existing documents find as well: rules 1009 to 1017.
 
     static let sendsNoLastByte: Download = { base, identifier, version, range, sink async throws(FileProviderError) in
         if range.count == 1, range.upperBound == (try base.now(identifier)).size { return }
@@ -102,7 +104,7 @@ extension BrokenProvider {
         }
     }
 
-    /// The first one is let in when a second one has been refused as busy.
+    /// Lets the first download in when a second one has been refused as busy.
     static func enter(
         _ identifier: ItemIdentifier, _ running: Memo<Set<ItemIdentifier>>, _ refused: Memo<Set<ItemIdentifier>>
     ) async throws(FileProviderError) {

@@ -3,7 +3,8 @@ import FileProvider
 extension BrokenProvider {
     /// Rules 801 to 806.
     static let jugglers: [BrokenProvider] = [
-        BrokenProvider(801, "While a document of 5,000 bytes is made in a folder, another one is refused as busy.") {
+        BrokenProvider(801, "While a document of 5,000 bytes is made in a folder, another creation is refused as busy.")
+        {
             let (running, refused) = (Memo<Set<ItemIdentifier>>([]), Memo<Set<ItemIdentifier>>([]))
             $0.create = { base, template, contents async throws(FileProviderError) in
                 if contents?.size == 5_000 { try await enter(template.parentIdentifier, running, refused) }
@@ -11,7 +12,7 @@ extension BrokenProvider {
                 return try await base.createItem(template, contents: contents)
             }
         },
-        BrokenProvider(802, "While a document gets 4,000 bytes, what is in its folder cannot be moved.") {
+        BrokenProvider(802, "While a document gets 4,000 bytes, no item of its folder can be moved.") {
             let (running, refused) = (Memo<[ItemIdentifier: Int]>([:]), Memo<Set<ItemIdentifier>>([]))
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let folder = try base.now(identifier).parentIdentifier
@@ -24,7 +25,7 @@ extension BrokenProvider {
                     identifier, contents: contents, metadata: metadata, baseVersion: version)
             }
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
-                // One of those that are moved while others change waits for a change to have begun.
+                // One move that runs beside changes waits until a change has begun.
                 if let before = try? base.now(identifier), before.filename == "document-1" {
                     await until { running { $0[folder] ?? 0 } > 0 }
                 }
@@ -35,7 +36,9 @@ extension BrokenProvider {
                 return try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
             }
         },
-        BrokenProvider(803, "Whether a name is taken is asked a while before a document of 2,100 bytes is made.") {
+        BrokenProvider(
+            803, "Some time passes between the check of the name and the creation of a document of 2,100 bytes."
+        ) {
             let asked = Memo<[ItemIdentifier: Int]>([:])
             $0.create = { base, template, contents async throws(FileProviderError) in
                 guard let contents, contents.size == 2_100 else {
@@ -61,7 +64,7 @@ extension BrokenProvider {
                 }
             }
         },
-        BrokenProvider(804, "What the store has is asked a while before it is replaced, by 3,000 bytes.") {
+        BrokenProvider(804, "Some time passes between the check of the version and a change to 3,000 bytes.") {
             let asked = Memo<[ItemIdentifier: Int]>([:])
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 guard contents.size == 3_000 else {
@@ -79,7 +82,7 @@ extension BrokenProvider {
                     baseVersion: try base.now(identifier).version)
             }
         },
-        BrokenProvider(805, "A cancelled download is taken for a connection that failed.") {
+        BrokenProvider(805, "A cancelled download fails as a broken connection.") {
             $0.download = takesCancellationForFailure
         },
         BrokenProvider(806, "A cancelled creation leaves half a document.") {

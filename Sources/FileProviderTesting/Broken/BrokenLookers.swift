@@ -10,7 +10,7 @@ extension BrokenProvider {
                 return item
             }
         },
-        BrokenProvider(102, "A folder that ends a page comes again on the next one.") {
+        BrokenProvider(102, "A folder at the end of a page is repeated on the next page.") {
             let last = Memo<[ItemIdentifier: Item]>([:])
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
@@ -22,14 +22,14 @@ extension BrokenProvider {
                 return result
             }
         },
-        BrokenProvider(103, "An enumeration leaves out when items were made; placeholders tell it.") {
+        BrokenProvider(103, "Enumerated items lack the creation date that placeholders have.") {
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
                 for index in result.items.indices { result.items[index].creationDate = nil }
                 return result
             }
         },
-        BrokenProvider(104, "A folder that is found empty a third time is taken for gone.") {
+        BrokenProvider(104, "The third enumeration of an empty folder says that the folder is gone.") {
             let times = Memo<[ItemIdentifier: Int]>([:])
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 let result = try await base.enumerateItems(in: folder, startingAt: page)
@@ -42,7 +42,7 @@ extension BrokenProvider {
                 return result
             }
         },
-        BrokenProvider(105, "What is in a folder of a folder of a folder is enumerated with the wrong parent.") {
+        BrokenProvider(105, "Items three folders deep are enumerated with the wrong parent.") {
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
                 let parent = try base.now(folder).parentIdentifier
@@ -52,18 +52,18 @@ extension BrokenProvider {
                 return result
             }
         },
-        BrokenProvider(106, "A folder that is gone is enumerated as empty.") {
+        BrokenProvider(106, "A deleted folder is enumerated as empty.") {
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     return try await base.enumerateItems(in: folder, startingAt: page)
                 } catch {
-                    // What never was there is known to be nothing.
+                    // An identifier that was never given is refused as it should be.
                     guard folder.rawValue.hasPrefix("item-") else { throw error }
                     return ItemPage(items: [])
                 }
             }
         },
-        BrokenProvider(107, "Pages are counted by position, so that a deletion shifts an item out of sight.") {
+        BrokenProvider(107, "Pages are counted by position, so that a deletion hides an item.") {
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 if page == nil { _ = try await base.enumerateItems(in: folder, startingAt: nil) }
                 let items = base.items(in: folder)
@@ -73,7 +73,7 @@ extension BrokenProvider {
                     items: Array(items[start..<end]), nextPage: end < items.count ? Page(bytes: [UInt8(end)]) : nil)
             }
         },
-        BrokenProvider(108, "From the second enumeration of a folder on, its items are younger.") {
+        BrokenProvider(108, "From the second enumeration of a folder on, its items have later dates.") {
             let times = Memo<[ItemIdentifier: Int64]>([:])
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
@@ -93,7 +93,7 @@ extension BrokenProvider {
             }
         },
         BrokenProvider(
-            110, "An identifier that was never given is an error of the store, not an item that is not there."
+            110, "An identifier that was never given is refused as an error of the store, not as an absent item."
         ) {
             $0.placeholder = { base, identifier async throws(FileProviderError) in
                 guard identifier == .rootContainer || identifier.rawValue.hasPrefix("item-") else {

@@ -3,7 +3,7 @@ import FileProvider
 extension BrokenProvider {
     /// Rules 501 to 509.
     static let movers: [BrokenProvider] = [
-        BrokenProvider(501, "A rename of a document of 512 bytes or more leaves it under the old name as well.") {
+        BrokenProvider(501, "A rename of a document of 512 bytes or more keeps the old name as well.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 let before = try base.now(identifier)
                 let item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
@@ -21,7 +21,7 @@ extension BrokenProvider {
                     identifier, to: folder, as: keeps ? now.filename : name, baseVersion: version)
             }
         },
-        BrokenProvider(503, "A move replaces what has the name.") {
+        BrokenProvider(503, "A move replaces the item that has the name.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 if let old = base.find(name, in: folder), old.identifier != identifier {
                     try await base.deleteItem(old.identifier, baseVersion: old.version)
@@ -29,7 +29,7 @@ extension BrokenProvider {
                 return try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
             }
         },
-        BrokenProvider(504, "What is in a folder stays behind when it moves to another one.") {
+        BrokenProvider(504, "A folder that moves to another folder leaves its contents behind.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 let before = try base.now(identifier)
                 let item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
@@ -41,14 +41,14 @@ extension BrokenProvider {
                 return item
             }
         },
-        BrokenProvider(505, "The answer to a move lacks a date.") {
+        BrokenProvider(505, "The item returned from a move lacks a date.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 var item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
                 item.creationDate = nil
                 return item
             }
         },
-        BrokenProvider(506, "A move of what is gone fails as if it might work later.") {
+        BrokenProvider(506, "A move of a deleted item fails with an error that may pass.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else {
                     throw FileProviderError(.cannotSynchronize, "404 Not Found")
@@ -56,14 +56,14 @@ extension BrokenProvider {
                 return try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
             }
         },
-        BrokenProvider(507, "What is to move into a folder that is gone moves into the topmost one.") {
+        BrokenProvider(507, "A move into a deleted folder puts the item into the topmost folder.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 let isGone = (try? base.now(folder)) == nil
                 return try await base.moveItem(
                     identifier, to: isGone ? .rootContainer : folder, as: name, baseVersion: version)
             }
         },
-        BrokenProvider(508, "A refused move does not say what the store has now.") {
+        BrokenProvider(508, "The error of a refused move lacks the current item.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     return try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
@@ -74,7 +74,7 @@ extension BrokenProvider {
                 }
             }
         },
-        BrokenProvider(509, "A folder that cannot move into itself is said to have done so.") {
+        BrokenProvider(509, "A move of a folder into itself succeeds and does nothing.") {
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     return try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)

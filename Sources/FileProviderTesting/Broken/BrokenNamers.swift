@@ -11,9 +11,9 @@ extension BrokenProvider {
                 return Filename(bytes: bytes)
             }
         },
-        BrokenProvider(702, "Names are composed (NFC), whatever they were.") {
+        BrokenProvider(702, "Names are composed (NFC).") {
             renaming(&$0) { name in
-                // What is not UTF-8 stays as it is.
+                // A name that is not UTF-8 stays as it is.
                 guard Filename(name.string) == name else { return name }
                 return Filename(name.string.precomposedStringWithCanonicalMapping)
             }
@@ -21,7 +21,7 @@ extension BrokenProvider {
         BrokenProvider(703, "Names are cut after 250 bytes.") {
             renaming(&$0) { name in Filename(bytes: name.bytes.prefix(250)) }
         },
-        BrokenProvider(704, "What is not UTF-8 in a name becomes U+FFFD.") {
+        BrokenProvider(704, "Bytes of a name that are not UTF-8 become U+FFFD.") {
             renaming(&$0) { name in Filename(name.string) }
         },
         BrokenProvider(705, "A slash in a name becomes a colon.") {
@@ -39,7 +39,7 @@ extension BrokenProvider {
         },
     ]
 
-    /// A creation under a possible name gives another one.
+    /// A creation under a valid name gives the item another name.
     private static func renaming(
         _ tampering: inout Tampering, _ change: @escaping @Sendable (Filename) -> Filename
     ) {

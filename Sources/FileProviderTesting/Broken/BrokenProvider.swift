@@ -2,12 +2,12 @@ public import FileProvider
 
 /// A store in memory with exactly one fault, and the one rule of the ``ConformanceSuite`` that finds it.
 ///
-/// There is one for every rule: they are the proof that each rule can fail, and that none fails for another's fault. The
+/// There is one for every rule: they prove that each rule can fail, and that no rule fails for another's fault. The
 /// author of a provider can
 ///
-/// - read, next to a rule that his provider breaks, what a provider does that breaks just this one;
-/// - run the tests that he wrote himself against them, to see which faults they would find;
-/// - see what the user of a mount gets from such a store: Hydrant trusts no answer, and must lose nothing.
+/// - read, next to a rule that the provider breaks, a fault that breaks only this rule;
+/// - run his or her own tests against them, to see which faults the tests find;
+/// - see how a mount behaves on such a store: Hydrant checks every answer, and must lose nothing.
 ///
 /// ```swift
 /// for broken in BrokenProvider.all {
@@ -17,21 +17,21 @@ public import FileProvider
 /// }
 /// ```
 ///
-/// Many faults show only in part of what a real one would spoil (with small documents, say, or in a folder that has been
-/// renamed): a fault of everything breaks many rules at once.
+/// Many faults are limited (to small documents, say, or to a folder that has been renamed): a fault in all cases would
+/// break many rules at once.
 public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
-    /// What a store has before anybody connects to it.
+    /// The contents of a store before the first client connects.
     enum Contents: Hashable, Sendable {
         case nothing
         /// Some items that may be changed.
         case items
-        /// Some items, of which the store lets nobody change any.
+        /// Some items, none of which may be changed.
         case itemsToRead
     }
 
     /// The number of the rule that finds the fault.
     public let rule: Int
-    /// What it does wrong, as a sentence.
+    /// The fault, as a sentence.
     public let fault: String
     let contents: Contents
     private let tamper: @Sendable (inout Tampering) -> Void
@@ -51,16 +51,16 @@ public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
         self.tamper = tamper
     }
 
-    /// Every one, by the number of its rule.
+    /// All of them, by the number of the rule.
     public static let all: [BrokenProvider] = [
         lookers, downloaders, creators, changers, movers, deleters, namers, jugglers, metadataKeepers, attributeKeepers,
         walkers, readers, refusers, historians, allowers, copiers, trashers, painters, accountants,
         guides, finders,
     ].flatMap { (group: [BrokenProvider]) -> [BrokenProvider] in group }
 
-    /// A new store, and two ways to it, both of which have the fault, where it is not one of what the other does.
+    /// A new store with two clients; both have the fault, unless the fault concerns the other client's changes.
     ///
-    /// - Throws: nothing, but for a fault of the store in memory itself.
+    /// - Throws: only if the store in memory itself has a fault.
     public func makeStore() throws(FileProviderError) -> (
         provider: any FileProviderExtension, otherClient: any FileProviderExtension
     ) {
@@ -74,8 +74,8 @@ public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
         return (TamperedProvider(store, tampering), other)
     }
 
-    /// More items in the topmost folder than are on a page; documents of different sizes, the largest deep down; one of
-    /// them, and a folder, that may not be changed.
+    /// More items in the topmost folder than fit on a page; documents of different sizes, the largest deep down; a
+    /// document and a folder that may not be changed.
     private static func fill(_ store: InMemoryProvider) throws(FileProviderError) {
         try store.put("readme.txt", ConformanceContext.testBytes(12))
         try store.put("report.bin", ConformanceContext.testBytes(10_000))

@@ -10,7 +10,7 @@ extension BrokenProvider {
                 return result
             }
         },
-        BrokenProvider(1002, "The last item of a page comes again on the next one.", with: .itemsToRead) {
+        BrokenProvider(1002, "The last item of a page is repeated on the next page.", with: .itemsToRead) {
             let last = Memo<[ItemIdentifier: Item]>([:])
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
@@ -22,14 +22,14 @@ extension BrokenProvider {
                 return result
             }
         },
-        BrokenProvider(1003, "An enumeration leaves out when items were made.", with: .itemsToRead) {
+        BrokenProvider(1003, "Enumerated items lack the creation date.", with: .itemsToRead) {
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
                 for index in result.items.indices { result.items[index].creationDate = nil }
                 return result
             }
         },
-        BrokenProvider(1004, "Every document is said to be in the topmost folder.", with: .itemsToRead) {
+        BrokenProvider(1004, "Every document has the topmost folder as its parent.", with: .itemsToRead) {
             $0.item = { item in
                 var item = item
                 if item.kind.isDocument { item.parentIdentifier = .rootContainer }
@@ -64,15 +64,15 @@ extension BrokenProvider {
                 try await base.startProvidingItem(short(identifier), version: version, range: range, into: sink)
             }
         },
-        BrokenProvider(1007, "Folders that are there have the size 4,096.", with: .itemsToRead) {
+        BrokenProvider(1007, "Existing folders have the size 4,096.", with: .itemsToRead) {
             $0.item = { item in
                 var item = item
                 if item.kind.isFolder { item.size = 4_096 }
                 return item
             }
         },
-        BrokenProvider(1008, "Every other walk is answered by a server with another clock.", with: .itemsToRead) {
-            // A walk begins at the top.
+        BrokenProvider(1008, "A server with another clock answers every other walk.", with: .itemsToRead) {
+            // A walk begins at the topmost folder.
             let walks = Memo(0)
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 var result = try await base.enumerateItems(in: folder, startingAt: page)
@@ -89,7 +89,7 @@ extension BrokenProvider {
 
     /// Rules 1009 to 1017, in a store that takes no changes.
     static let readers: [BrokenProvider] = [
-        BrokenProvider(1009, "A document of 12 bytes is said to have 13.", with: .itemsToRead) {
+        BrokenProvider(1009, "A document of 12 bytes has the size 13.", with: .itemsToRead) {
             $0.item = { item in
                 var item = item
                 if item.size == 12 { item.size = 13 }
@@ -110,16 +110,18 @@ extension BrokenProvider {
                 try await sink.write([UInt8(truncatingIfNeeded: count)], at: 0)
             }
         },
-        BrokenProvider(1011, "The last byte of a document that is there is never sent alone.", with: .itemsToRead) {
+        BrokenProvider(
+            1011, "A download of the last byte alone of an existing document sends nothing.", with: .itemsToRead
+        ) {
             $0.download = sendsNoLastByte
         },
-        BrokenProvider(1012, "A byte too many of a document that is there is written.", with: .itemsToRead) {
+        BrokenProvider(1012, "A byte too many of an existing document is written.", with: .itemsToRead) {
             $0.download = writesOneByteMore
         },
-        BrokenProvider(1013, "What is there is sent, whichever version is wanted.", with: .itemsToRead) {
+        BrokenProvider(1013, "A download of an existing document ignores the requested version.", with: .itemsToRead) {
             $0.download = sendsAnyVersion
         },
-        BrokenProvider(1014, "A folder that never was there is enumerated as empty.", with: .itemsToRead) {
+        BrokenProvider(1014, "A folder that never existed is enumerated as empty.", with: .itemsToRead) {
             $0.enumerate = { base, folder, page async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     return try await base.enumerateItems(in: folder, startingAt: page)
@@ -129,7 +131,9 @@ extension BrokenProvider {
                 }
             }
         },
-        BrokenProvider(1015, "A second download of half of what is there is refused as busy.", with: .itemsToRead) {
+        BrokenProvider(
+            1015, "A second download of half of an existing document is refused as busy.", with: .itemsToRead
+        ) {
             let (running, refused) = (Memo<Set<ItemIdentifier>>([]), Memo<Set<ItemIdentifier>>([]))
             $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
                 if range.count == 30_001 { try await enter(identifier, running, refused) }
@@ -138,23 +142,26 @@ extension BrokenProvider {
             }
         },
         BrokenProvider(
-            1016, "A cancelled download of what is there is taken for a failed connection.", with: .itemsToRead
+            1016, "A cancelled download of an existing document fails as a broken connection.", with: .itemsToRead
         ) {
             $0.download = takesCancellationForFailure
         },
-        BrokenProvider(1017, "That the sink refuses bytes of what is there is kept secret.", with: .itemsToRead) {
+        BrokenProvider(
+            1017, "A download of an existing document returns normally although the sink refused bytes.",
+            with: .itemsToRead
+        ) {
             $0.download = swallowsRefusal
         },
     ]
 
     /// Rules 1018 and 1019.
     static let refusers: [BrokenProvider] = [
-        BrokenProvider(1018, "A change is refused as if only this one were not allowed.", with: .itemsToRead) {
+        BrokenProvider(1018, "A change is refused with an error for this item only.", with: .itemsToRead) {
             $0.change = { _, _, _, _, _ async throws(FileProviderError) in
                 throw FileProviderError(.permissionDenied, "403 Forbidden")
             }
         },
-        BrokenProvider(1019, "A creation is refused and done.", with: .itemsToRead) {
+        BrokenProvider(1019, "A creation is refused, but done.", with: .itemsToRead) {
             $0.create = { base, template, contents async throws(FileProviderError) in
                 base.plant(template.filename, in: template.parentIdentifier)
                 return try await base.createItem(template, contents: contents)

@@ -4,7 +4,7 @@ import Foundation
 extension BrokenProvider {
     /// Rules 1101 to 1108.
     static let historians: [BrokenProvider] = [
-        BrokenProvider(1101, "Nothing is told of what was renamed.") {
+        BrokenProvider(1101, "Renamed items are left out.") {
             let moved = Memo<Set<ItemIdentifier>>([])
             $0.move = { base, identifier, folder, name, version async throws(FileProviderError) in
                 let item = try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
@@ -18,28 +18,28 @@ extension BrokenProvider {
                 return page
             }
         },
-        BrokenProvider(1102, "Nothing is told of what was deleted.") {
+        BrokenProvider(1102, "Deleted items are left out.") {
             $0.changes = { base, anchor async throws(FileProviderError) in
                 var page = try await base.enumerateChanges(from: anchor)
                 page.deleted = []
                 return page
             }
         },
-        BrokenProvider(1103, "The last page of changes comes with the anchor that was asked from.") {
+        BrokenProvider(1103, "The last page of changes returns the anchor that was passed in.") {
             $0.changes = { base, anchor async throws(FileProviderError) in
                 var page = try await base.enumerateChanges(from: anchor)
                 if !page.hasMore { page.anchor = anchor }
                 return page
             }
         },
-        BrokenProvider(1104, "It is never said that there are more changes.") {
+        BrokenProvider(1104, "No page says that there are more changes.") {
             $0.changes = { base, anchor async throws(FileProviderError) in
                 var page = try await base.enumerateChanges(from: anchor)
                 page.hasMore = false
                 return page
             }
         },
-        BrokenProvider(1105, "Each change is told once, whoever asks.") {
+        BrokenProvider(1105, "Each change is returned only once, to any client.") {
             let told = Memo<Set<String>>([])
             $0.changes = { base, anchor async throws(FileProviderError) in
                 var page = try await base.enumerateChanges(from: anchor)
@@ -49,7 +49,7 @@ extension BrokenProvider {
                 return page
             }
         },
-        BrokenProvider(1106, "After an anchor that never was, nothing has changed.") {
+        BrokenProvider(1106, "An anchor that was never given has no changes after it.") {
             $0.changes = { base, anchor async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     return try await base.enumerateChanges(from: anchor)
@@ -69,7 +69,7 @@ extension BrokenProvider {
                 return page
             }
         },
-        BrokenProvider(1108, "Only the changes that were made through it are told.") {
+        BrokenProvider(1108, "Only changes made through this client are returned.") {
             $0.otherIsHonest = true
             let own = Memo<Set<ItemVersion>>([])
             $0.create = { base, template, contents async throws(FileProviderError) in
@@ -99,7 +99,7 @@ extension BrokenProvider {
 
     /// Rule 1201.
     static let allowers: [BrokenProvider] = [
-        BrokenProvider(1201, "What may not be deleted is deleted nevertheless, from any version.", with: .items) {
+        BrokenProvider(1201, "An item that must not be deleted is deleted, from any version.", with: .items) {
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 guard try base.now(identifier).capabilities.contains(.deleting) else { return base.uproot(identifier) }
                 try await base.deleteItem(identifier, baseVersion: version)
@@ -109,33 +109,33 @@ extension BrokenProvider {
 
     /// Rules 1301 to 1306.
     static let copiers: [BrokenProvider] = [
-        BrokenProvider(1301, "A copy is made beside the original, wherever it is wanted.") {
+        BrokenProvider(1301, "A copy is made beside the original, in whichever folder it was requested.") {
             $0.copy = { base, identifier, version, template async throws(FileProviderError) in
                 var template = template
                 template.parentIdentifier = try base.now(identifier).parentIdentifier
                 return try await base.copyItem(identifier, version: version, as: template)
             }
         },
-        BrokenProvider(1302, "The answer to a copy lacks a date.") {
+        BrokenProvider(1302, "The item returned from a copy lacks a date.") {
             $0.copy = { base, identifier, version, template async throws(FileProviderError) in
                 var item = try await base.copyItem(identifier, version: version, as: template)
                 item.creationDate = nil
                 return item
             }
         },
-        BrokenProvider(1303, "Whatever the store has is copied, whichever version is wanted.") {
+        BrokenProvider(1303, "A copy ignores the requested version and copies the current one.") {
             $0.copy = { base, identifier, _, template async throws(FileProviderError) in
                 let now = try base.now(identifier).version.content
                 return try await base.copyItem(identifier, version: now, as: template)
             }
         },
-        BrokenProvider(1304, "A copy replaces what has the name.") {
+        BrokenProvider(1304, "A copy replaces the item that has the name.") {
             $0.copy = { base, identifier, version, template async throws(FileProviderError) in
                 if let old = base.find(template.filename, in: template.parentIdentifier) { base.uproot(old.identifier) }
                 return try await base.copyItem(identifier, version: version, as: template)
             }
         },
-        BrokenProvider(1305, "Copy and original share what they hold: a change of one changes both.") {
+        BrokenProvider(1305, "Copy and original share their contents: a change of one changes both.") {
             let originals = Memo<[ItemIdentifier: ItemIdentifier]>([:])
             $0.copy = { base, identifier, version, template async throws(FileProviderError) in
                 let item = try await base.copyItem(identifier, version: version, as: template)
@@ -151,7 +151,7 @@ extension BrokenProvider {
                 return item
             }
         },
-        BrokenProvider(1306, "A copy of what is gone fails as if it might work later.") {
+        BrokenProvider(1306, "A copy of a deleted document fails with an error that may pass.") {
             $0.copy = { base, identifier, version, template async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else {
                     throw FileProviderError(.cannotSynchronize, "404 Not Found")
@@ -163,25 +163,25 @@ extension BrokenProvider {
 
     /// Rules 1401 to 1404.
     static let trashers: [BrokenProvider] = [
-        BrokenProvider(1401, "A folder that is put into the trash leaves a document under its name.") {
+        BrokenProvider(1401, "A trashed folder leaves a document under its name.") {
             $0.trash = { base, identifier, version async throws(FileProviderError) in
                 let before = try base.now(identifier)
                 try await base.trashItem(identifier, baseVersion: version)
                 if before.kind.isFolder { base.plant(before.filename, in: before.parentIdentifier) }
             }
         },
-        BrokenProvider(1402, "A document is put into the trash whatever the store has by now.") {
+        BrokenProvider(1402, "A document is put into the trash despite newer contents.") {
             $0.trash = { base, identifier, _ async throws(FileProviderError) in
                 try await base.trashItem(identifier, baseVersion: try base.now(identifier).version)
             }
         },
-        BrokenProvider(1403, "A folder is put into the trash with all that is in it.") {
+        BrokenProvider(1403, "A folder is put into the trash with its contents.") {
             $0.trash = { base, identifier, version async throws(FileProviderError) in
                 for child in base.items(in: identifier) { base.uproot(child.identifier) }
                 try await base.trashItem(identifier, baseVersion: version)
             }
         },
-        BrokenProvider(1404, "What is gone is said to have been put into the trash.") {
+        BrokenProvider(1404, "Trashing a deleted item succeeds.") {
             $0.trash = { base, identifier, version async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else { return }
                 try await base.trashItem(identifier, baseVersion: version)
@@ -197,27 +197,27 @@ extension BrokenProvider {
                 return thumbnail.map { _ in Thumbnail(bytes: Array("GIF89a".utf8)) }
             }
         },
-        BrokenProvider(1502, "A thumbnail is as large as the picture.") {
+        BrokenProvider(1502, "A thumbnail has the size of the picture.") {
             $0.thumbnail = { base, identifier, version, _ async throws(FileProviderError) in
                 try await base.thumbnail(of: identifier, version: version, size: .max)
             }
         },
-        BrokenProvider(1503, "The thumbnail is that of the newest contents, whichever version is wanted.") {
+        BrokenProvider(1503, "The thumbnail shows the newest contents, whichever version is requested.") {
             $0.thumbnail = { base, identifier, _, size async throws(FileProviderError) in
                 let now = try base.now(identifier).version.content
                 return try await base.thumbnail(of: identifier, version: now, size: size)
             }
         },
-        BrokenProvider(1504, "What is gone is said to have no thumbnail.") {
+        BrokenProvider(1504, "A deleted document has no thumbnail instead of an error.") {
             $0.thumbnail = { base, identifier, version, size async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else { return nil }
                 return try await base.thumbnail(of: identifier, version: version, size: size)
             }
         },
-        BrokenProvider(1505, "A thumbnail that is to be kept is thrown away.") {
+        BrokenProvider(1505, "A thumbnail to keep is dropped.") {
             $0.keepThumbnail = { base, _, identifier, version async throws(FileProviderError) in
                 guard try base.now(identifier).version.content == version else {
-                    throw FileProviderError(.versionMismatch, "It has other contents by now.")
+                    throw FileProviderError(.versionMismatch, "the document has other contents by now")
                 }
             }
         },
@@ -227,7 +227,7 @@ extension BrokenProvider {
                 try await base.keepThumbnail(thumbnail, of: identifier, version: version)
             }
         },
-        BrokenProvider(1507, "A thumbnail is kept by the document's name.") {
+        BrokenProvider(1507, "A kept thumbnail is stored under the document's name.") {
             let kept = Memo([Filename: Thumbnail]())
             $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
                 try await base.keepThumbnail(thumbnail, of: identifier, version: version)
@@ -251,19 +251,19 @@ extension BrokenProvider {
                 return kept { $0[identifier] } ?? made
             }
         },
-        BrokenProvider(1509, "A thumbnail is kept whichever contents it is of.") {
+        BrokenProvider(1509, "A thumbnail of any version is kept.") {
             $0.keepThumbnail = { base, thumbnail, identifier, _ async throws(FileProviderError) in
                 try await base.keepThumbnail(
                     thumbnail, of: identifier, version: try base.now(identifier).version.content)
             }
         },
-        BrokenProvider(1510, "A thumbnail is a document beside the one it is of.") {
+        BrokenProvider(1510, "A kept thumbnail is a document beside its document.") {
             $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
                 try await base.keepThumbnail(thumbnail, of: identifier, version: version)
                 base.plant("thumbnail.png", in: try base.now(identifier).parentIdentifier)
             }
         },
-        BrokenProvider(1511, "The thumbnail of what is gone is said to be kept.") {
+        BrokenProvider(1511, "Keeping a thumbnail of a deleted document succeeds.") {
             $0.keepThumbnail = { base, thumbnail, identifier, version async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else { return }
                 try await base.keepThumbnail(thumbnail, of: identifier, version: version)
@@ -273,14 +273,14 @@ extension BrokenProvider {
 
     /// Rule 1601.
     static let accountants: [BrokenProvider] = [
-        BrokenProvider(1601, "A full store has less than nothing left.") {
+        BrokenProvider(1601, "A full store has a negative number of bytes left.") {
             $0.quota = { _ async throws(FileProviderError) in StoreQuota(used: 10, total: -1) }
         }
     ]
 
     /// Rules 1801 to 1806.
     static let finders: [BrokenProvider] = [
-        BrokenProvider(1801, "A search takes capital letters for others.") {
+        BrokenProvider(1801, "A search distinguishes capital letters.") {
             $0.search = { base, search async throws(FileProviderError) in
                 var found = try await base.search(search)
                 found.findings.removeAll { finding in
@@ -289,7 +289,7 @@ extension BrokenProvider {
                 return found
             }
         },
-        BrokenProvider(1802, "What a search finds is said to be in the topmost folder.") {
+        BrokenProvider(1802, "A search returns every item with a path in the topmost folder.") {
             $0.search = { base, search async throws(FileProviderError) in
                 var found = try await base.search(search)
                 for index in found.findings.indices {
@@ -298,14 +298,14 @@ extension BrokenProvider {
                 return found
             }
         },
-        BrokenProvider(1803, "A search leaves the size out of account.") {
+        BrokenProvider(1803, "A search ignores the size.") {
             $0.search = { base, search async throws(FileProviderError) in
                 var search = search
                 search.size = nil
                 return try await base.search(search)
             }
         },
-        BrokenProvider(1804, "A search finds what it found before.") { tampering in
+        BrokenProvider(1804, "A search repeats earlier findings.") { tampering in
             let index = Memo<[StoreFinding]>([])
             tampering.delete = { base, identifier, version async throws(FileProviderError) in
                 let name = try base.now(identifier).filename
@@ -323,14 +323,14 @@ extension BrokenProvider {
                 return found
             }
         },
-        BrokenProvider(1805, "A search says that those it found were all.") {
+        BrokenProvider(1805, "A search always says that its findings are complete.") {
             $0.search = { base, search async throws(FileProviderError) in
                 var found = try await base.search(search)
                 found.isComplete = true
                 return found
             }
         },
-        BrokenProvider(1806, "A search takes an extension for a part of the name.") {
+        BrokenProvider(1806, "A search treats an extension as a part of the name.") {
             $0.search = { base, search async throws(FileProviderError) in
                 var search = search
                 search.nameParts += search.filenameExtensions
@@ -342,13 +342,13 @@ extension BrokenProvider {
 
     /// Rules 1701 to 1704.
     static let guides: [BrokenProvider] = [
-        BrokenProvider(1701, "The URL of a folder is that of the folder that it is in.") {
+        BrokenProvider(1701, "The URL of a folder is that of its parent.") {
             $0.url = { identifier, domain async throws(FileProviderError) in
                 let url = try await domain.urlForItem(withCatalogIdentifier: identifier)
                 return url.lastPathComponent == "folder" ? url.deletingLastPathComponent() : url
             }
         },
-        BrokenProvider(1702, "The persistent identifier is the relative path, as iOS 8 had it.") {
+        BrokenProvider(1702, "The persistent identifier is the relative path, as in iOS 8.") {
             $0.persistentIdentifier = { url, domain async throws(FileProviderError) in
                 let path = try domain.relativePath(of: url)
                 return ItemIdentifier(path.map(\.string).joined(separator: "/"))
@@ -360,7 +360,7 @@ extension BrokenProvider {
                 return url
             }
         },
-        BrokenProvider(1703, "The URL of what is gone is that of all documents.") {
+        BrokenProvider(1703, "The URL of a deleted item is that of the topmost folder.") {
             $0.url = { identifier, domain async throws(FileProviderError) in
                 do throws(FileProviderError) {
                     return try await domain.urlForItem(withCatalogIdentifier: identifier)
@@ -369,7 +369,7 @@ extension BrokenProvider {
                 }
             }
         },
-        BrokenProvider(1704, "Only what is in the store has a persistent identifier.") {
+        BrokenProvider(1704, "Only items of the store have a persistent identifier.") {
             $0.persistentIdentifier = { url, domain async throws(FileProviderError) in
                 try await domain.itemIdentifier(at: url)
             }

@@ -1,7 +1,7 @@
 import FileProvider
 import Foundation
 
-/// A store in memory that answers as its ``Tampering`` wants it.
+/// A store in memory that answers as its ``Tampering`` says.
 final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerating, ServerSideCopying, Trashing,
     ThumbnailKeeping, QuotaReporting, SearchingProvider
 {
@@ -168,7 +168,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
         return try await base.urlForItem(withPersistentIdentifier: identifier, in: domain)
     }
 
-    // MARK: What is said of items
+    // MARK: Items in answers
 
     private func told(_ item: Item) -> Item { tampering.item?(item) ?? item }
 

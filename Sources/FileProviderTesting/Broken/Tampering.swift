@@ -2,14 +2,14 @@ import FileProvider
 import Foundation
 import Synchronization
 
-/// What a ``TamperedProvider`` does otherwise than the store in memory that it stands before; nil is: the same.
+/// The differences between a ``TamperedProvider`` and the store in memory that it wraps; nil: no difference.
 struct Tampering: Sendable {
     typealias Base = InMemoryProvider
     typealias Failure = FileProviderError
 
-    /// Whether the other client of the store does none of this.
+    /// Whether the other client of the store has none of these faults.
     var otherIsHonest = false
-    /// What is said of every item, also of those that errors carry.
+    /// Changes every item that is returned, also those in errors.
     var item: (@Sendable (Item) -> Item)?
 
     var placeholder: (@Sendable (Base, ItemIdentifier) async throws(Failure) -> Item)?
@@ -42,7 +42,7 @@ struct Tampering: Sendable {
     var url: (@Sendable (ItemIdentifier, any FileProviderDomain) async throws(Failure) -> URL)?
 }
 
-/// What a fault remembers from call to call.
+/// State that a fault keeps from call to call.
 final class Memo<Value: Sendable>: Sendable {
     private let value: Mutex<Value>
 
@@ -53,14 +53,14 @@ final class Memo<Value: Sendable>: Sendable {
     }
 }
 
-// What faults need of the store beneath them.
+// Access to the store beneath, for faults.
 extension InMemoryProvider {
-    /// What is there under this name now.
+    /// The item that has this name now.
     func find(_ name: Filename, in folder: ItemIdentifier) -> Item? {
         try? withStore { store throws(FileProviderError) in store.child(name, in: folder) }
     }
 
-    /// What is there now, whatever the journal says.
+    /// The item as it is now, without an entry in the journal.
     func now(_ identifier: ItemIdentifier) throws(FileProviderError) -> Item {
         try withStore { store throws(FileProviderError) in try store.node(identifier).item }
     }
@@ -73,7 +73,7 @@ extension InMemoryProvider {
         (try? withStore { store throws(FileProviderError) in try store.items(in: folder) }) ?? []
     }
 
-    /// Makes a document behind everybody's back.
+    /// Makes a document without an entry in the journal.
     func plant(_ name: Filename, _ bytes: [UInt8] = [], in folder: ItemIdentifier) {
         let template = ItemTemplate(
             parentIdentifier: folder, filename: name, kind: .document, contentModificationDate: Self.now)
@@ -82,7 +82,7 @@ extension InMemoryProvider {
         }
     }
 
-    /// Deletes an item behind everybody's back, a folder with all that is in it.
+    /// Deletes an item without an entry in the journal, a folder with all that is in it.
     func uproot(_ identifier: ItemIdentifier) {
         for child in items(in: identifier) { uproot(child.identifier) }
         _ = try? withStore { store throws(FileProviderError) in try store.delete(identifier, base: nil) }
@@ -90,7 +90,7 @@ extension InMemoryProvider {
 }
 
 extension ContentSource {
-    /// All that it gives, whatever it has announced, and the error that it ended with.
+    /// All bytes that the source gives, whatever size it announced, and the error that it ended with.
     func lenientRead() async -> (bytes: [UInt8], failure: FileProviderError?) {
         var bytes: [UInt8] = []
         while true {
@@ -105,11 +105,11 @@ extension ContentSource {
     }
 }
 
-/// Lets other calls in between.
+/// Gives other calls time to run.
 func gap(_ milliseconds: Int) async { try? await Task.sleep(for: .milliseconds(milliseconds)) }
 
-/// Waits, a few seconds at most, for another call to do its part: what breaks only when two calls meet must not depend
-/// on how busy the machine is.
+/// Waits, a few seconds at most, for another call to do its part: a fault that shows only when two calls meet must not
+/// depend on the load of the machine.
 func until(_ condition: () -> Bool) async {
     for _ in 0..<3_000 {
         if condition() { return }

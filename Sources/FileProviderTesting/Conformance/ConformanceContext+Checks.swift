@@ -1,13 +1,13 @@
 import FileProvider
 import Foundation
 
-// The statements that rules make.
+// Checks that rules make.
 extension ConformanceContext {
     func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
         if !condition { throw RuleFailure(reason()) }
     }
 
-    /// `body` must fail with one of these codes; its error.
+    /// Requires that `body` fails with one of these codes; returns its error.
     @discardableResult
     func requireError(
         _ codes: FileProviderError.Code..., from what: String,
@@ -22,7 +22,7 @@ extension ConformanceContext {
         throw RuleFailure("\(what) should fail\(codes.isEmpty ? "" : " with \(codes[0])"), but succeeded")
     }
 
-    /// Compared at once: byte for byte takes long in a debug build.
+    /// Compares with memcmp: a comparison byte by byte is slow in a debug build.
     static func areSame(_ a: [UInt8], _ b: ArraySlice<UInt8>) -> Bool {
         guard a.count == b.count else { return false }
         return a.withUnsafeBytes { a in
@@ -33,7 +33,7 @@ extension ConformanceContext {
         }
     }
 
-    /// The two must say the same of one item.
+    /// Requires that two descriptions of one item agree.
     func requireSame(_ a: Item, _ b: Item, _ aName: String, _ bName: String) throws {
         var differences: [String] = []
         func compare<Value: Equatable>(_ name: String, _ key: KeyPath<Item, Value>) {
@@ -56,20 +56,20 @@ extension ConformanceContext {
             differences.isEmpty, "\(aName) and \(bName) differ: \(differences.joined(separator: "; "))")
     }
 
-    /// What the provider returned must be what it says when it is asked anew.
+    /// Requires that the returned item equals the placeholder that the provider gives now.
     func requireIsCurrent(_ returned: Item) async throws {
         try requireSame(returned, try await placeholder(returned), "the returned item", "a fresh placeholder")
     }
 
-    /// An error about a conflict must carry what the store has now.
+    /// Requires that an error about a conflict carries the current item.
     func requireItem(of error: FileProviderError, isCurrent item: Item) async throws {
         guard let carried = error.item else {
-            throw RuleFailure("the error \(error.code) does not carry the item that the store has now")
+            throw RuleFailure("the error \(error.code) does not carry the current item")
         }
         try requireSame(carried, try await placeholder(item), "the error's item", "a fresh placeholder")
     }
 
-    /// The item is as it was, its bytes too.
+    /// Requires that the item and its bytes have not changed.
     func requireUnchanged(_ item: Item, _ bytes: [UInt8], after what: String) async throws {
         let now = try await placeholder(item)
         try requireSame(item, now, "the item before \(what)", "the one after it")
@@ -86,21 +86,21 @@ extension ConformanceContext {
         throw RuleFailure("the contents are wrong from byte \(index) on")
     }
 
-    /// The names in the folder are these, in any order.
+    /// Requires that the folder has these names, in any order.
     func requireNames(_ names: Filename..., in folder: ItemIdentifier? = nil, after what: String) async throws {
         let found = try await items(in: folder).map(\.filename).sorted()
         try require(
             found == names.sorted(), "after \(what) the folder has \(found), not \(names.sorted())")
     }
 
-    /// The store must answer that there is no such item.
+    /// Requires that the store says: no such item.
     func requireGone(_ item: Item) async throws {
         try await requireError(.noSuchItem, from: "a placeholder of a deleted item") {
             _ = try await placeholder(item)
         }
     }
 
-    /// A download whose task is cancelled while the sink takes its time must end soon, as cancelled.
+    /// Requires that a download ends soon, as cancelled, when its task is cancelled while the sink waits.
     func requireCancellationEndsDownload(of item: Item) async throws {
         let sink = RefusingSink(patience: .seconds(3600))
         let task = Task {

@@ -1,15 +1,15 @@
 import FileProvider
 import Synchronization
 
-/// What a rule works with: the provider, and a new empty folder.
+/// The provider, and a new empty folder, for one rule.
 struct ConformanceContext: Sendable {
     let provider: any FileProviderExtension
     let otherClient: (any FileProviderExtension)?
-    /// The rule's own folder; of a rule that only looks, the scratch folder.
+    /// The rule's own folder; for a rule that changes nothing, the scratch folder.
     let folder: ItemIdentifier
-    /// How long a signal may take, and the end of what was cancelled.
+    /// The time limit for a signal to arrive, and for a cancelled call to end.
     let patience: Duration
-    /// For rules that only look: what the scratch folder had at the beginning, or why that is not known.
+    /// For rules that change nothing: the items of the scratch folder at the beginning, or why they are unknown.
     var survey: StoreSurvey?
     var surveyProblem: String?
 
@@ -51,7 +51,7 @@ struct ConformanceContext: Sendable {
         }
     }
 
-    /// Changes a document's contents, from its version in `item` on.
+    /// Changes a document's contents; the base version is that of `item`.
     func change(_ item: Item, to bytes: [UInt8], client: (any FileProviderExtension)? = nil) async throws -> Item {
         try await (client ?? provider).itemChanged(
             item.identifier, contents: BytesSource(bytes),
@@ -62,7 +62,7 @@ struct ConformanceContext: Sendable {
         try await provider.providePlaceholder(for: item.identifier)
     }
 
-    /// The items of a folder, over all pages; of a walk in a large store, no more pages than hold `most`.
+    /// The items of a folder, over all pages; in a walk of a large store, no more pages than hold `most` items.
     func items(in folder: ItemIdentifier? = nil, atMost most: Int = .max) async throws -> [Item] {
         var items: [Item] = []
         var seen: Set<Page> = []
@@ -79,10 +79,10 @@ struct ConformanceContext: Sendable {
         return items
     }
 
-    /// The bytes of a range, or all; whatever the provider did outside it is not looked at here.
+    /// The bytes of a range, or all; writes outside the range are not checked here.
     func bytes(of item: Item, _ range: Range<Int64>? = nil) async throws -> [UInt8] {
         let range = range ?? 0..<item.size
-        // A download of nothing is never asked for.
+        // Hydrant never asks for an empty range.
         if range.isEmpty { return [] }
         let sink = CollectingSink(range: range)
         try await provider.startProvidingItem(
@@ -102,10 +102,10 @@ struct ConformanceContext: Sendable {
         try await provider.deleteItem(item.identifier, baseVersion: item.version)
     }
 
-    /// Bytes in which no part looks like another, the same in every run.
+    /// Pseudo-random bytes, the same in every run.
     static func testBytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         if count < 50_000 { return makeTestBytes(count, seed: seed) }
-        // Large ones take long to make.
+        // Large ones are slow to make, and cached.
         let key = "\(count) \(seed)"
         if let bytes = largeBytes.withLock({ $0[key] }) { return bytes }
         let bytes = makeTestBytes(count, seed: seed)

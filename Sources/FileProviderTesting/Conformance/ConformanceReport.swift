@@ -1,26 +1,26 @@
-/// What became of each rule of a ``ConformanceSuite``.
+/// The outcome of each rule of a ``ConformanceSuite``.
 public struct ConformanceReport: Sendable, CustomStringConvertible {
-    /// How the experiment of one rule ended.
+    /// The outcome of one rule.
     public enum Outcome: Hashable, Sendable {
         /// The provider keeps the rule.
         case passed
-        /// It does not, and what was seen.
+        /// The provider breaks the rule; the reason is what was observed.
         case failed(reason: String)
-        /// The rule says nothing about this provider: an ability that it need not have, say.
+        /// The rule does not apply to this provider: it concerns an optional ability, say.
         case skipped(reason: String)
     }
 
-    /// One rule and what became of it.
+    /// One rule and its outcome.
     public struct Result: Sendable {
-        /// The rule that was tried.
+        /// The rule.
         public let rule: ConformanceRule
-        /// What became of it.
+        /// The outcome.
         public let outcome: Outcome
     }
 
     /// In the order of the rules.
     public internal(set) var results: [Result] = []
-    /// What the suite could not clean up, and why; look at the scratch folder.
+    /// The items that the suite could not delete, and why; look at the scratch folder.
     public internal(set) var cleanupProblem: String?
 
     /// Whether no rule was broken.
@@ -31,12 +31,12 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
         results.filter { if case .failed = $0.outcome { true } else { false } }
     }
 
-    /// The rules that say nothing about this provider.
+    /// The rules that do not apply to this provider.
     public var skipped: [Result] {
         results.filter { if case .skipped = $0.outcome { true } else { false } }
     }
 
-    /// For people: what failed, a rule and its reason each, what was skipped, by reason, and a summary.
+    /// For people: each broken rule with its reason, the skipped rules by reason, and a summary.
     public var description: String {
         var lines: [String] = []
         for result in results {
@@ -44,13 +44,13 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
             lines.append("FAILED  \(result.rule.number) \(result.rule.title)\n        \(reason)")
         }
         lines += skippedByReason
-        if let cleanupProblem { lines.append("not cleaned up: \(cleanupProblem)") }
+        if let cleanupProblem { lines.append("cannot clean up: \(cleanupProblem)") }
         let passed = results.count - failures.count - skipped.count
         lines.append("\(passed) passed, \(failures.count) failed, \(skipped.count) skipped")
         return lines.joined(separator: "\n")
     }
 
-    /// One line a reason: a store that takes no changes has one for most of the rules.
+    /// One line per reason: a store that takes no changes has one reason for most of the rules.
     private var skippedByReason: [String] {
         var reasons: [String] = []
         var numbers: [String: [String]] = [:]
@@ -65,8 +65,8 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
 
 /// A provider broke rules; the description is the report.
 public struct ConformanceError: Error, Sendable, CustomStringConvertible {
-    /// What became of each rule.
+    /// The outcome of each rule.
     public let report: ConformanceReport
     /// The report, for people.
-    public var description: String { "The provider breaks rules of the conformance suite.\n\(report)" }
+    public var description: String { "the provider breaks rules of the conformance suite\n\(report)" }
 }

@@ -1,19 +1,19 @@
-/// One thing that every provider must do, with the experiment that shows it.
+/// One duty of every provider, with the experiment that checks it.
 ///
-/// Numbers never change their meaning: a rule that goes leaves a gap. The hundreds are groups: 1 looking,
-/// 2 downloads, 3 creation, 4 changed contents, 5 moves, 6 deletion, 7 names, 8 several calls at once,
-/// 9 metadata, signals and letting go, 10 reading what is there, 11 changes since an anchor, 12 capabilities,
-/// 13 copies, 14 trash, 15 thumbnails, 16 quota, 17 identifiers that are kept, 18 the store's own search.
+/// Numbers never change their meaning: a rule that goes leaves a gap. The hundreds are groups: 1 looking, 2 downloads,
+/// 3 creation, 4 changed contents, 5 moves, 6 deletion, 7 names, 8 several calls at once, 9 metadata, signals and
+/// letting go, 10 reading existing items, 11 changes since an anchor, 12 capabilities, 13 copies, 14 trash, 15
+/// thumbnails, 16 quota, 17 persistent identifiers, 18 the store's own search.
 public struct ConformanceRule: Sendable, Identifiable {
-    /// Where the experiment takes place.
+    /// The place of the experiment.
     enum Place: Hashable, Sendable {
         /// In a new folder of its own.
         case ownFolder
-        /// On what the store has already; it changes nothing.
+        /// On the items that the store has already; the experiment changes nothing.
         case store
     }
 
-    /// What reports and documentation call it.
+    /// The number in reports and documentation.
     public let number: Int
     /// The rule as a sentence.
     public let title: String
@@ -24,8 +24,8 @@ public struct ConformanceRule: Sendable, Identifiable {
     /// The ``number``.
     public var id: Int { number }
 
-    /// Whether the experiment makes items in the scratch folder. The others only look at what is there, and are tried
-    /// in stores that take no changes too.
+    /// Whether the experiment makes items in the scratch folder. The other rules only look at existing items, and also
+    /// run on stores that take no changes.
     public var changesTheStore: Bool { place == .ownFolder }
 
     init(
@@ -46,7 +46,7 @@ struct RuleFailure: Error, CustomStringConvertible {
     var description: String { reason }
 }
 
-/// The rule says nothing about this provider.
+/// The rule does not apply to this provider.
 struct RuleSkip: Error {
     let reason: String
     init(_ reason: String) { self.reason = reason }

@@ -1,24 +1,24 @@
 public import FileProvider
 
-/// Holds a provider to the contract of `FileProviderExtension`, by experiments on a store of its own or in
-/// a scratch folder.
+/// Checks a provider against the contract of `FileProviderExtension`, by experiments on a store of its own or in a
+/// scratch folder.
 ///
 /// ```swift
 /// let report = await ConformanceSuite(provider: MyProvider()).run()
 /// print(report)
 /// ```
 ///
-/// or, in a test that is to fail with the report when a rule is broken:
+/// or, in a test that fails with the report when a rule is broken:
 ///
 /// ```swift
 /// @Test func keepsTheRules() async throws { try await ConformanceSuite.check(MyProvider()) }
 /// ```
 ///
-/// What the scratch folder has already is looked at and downloaded, within bounds, and never changed; this is all
-/// that is done in a store that takes no changes. In others every rule that needs it gets a new folder in the scratch
-/// folder. Nothing outside it is touched.
+/// The suite looks at and downloads what the scratch folder already has, within bounds, and never changes it; on a
+/// store that takes no changes it does nothing else. On other stores every rule that needs a folder gets a new one in
+/// the scratch folder. The suite touches nothing outside the scratch folder.
 public struct ConformanceSuite: Sendable {
-    /// Every rule there is, by number.
+    /// All rules, by number.
     public static let rules: [ConformanceRule] = [
         lookingRules, downloadRules, creationRules, changeRules, moveRules, deletionRules, nameRules,
         concurrencyRules, metadataRules, attributeRules, walkRules, readingRules, refusalRules, anchorRules,
@@ -35,15 +35,15 @@ public struct ConformanceSuite: Sendable {
     private let cleansUp: Bool
 
     /// - Parameters:
-    ///   - provider: the one to be tried.
-    ///   - otherClient: a second way to the same store, with the same identifiers and the same scratch
-    ///     folder (a second instance of the provider, or the same one if it can serve two clients). Without
-    ///     it the rules about two clients are skipped.
-    ///   - scratchFolder: where the experiments take place, and what is looked at.
-    ///   - rules: those to be tried.
+    ///   - provider: the provider to check.
+    ///   - otherClient: a second client of the same store, with the same identifiers and the same scratch folder (a
+    ///     second instance of the provider, or the same one if it can serve two clients). Without it the suite skips
+    ///     the rules about two clients.
+    ///   - scratchFolder: the folder for the experiments, whose items are also looked at.
+    ///   - rules: the rules to check.
     ///   - timeLimit: how long one rule may take before it counts as broken.
-    ///   - patience: how long a signal may take to come, and what was cancelled to end.
-    ///   - cleansUp: whether what was made is deleted again, through the provider.
+    ///   - patience: the time limit for a signal to arrive, and for a cancelled call to end.
+    ///   - cleansUp: whether the suite deletes what it made, through the provider.
     public init(
         provider: any FileProviderExtension, otherClient: (any FileProviderExtension)? = nil,
         scratchFolder: ItemIdentifier = .rootContainer, rules: [ConformanceRule] = Self.rules,
@@ -58,10 +58,10 @@ public struct ConformanceSuite: Sendable {
         self.cleansUp = cleansUp
     }
 
-    /// Tries every rule, and throws a ``ConformanceError`` with the whole report when one is broken; parameters as
-    /// for ``init(provider:otherClient:scratchFolder:rules:timeLimit:patience:cleansUp:)``.
+    /// Checks every rule, and throws a ``ConformanceError`` with the whole report when one is broken; parameters as for
+    /// ``init(provider:otherClient:scratchFolder:rules:timeLimit:patience:cleansUp:)``.
     ///
-    /// - Returns: the report of a provider that broke none: what was skipped stands in it.
+    /// - Returns: the report of a provider that broke no rule: it lists what was skipped.
     @discardableResult
     public static func check(
         _ provider: any FileProviderExtension, otherClient: (any FileProviderExtension)? = nil,
@@ -73,9 +73,9 @@ public struct ConformanceSuite: Sendable {
         return report
     }
 
-    /// Tries the rules one after another: first those that only look, then those that need a folder of their own.
+    /// Checks the rules one after another: first those that only look, then those that need a folder of their own.
     ///
-    /// The provider begins to serve first, as at a mount, in a domain that exists for the suite only.
+    /// First it calls `beginServing` as a mount does, with a domain that exists for the suite only.
     public func run() async -> ConformanceReport {
         var outcomes: [Int: ConformanceReport.Outcome] = [:]
         do {
@@ -102,14 +102,14 @@ public struct ConformanceSuite: Sendable {
         return report
     }
 
-    /// The scratch folder, with what is in it now.
+    /// The scratch folder, with a survey of its items.
     private func surveyed() async -> ConformanceContext {
         var context = context(in: scratchFolder)
         do {
             let bare = context
             context.survey = try await limited { try await StoreSurvey(of: bare) }
         } catch {
-            // Rule 1001 says it; the others have nothing to look at.
+            // Rule 1001 reports it; the other rules have nothing to look at.
             context.surveyProblem = "\(error)"
         }
         return context
@@ -125,7 +125,7 @@ public struct ConformanceSuite: Sendable {
             let name = Filename("hydrant-conformance-\(UInt32.random(in: 0 ... .max))")
             runFolder = try await limited { try await base.makeFolder(name) }
         } catch {
-            // Every experiment needs a folder of its own; a store that takes no changes has none.
+            // Every experiment needs a folder of its own, which a store that takes no changes cannot have.
             let outcome = Self.outcome(of: error)
             return (Dictionary(uniqueKeysWithValues: rules.map { ($0.number, outcome) }), nil)
         }
@@ -167,7 +167,7 @@ public struct ConformanceSuite: Sendable {
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
         try await withTimeLimit(
-            timeLimit, error: { [timeLimit] in RuleFailure("It did not end within \(timeLimit).") }, body: body)
+            timeLimit, error: { [timeLimit] in RuleFailure("it did not end within \(timeLimit)") }, body: body)
     }
 
     private static func outcome(of error: any Error) -> ConformanceReport.Outcome {

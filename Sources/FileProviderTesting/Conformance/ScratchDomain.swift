@@ -2,16 +2,16 @@ import FileProvider
 import Foundation
 import Synchronization
 
-/// The mounted domain that a provider is tried in: there is no mount, only the URLs that items would have.
+/// The domain in which the suite checks a provider: there is no mount, only the URLs that items would have.
 ///
-/// It knows the items that a rule tells it about.
+/// It knows the items that a rule has registered.
 final class ScratchDomain: FileProviderDomain {
     private struct State {
         /// The path of each known item from the topmost folder on.
         var paths: [ItemIdentifier: [Filename]] = [.rootContainer: []]
-        /// The catalog's identifier of each.
+        /// The catalog's identifier of each item.
         var catalog: [ItemIdentifier: ItemIdentifier] = [.rootContainer: ItemIdentifier("catalog-0")]
-        /// What is not in the store yet: its path, by the catalog's identifier.
+        /// Items that are not in the store yet: path by the catalog's identifier.
         var unsent: [ItemIdentifier: [Filename]] = [:]
         var count = 0
 
@@ -27,9 +27,9 @@ final class ScratchDomain: FileProviderDomain {
 
     init(of provider: any FileProviderExtension) { providerIdentifier = provider.providerIdentifier }
 
-    // MARK: What a catalog would know
+    // MARK: The catalog's part
 
-    /// Makes an item known, and the folders above it.
+    /// Registers an item, and the folders above it.
     func learn(_ item: Item, from provider: any FileProviderExtension) async throws(FileProviderError) {
         var path = [item.filename]
         var parent = item.parentIdentifier
@@ -49,16 +49,17 @@ final class ScratchDomain: FileProviderDomain {
         }
     }
 
-    /// A program has made something beside a known item that the store does not have yet; once it is there, it is learnt.
+    /// Registers an item that a program made beside a known item and that is not in the store yet; call `learn` once it
+    /// is uploaded.
     ///
-    /// - Returns: where it is.
+    /// - Returns: its URL.
     func learn(unsent name: Filename, beside item: Item) async throws(FileProviderError) -> URL {
         let path = Array(try relativePath(of: try await url(of: item.identifier)).dropLast()) + [name]
         state.withLock { $0.unsent[$0.newCatalogIdentifier()] = path }
         return url(relativePath: path)
     }
 
-    /// An item was moved here; where identifiers are paths it has another one now.
+    /// Registers a move made here; where identifiers are paths, the item has a new one.
     func learn(_ item: Item, insteadOf old: Item, from provider: any FileProviderExtension)
         async throws(FileProviderError)
     {
@@ -110,10 +111,10 @@ final class ScratchDomain: FileProviderDomain {
     }
 
     private static func unknown(_ what: String) -> FileProviderError {
-        FileProviderError(.noSuchItem, "Nothing is known of “\(what)”.")
+        FileProviderError(.noSuchItem, "“\(what)”: unknown here")
     }
 
-    // MARK: Nothing is kept of what the store says
+    // MARK: Items of the store are not kept
 
     func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem? { nil }
     func knownItems(_ identifiers: [ItemIdentifier]) async throws(FileProviderError) -> [KnownItem] { [] }
@@ -126,7 +127,7 @@ final class ScratchDomain: FileProviderDomain {
     func relativePath(of url: URL) throws(FileProviderError) -> [Filename] {
         let (root, path) = (documentStorageURL.pathComponents, url.pathComponents)
         guard url.isFileURL, path.starts(with: root) else {
-            throw FileProviderError(.invalidName, "\(url) is not below \(documentStorageURL).")
+            throw FileProviderError(.invalidName, "\(url): not below \(documentStorageURL)")
         }
         return path.dropFirst(root.count).map { Filename($0) }
     }
@@ -135,7 +136,7 @@ final class ScratchDomain: FileProviderDomain {
         path.reduce(documentStorageURL) { $0.appending(component: $1.string, directoryHint: .notDirectory) }
     }
 
-    // MARK: Placeholders: nobody sees them
+    // MARK: Placeholders are not shown
 
     func placeholderURL(for url: URL) -> URL { url }
 

@@ -1,14 +1,14 @@
 import FileProvider
 
-/// What a store has already: the items that a walk over its folders finds, within bounds.
+/// The items that a store has already, as found by a walk over its folders, within bounds.
 struct StoreSurvey: Sendable {
-    /// What the enumeration of one folder said.
+    /// The enumeration of one folder.
     struct Listing: Sendable {
         let folder: ItemIdentifier
         let items: [Item]
     }
 
-    /// Enough to find what is wrong, and soon over in a store of millions.
+    /// Enough to find faults, and quick in a store of millions of items.
     static let mostFolders = 30
     static let mostItems = 1_000
     /// The largest document that is downloaded.
@@ -35,7 +35,7 @@ struct StoreSurvey: Sendable {
             listings.append(Listing(folder: folder, items: items))
             count += items.count
             for item in items where item.kind.isFolder && item.capabilities.contains(.reading) {
-                // A folder that is found twice is walked once: rule 1002 says what is wrong.
+                // A folder that is enumerated twice is walked once: rule 1002 reports it.
                 if seen.insert(item.identifier).inserted { waiting.append(item.identifier) }
             }
         }
@@ -56,23 +56,23 @@ struct StoreSurvey: Sendable {
 }
 
 extension ConformanceContext {
-    /// What the store had at the beginning, or a skip when it could not be walked.
+    /// The survey, or a skip when the store could not be walked.
     func needSurvey() throws -> StoreSurvey {
         guard let survey else { throw RuleSkip("the store could not be walked: see rule 1001") }
         return survey
     }
 
-    /// The items that were there, or a skip when there were none.
+    /// The existing items, or a skip when there are none.
     func needItems() throws -> [Item] {
         let items = try needSurvey().items
-        if items.isEmpty { throw RuleSkip("nothing was there to be looked at") }
+        if items.isEmpty { throw RuleSkip("the store has no items to look at") }
         return items
     }
 
-    /// The largest document that was there and is not too large, or a skip.
+    /// The largest existing document that is not too large, or a skip.
     func needLargestDocument() throws -> Item {
         guard let item = try needSurvey().documents.last else {
-            throw RuleSkip("no document was there to be downloaded")
+            throw RuleSkip("the store has no document to download")
         }
         return item
     }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Runs `body`, and cancels and abandons it when it takes longer than `limit`.
 ///
-/// A task group would wait for the abandoned body, which may hang for ever: that is what is being tested.
+/// A task group would wait for the abandoned body, which may hang for ever.
 func withTimeLimit<Value: Sendable>(
     _ limit: Duration, error: @escaping @Sendable () -> any Error,
     body: @escaping @Sendable () async throws -> Value

@@ -1,8 +1,8 @@
 public import FileProvider
 
-/// Contents to upload that are in memory.
+/// Contents to upload, in memory.
 public struct BytesSource: ContentSource {
-    /// All of them.
+    /// All bytes.
     public let bytes: [UInt8]
     public var size: Int64 { Int64(bytes.count) }
 

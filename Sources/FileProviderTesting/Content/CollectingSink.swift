@@ -1,7 +1,7 @@
 public import FileProvider
 import Synchronization
 
-/// Collects the bytes of a download in memory, and holds the provider to its range as Hydrant does.
+/// Collects the bytes of a download in memory, and refuses bytes outside the range as Hydrant does.
 public final class CollectingSink: ContentSink {
     /// One call of ``write(_:at:)``.
     public struct Write: Hashable, Sendable {
@@ -10,7 +10,7 @@ public final class CollectingSink: ContentSink {
         /// In bytes.
         public var count: Int
 
-        /// A call that wrote so many bytes at `offset`.
+        /// A call that wrote `count` bytes at `offset`.
         public init(offset: Int64, count: Int) {
             self.offset = offset
             self.count = count
@@ -26,11 +26,11 @@ public final class CollectingSink: ContentSink {
         var receivedCount: Int { covered.ranges.reduce(0) { $0 + $1.count } }
     }
 
-    /// What was asked for, in bytes from the start of the document.
+    /// The requested range, in bytes from the start of the document.
     public let range: Range<Int64>
     private let state: Mutex<State>
 
-    /// A sink for a download of `range`, empty.
+    /// An empty sink for a download of `range`.
     public init(range: Range<Int64>) {
         self.range = range
         state = Mutex(State(bytes: [UInt8](repeating: 0, count: range.count)))
@@ -44,13 +44,13 @@ public final class CollectingSink: ContentSink {
     /// How many different bytes of the range have arrived.
     public var receivedCount: Int { state.withLock { $0.receivedCount } }
 
-    /// What was written, in order, also what was refused.
+    /// All writes, in order, also the refused ones.
     public var writes: [Write] { state.withLock { $0.writes } }
 
-    /// Whether something outside the range was written (and refused).
+    /// Whether bytes outside the range were written (and refused).
     public var hasSurplus: Bool { state.withLock { $0.hasSurplus } }
 
-    /// Throws `FileProviderError.Code.cannotSynchronize` for bytes outside the range and takes none of them.
+    /// Throws `FileProviderError.Code.cannotSynchronize` for bytes outside the range, and takes none of them.
     public func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
         let range = range
         let fits = state.withLock { state in
@@ -71,7 +71,7 @@ public final class CollectingSink: ContentSink {
         guard fits else {
             throw FileProviderError(
                 .cannotSynchronize,
-                "\(bytes.count) bytes at \(offset) are outside the range \(range) that was asked for")
+                "\(bytes.count) bytes at \(offset) are outside the requested range \(range)")
         }
     }
 }

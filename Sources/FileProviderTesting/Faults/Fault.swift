@@ -1,38 +1,38 @@
 public import FileProvider
 
-/// What goes wrong in one call of a ``FaultInjectingProvider``.
+/// A fault in one call of a ``FaultInjectingProvider``.
 public enum Fault: Sendable {
-    /// The call throws this, and the store is not asked.
+    /// The call throws this error, and the store is not asked.
     case error(FileProviderError)
-    /// The call hangs until the gate is opened, and goes on then; a cancelled call throws
+    /// The call hangs until the gate is opened, and then goes on; a cancelled call throws
     /// `FileProviderError.Code.cancelled`.
     case hang(Gate)
-    /// The call is carried out, but its reply is lost: it throws
-    /// `FileProviderError.Code.serverUnreachable`. Errors of the store come through.
+    /// The call is carried out, but its reply is lost: it throws `FileProviderError.Code.serverUnreachable`. Errors of
+    /// the store come through.
     case lostReply
-    /// The call is carried out at once, and its answer (bytes and errors too) held back until the gate is opened: by
-    /// then it may be old. A cancelled call throws `FileProviderError.Code.cancelled`.
+    /// The call is carried out at once, but its answer (bytes and errors too) is held back until the gate is opened,
+    /// and may be outdated by then. A cancelled call throws `FileProviderError.Code.cancelled`.
     case lateAnswer(Gate)
-    /// The answer comes twice: of a download every piece, of an enumeration every item on its page.
+    /// The answer comes twice: every piece of a download, every item on a page of an enumeration.
     case duplicate
-    /// The connection breaks when so many bytes of the contents have been sent, in either direction, with
-    /// `FileProviderError.Code.serverUnreachable`. A transfer of no more bytes is left alone; a call
-    /// without contents breaks at once. What the store makes of a change says ``Disconnection``.
+    /// The connection breaks after this many bytes of the contents, in either direction, with
+    /// `FileProviderError.Code.serverUnreachable`. A transfer of no more bytes succeeds; a call without contents fails
+    /// at once. ``Disconnection`` says whether the store makes the change.
     case disconnect(after: Int64, Disconnection)
-    /// A download: only so many bytes arrive, then the call throws `error`, or returns as if all were
-    /// well (nil), which no honest provider does. A download of no more bytes than that is left alone.
+    /// A download: only this many bytes arrive, then the call throws `error`, or returns normally (nil), which no
+    /// correct provider does. A download of no more bytes succeeds.
     case truncatedDownload(after: Int64, error: FileProviderError?)
-    /// A download: so many zero bytes are written behind the end of the range.
+    /// A download: this many zero bytes are written beyond the end of the range.
     case surplusBytes(Int)
 }
 
-/// What a store makes of a change when the connection has broken under it.
+/// Whether a store makes a change whose connection has broken.
 public enum Disconnection: Sendable {
-    /// Nothing: it waited for the rest.
+    /// No: the store waited for the rest.
     case undone
-    /// It had enough: the change is made before the call throws.
+    /// Yes: the store makes the change before the call throws.
     case done
-    /// It has it all and is slow: the change is made, or refused, when the gate is opened, long after the call has
-    /// thrown. ``FaultPlan/finishedLateChanges`` says when.
+    /// The store has all bytes and is slow: it makes or refuses the change when the gate is opened, long after the call
+    /// has thrown. ``FaultPlan/finishedLateChanges`` tells when.
     case doneLater(Gate)
 }

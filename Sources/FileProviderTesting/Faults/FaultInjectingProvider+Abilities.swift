@@ -2,7 +2,7 @@ public import FileProvider
 
 public import struct Foundation.URL
 
-// What the wrapped provider can do besides, and what it says of itself.
+// The optional abilities and the properties of the wrapped provider.
 extension FaultInjectingProvider {
     public var providerIdentifier: String { base.providerIdentifier }
     public var documentGroup: String? { base.documentGroup }

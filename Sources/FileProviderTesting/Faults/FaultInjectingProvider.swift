@@ -2,15 +2,15 @@ public import FileProvider
 
 /// Any provider, with faults that a test switches on and off through its ``plan``.
 ///
-/// Without faults it is the provider it wraps: what that one can do besides goes through. Of the mounted domain
-/// (`beginServing` and identifiers for URLs) nothing goes wrong.
+/// Without faults it behaves as the provider that it wraps, with all its optional abilities. Calls about the mounted
+/// domain (`beginServing` and identifiers for URLs) have no faults.
 public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProviderExtension {
-    /// The provider that is wrapped; what is done with it directly never fails.
+    /// The wrapped provider; direct calls have no faults.
     public let base: Base
-    /// What goes wrong.
+    /// The faults.
     public let plan: FaultPlan
 
-    /// Wraps a provider; several may share a plan.
+    /// Wraps a provider; several wrappers may share a plan.
     public init(_ base: Base, plan: FaultPlan = FaultPlan()) {
         self.base = base
         self.plan = plan
@@ -63,7 +63,7 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         }
     }
 
-    /// An error that is injected here makes the answer `ContentDisposition.keep`: the hook throws nothing.
+    /// An injected error makes the answer `ContentDisposition.keep`: the hook throws nothing.
     public func stopProvidingItem(_ identifier: ItemIdentifier) async -> ContentDisposition {
         let answer = try? await call(.stopProvidingItem) { [base] () async throws(FileProviderError) in
             await base.stopProvidingItem(identifier)
@@ -102,7 +102,7 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
     }
 }
 
-// MARK: - How a call goes wrong
+// MARK: - Faults of a call
 extension FaultInjectingProvider {
     /// A call without contents.
     func call<Result: Sendable>(
@@ -139,7 +139,7 @@ extension FaultInjectingProvider {
             switch end {
             case .undone:
                 let cut = FaultySource(contents, plan, limit: count)
-                // What the cut itself provoked is the broken connection; a refusal of the store is none.
+                // An error that the cut caused becomes the broken connection; a refusal by the store does not.
                 do throws(FileProviderError) {
                     return try await body(cut)
                 } catch {
@@ -149,7 +149,7 @@ extension FaultInjectingProvider {
                 _ = try await body(slow)
                 throw Self.connectionBroken
             case .doneLater(let gate):
-                // Read now: nobody keeps the contents once the call has ended.
+                // Read now: the contents are gone once the call has ended.
                 let sent = BytesSource(try await slow.readAll(pieceSize: 64 << 10))
                 plan.later(gate) { () async throws(FileProviderError) in _ = try await body(sent) }
                 throw Self.connectionBroken
@@ -163,7 +163,7 @@ extension FaultInjectingProvider {
         }
     }
 
-    /// The store's answer, be it an error, when the gate is open.
+    /// The store's answer or error, when the gate is open.
     private func answer<Result: Sendable>(
         _ body: @Sendable () async throws(FileProviderError) -> Result, after gate: Gate
     ) async throws(FileProviderError) -> Result {
@@ -185,7 +185,7 @@ extension FaultInjectingProvider {
         do throws(FileProviderError) {
             try await base.startProvidingItem(identifier, version: version, range: range, into: short)
         } catch {
-            // What the truncation itself provoked is not news; a real error of the store is.
+            // An error that the truncation caused is dropped; a real error of the store is passed on.
             guard short.wasTruncated else { throw error }
         }
         if short.wasTruncated, let error { throw error }
@@ -205,10 +205,10 @@ extension FaultInjectingProvider {
     }
 
     private static var replyLost: FileProviderError {
-        FileProviderError(.serverUnreachable, "A test has lost the store's reply.")
+        FileProviderError(.serverUnreachable, "a test has lost the store's reply")
     }
 
     private static var connectionBroken: FileProviderError {
-        FileProviderError(.serverUnreachable, "A test has broken the connection.")
+        FileProviderError(.serverUnreachable, "a test has broken the connection")
     }
 }

@@ -1,16 +1,16 @@
 import FileProvider
 import Synchronization
 
-/// Hands bytes on as slowly as the plan says, and no more than so many.
+/// Passes bytes on at the plan's speed, up to a limit.
 final class FaultySink: ContentSink {
     private let base: any ContentSink
     private let plan: FaultPlan
     private let remaining: Mutex<Int64>
 
-    /// Thrown into the provider to stop it; ``FaultInjectingProvider`` makes of it the end that was wanted.
-    private static let stop = FileProviderError(.cancelled, "A test has truncated the download.")
+    /// Thrown into the provider to stop it; ``FaultInjectingProvider`` replaces it by the fault's end.
+    private static let stop = FileProviderError(.cancelled, "a test has truncated the download")
 
-    /// - Parameter limit: how many bytes come through; nil is all.
+    /// - Parameter limit: the number of bytes that come through; nil: all.
     init(_ base: any ContentSink, _ plan: FaultPlan, limit: Int64? = nil) {
         self.base = base
         self.plan = plan
@@ -23,7 +23,7 @@ final class FaultySink: ContentSink {
     func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
         let count = remaining.withLock { remaining in
             let count = min(Int64(bytes.count), max(remaining, 0))
-            // Below zero once something was held back.
+            // Negative once bytes were held back.
             remaining = Int64(bytes.count) > count ? -1 : remaining - count
             return Int(count)
         }
@@ -35,7 +35,7 @@ final class FaultySink: ContentSink {
     }
 }
 
-/// Writes everything twice, as a server does that sends a part again.
+/// Writes everything twice, like a server that sends a part again.
 struct RepeatingSink: ContentSink {
     let base: any ContentSink
 
@@ -45,7 +45,7 @@ struct RepeatingSink: ContentSink {
     }
 }
 
-/// Reads contents as slowly as the plan says, and no more than so many bytes of them.
+/// Reads contents at the plan's speed, up to a limit.
 final class FaultySource: ContentSource {
     private let base: any ContentSource
     private let plan: FaultPlan
@@ -53,20 +53,20 @@ final class FaultySource: ContentSource {
     private let cut = Mutex(false)
     var size: Int64 { base.size }
 
-    /// - Parameter limit: how many bytes from the start can be read; then the connection is broken.
+    /// - Parameter limit: the number of bytes from the start that can be read before the connection breaks.
     init(_ base: any ContentSource, _ plan: FaultPlan, limit: Int64 = .max) {
         self.base = base
         self.plan = plan
         self.limit = limit
     }
 
-    /// Whether bytes were asked for that were held back.
+    /// Whether bytes beyond the limit were requested.
     var wasCut: Bool { cut.withLock { $0 } }
 
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
         guard offset < limit else {
             cut.withLock { $0 = true }
-            throw FileProviderError(.serverUnreachable, "A test has broken the connection.")
+            throw FileProviderError(.serverUnreachable, "a test has broken the connection")
         }
         let bytes = try await base.read(at: offset, upTo: Int(min(Int64(count), limit - offset)))
         try await plan.transfer(bytes.count)

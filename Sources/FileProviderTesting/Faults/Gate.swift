@@ -1,7 +1,7 @@
 public import FileProvider
 import Synchronization
 
-/// Where calls hang until a test lets them go on.
+/// A barrier at which calls hang until a test opens it.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -15,7 +15,7 @@ public final class Gate: Sendable {
     /// A closed gate.
     public init() {}
 
-    /// Lets every call go on that hangs here, and every one that will come.
+    /// Lets all calls pass that hang here, now and later.
     public func open() {
         let waiting = state.withLock { state in
             state.isOpen = true
@@ -25,10 +25,10 @@ public final class Gate: Sendable {
         for continuation in waiting { continuation.resume(returning: true) }
     }
 
-    /// How many calls hang here now.
+    /// The number of calls that hang here now.
     public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Returns when so many calls have arrived here since the gate was made, also if they left again.
+    /// Returns when this many calls have arrived since the gate was made, including those that have left.
     public func waitForArrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -40,8 +40,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Returns when the gate is open; throws `FileProviderError.Code.cancelled` when the task is
-    /// cancelled before.
+    /// Returns when the gate is open; throws `FileProviderError.Code.cancelled` when the task is cancelled before.
     public func pass() async throws(FileProviderError) {
         let key = state.withLock { state in
             state.nextKey += 1
@@ -52,11 +51,11 @@ public final class Gate: Sendable {
         } onCancel: {
             state.withLock { $0.waiting.removeValue(forKey: key) }?.resume(returning: false)
         }
-        if !mayPass { throw FileProviderError(.cancelled, "Cancelled while the call hung.") }
+        if !mayPass { throw FileProviderError(.cancelled, "cancelled while the call hung") }
     }
 
     private func wait(_ key: Int, _ continuation: CheckedContinuation<Bool, Never>) {
-        // Asked again under the lock: a cancellation before now found nothing to resume.
+        // Checked again under the lock: an earlier cancellation found nothing to resume.
         let (answer, watchers) = state.withLock { state -> (Bool?, [CheckedContinuation<Void, Never>]) in
             state.arrivals += 1
             let arrivals = state.arrivals

@@ -1,6 +1,6 @@
 import FileProvider
 
-/// Which items of a ``MemoryStore`` changed, at which of its revisions.
+/// The items of a ``MemoryStore`` that changed, and the revision of each change.
 struct ChangeLog: Sendable {
     private struct Entry: Sendable {
         var revision: Int
@@ -8,9 +8,9 @@ struct ChangeLog: Sendable {
     }
     /// In the order of their revisions, each higher than the one before.
     private var entries: [Entry] = []
-    /// Changes up to here are forgotten.
+    /// Changes up to this revision are forgotten.
     private var oldest = 0
-    /// Another store's anchors say nothing to this one.
+    /// Distinguishes the anchors of different stores.
     private let name = "memory-\(UInt64.random(in: 0 ... .max))"
 
     mutating func append(_ identifier: ItemIdentifier, at revision: Int) {
@@ -24,13 +24,13 @@ struct ChangeLog: Sendable {
 
     func anchor(at revision: Int) -> SyncAnchor { SyncAnchor("\(name) \(revision)") }
 
-    /// At most `count` items that changed after `anchor`, each once, and where to go on.
+    /// At most `count` items that changed after `anchor`, each once, and the next anchor.
     func page(
         from anchor: SyncAnchor, count: Int, newest: Int
     ) throws(FileProviderError) -> (identifiers: [ItemIdentifier], next: SyncAnchor, hasMore: Bool) {
         let parts = String(decoding: anchor.bytes, as: UTF8.self).split(separator: " ")
         guard parts.count == 2, parts[0] == name, let start = Int(parts[1]), start >= oldest else {
-            throw FileProviderError(.syncAnchorExpired, "The store does not remember what changed since then.")
+            throw FileProviderError(.syncAnchorExpired, "the store does not remember changes that far back")
         }
         var identifiers: [ItemIdentifier] = []
         var seen: Set<ItemIdentifier> = []
@@ -46,7 +46,7 @@ struct ChangeLog: Sendable {
         return (identifiers, self.anchor(at: newest), false)
     }
 
-    /// Where the first entry after this revision is.
+    /// The index of the first entry after this revision.
     private func position(after revision: Int) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {

@@ -1,10 +1,10 @@
 import FileProvider
 
-/// What is in one folder of a ``MemoryStore``: by name, and in an order that no rename disturbs, so that
-/// pages taken from a changing folder miss nothing.
+/// The items of one folder of a ``MemoryStore``: by name, and in an order that renames do not change, so that the pages
+/// of a changing folder miss nothing.
 struct FolderIndex: Sendable {
     private struct Entry: Sendable {
-        /// The item's ``MemoryNode/number``; grows with its making and stays.
+        /// The item's ``MemoryNode/number``; grows with each new item and stays.
         var number: Int
         var identifier: ItemIdentifier
     }
@@ -32,7 +32,7 @@ struct FolderIndex: Sendable {
         entries[position(of: number)...].prefix(count).map(\.identifier)
     }
 
-    /// Where the first entry numbered `number` or higher is.
+    /// The index of the first entry numbered `number` or higher.
     private func position(of number: Int) -> Int {
         var (low, high) = (0, entries.count)
         while low < high {

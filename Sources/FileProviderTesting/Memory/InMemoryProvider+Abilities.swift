@@ -1,15 +1,15 @@
 public import FileProvider
 
-// What the store can do besides, as far as its ``abilities`` go.
+// The optional abilities, as far as ``abilities`` has them.
 extension InMemoryProvider: ChangeEnumerating {
-    /// The moment of the newest change, whoever made it.
+    /// The moment of the newest change by any client.
     public func currentSyncAnchor() async throws(FileProviderError) -> SyncAnchor {
         note(HookCall(.currentSyncAnchor, .rootContainer))
         try require(.changes)
         return try withStore { store throws(FileProviderError) in store.anchor }
     }
 
-    /// At most ``pageSize`` items at once. After ``forgetChanges()`` older anchors have expired.
+    /// At most ``pageSize`` items at once. ``forgetChanges()`` expires older anchors.
     public func enumerateChanges(from anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
         note(HookCall(.enumerateChanges, .rootContainer, anchor: anchor))
         try require(.changes)
@@ -38,10 +38,10 @@ extension InMemoryProvider: ServerSideCopying {
 }
 
 extension InMemoryProvider: Trashing {
-    /// As its ``abilities`` say.
+    /// As ``abilities`` says.
     public var hasTrash: Bool { abilities.contains(.trash) }
 
-    /// What is trashed is out of the tree, and known under its identifier no more; see ``trashContents``.
+    /// A trashed item is out of the tree, and its identifier is unknown; see ``trashContents``.
     public func trashItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
@@ -59,8 +59,8 @@ extension InMemoryProvider: Trashing {
 }
 
 extension InMemoryProvider: ThumbnailProviding {
-    /// The picture that a test has given the document with ``setThumbnail(_:at:)``, whatever its size; else a small PNG
-    /// or JPEG is its own thumbnail, and all other documents have none.
+    /// The picture that a test gave the document with ``setThumbnail(_:at:)``, whatever its size; otherwise a small PNG
+    /// or JPEG is its own thumbnail, and other documents have none.
     public func thumbnail(
         of identifier: ItemIdentifier, version: ContentVersion, size: Int
     ) async throws(FileProviderError) -> Thumbnail? {
@@ -74,10 +74,10 @@ extension InMemoryProvider: ThumbnailProviding {
 }
 
 extension InMemoryProvider: ThumbnailKeeping {
-    /// As its ``abilities`` say.
+    /// As ``abilities`` says.
     public var keepsThumbnails: Bool { abilities.contains(.keepingThumbnails) }
 
-    /// Until the contents change.
+    /// Keeps the picture until the contents change.
     public func keepThumbnail(
         _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion
     ) async throws(FileProviderError) {
@@ -102,10 +102,10 @@ extension InMemoryProvider: QuotaReporting {
 }
 
 extension InMemoryProvider: SearchingProvider {
-    /// As its ``abilities`` say.
+    /// As ``abilities`` says.
     public var canSearch: Bool { abilities.contains(.searching) }
 
-    /// In the order in which the items were made.
+    /// Findings come in the order in which the items were made.
     public func search(_ search: StoreSearch) async throws(FileProviderError) -> StoreFindings {
         note(HookCall(.search, .rootContainer))
         try require(.searching)
@@ -116,7 +116,7 @@ extension InMemoryProvider: SearchingProvider {
 extension InMemoryProvider {
     private func require(_ ability: Abilities) throws(FileProviderError) {
         guard abilities.contains(ability) else {
-            throw FileProviderError(.unsupported, "This store cannot do that.")
+            throw FileProviderError(.unsupported, "the store cannot do this")
         }
     }
 }

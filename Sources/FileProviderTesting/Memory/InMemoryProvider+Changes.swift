@@ -1,7 +1,7 @@
 public import FileProvider
 
-// The hooks that change the store: contents are read first, then everything is checked and changed in one
-// step under the lock, so that an error leaves no trace.
+// The hooks that change the store: they read contents first, then check and change everything in one step under the
+// lock, so that an error leaves no trace.
 extension InMemoryProvider {
     public func createItem(
         _ template: ItemTemplate, contents: (any ContentSource)?
@@ -82,9 +82,9 @@ extension InMemoryProvider: MetadataUpdating {
 extension InMemoryProvider: ChangeSignaling {
     public func changeSignals() -> AsyncStream<ChangeSignal> { signalHub.stream() }
 
-    /// Sends a signal, whether or not something changed.
+    /// Sends a signal, whether or not an item changed.
     public func signal(_ signal: ChangeSignal) { signalHub.send([signal]) }
 
-    /// How many streams of signals are being consumed.
+    /// The number of signal streams in use.
     public var signalListenerCount: Int { signalHub.listenerCount }
 }

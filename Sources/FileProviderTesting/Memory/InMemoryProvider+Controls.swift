@@ -1,29 +1,29 @@
 public import FileProvider
 
-/// What somebody has put into the trash of an ``InMemoryProvider``.
+/// An item in the trash of an ``InMemoryProvider``.
 public struct TrashedItem: Hashable, Sendable {
-    /// As it was.
+    /// The item as it was.
     public let item: Item
-    /// What it held.
+    /// Its contents.
     public let entry: StoredEntry
 
-    /// An item with what it held.
+    /// An item with its contents.
     public init(item: Item, entry: StoredEntry) {
         self.item = item
         self.entry = entry
     }
 }
 
-// What a test sets from outside, besides what the other client does.
+// Controls for tests, besides the other client.
 extension InMemoryProvider {
-    /// How many bytes all documents together may have; nil is no limit. A change through the protocol that needs more
-    /// is refused with `FileProviderError.Code.insufficientQuota`.
+    /// The most bytes that all documents together may have; nil: no limit. A change through the protocol that needs
+    /// more is refused with `FileProviderError.Code.insufficientQuota`.
     public var capacity: Int64? {
         get { (try? withStore { store throws(FileProviderError) in store.capacity }) ?? nil }
         set { try? withStore { store throws(FileProviderError) in store.capacity = newValue } }
     }
 
-    /// Says what may be done with an item through the protocol; the rest is refused with
+    /// Sets the operations that the protocol allows on an item; others are refused with
     /// `FileProviderError.Code.permissionDenied`. Signalled.
     @discardableResult
     public func setCapabilities(
@@ -37,7 +37,7 @@ extension InMemoryProvider {
         return item
     }
 
-    /// Gives a document this picture, until its contents change; nil takes it away.
+    /// Gives a document this picture, until its contents change; nil removes it.
     public func setThumbnail(_ bytes: [UInt8]?, at path: String) throws(FileProviderError) {
         try withStore { store throws(FileProviderError) in
             guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
@@ -45,7 +45,7 @@ extension InMemoryProvider {
         }
     }
 
-    /// The picture that a document has been given, by a test or through the protocol; nil: none.
+    /// The picture that a test or the protocol gave a document; nil: none.
     public func givenThumbnail(at path: String) throws(FileProviderError) -> [UInt8]? {
         try withStore { store throws(FileProviderError) in
             guard let item = Self.find(Self.names(path)[...], store) else { throw Self.missing(path) }
@@ -53,7 +53,7 @@ extension InMemoryProvider {
         }
     }
 
-    /// What is in the trash, in the order in which it came there.
+    /// The items in the trash, in the order of their arrival.
     public var trashContents: [TrashedItem] {
         let found = try? withStore { store throws(FileProviderError) in
             store.trash.map { TrashedItem(item: $0.item, entry: Self.entry($0)) }
@@ -61,12 +61,12 @@ extension InMemoryProvider {
         return found ?? []
     }
 
-    /// Destroys what is in the trash.
+    /// Destroys the items in the trash.
     public func emptyTrash() {
         try? withStore { store throws(FileProviderError) in store.trash = [] }
     }
 
-    /// Lets every anchor expire that was given before now: the store does not remember what changed until here.
+    /// Expires all anchors given so far: the store forgets its changes up to now.
     public func forgetChanges() {
         try? withStore { store throws(FileProviderError) in store.forgetChanges() }
     }

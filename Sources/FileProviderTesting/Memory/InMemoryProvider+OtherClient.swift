@@ -1,21 +1,21 @@
 public import FileProvider
 
-/// What is at one path of an ``InMemoryProvider``.
+/// An item at a path of an ``InMemoryProvider``.
 public enum StoredEntry: Hashable, Sendable {
-    /// A folder, whatever is in it.
+    /// A folder, with any contents.
     case folder
     /// A document with its bytes.
     case document([UInt8])
-    /// A symbolic link and where it leads.
+    /// A symbolic link and its target.
     case link(target: [UInt8])
 }
 
-// The store's other client. Paths go from the topmost folder, with or without a leading slash; the
-// topmost folder itself is the empty path. None of these is in the journal; every change is signalled.
+// The store's other client. Paths start at the topmost folder, with or without a leading slash; the topmost folder
+// itself is the empty path. These calls are not in the journal; every change is signalled.
 extension InMemoryProvider {
-    /// Makes or replaces a document; folders on the way are made.
+    /// Creates or replaces a document, and creates missing folders of the path.
     ///
-    /// - Parameter modified: its modification date; nil is now.
+    /// - Parameter modified: its modification date; nil: now.
     @discardableResult
     public func put(
         _ path: String, _ bytes: some Sequence<UInt8>, modified: FileTime? = nil
@@ -48,7 +48,7 @@ extension InMemoryProvider {
         try put(path, Array(text.utf8), modified: modified)
     }
 
-    /// Makes a folder, and those on the way; one that is there already is fine.
+    /// Creates a folder, and missing folders of the path; an existing folder is no error.
     @discardableResult
     public func mkdir(_ path: String) throws(FileProviderError) -> Item {
         let (item, signals) = try withStore { store throws(FileProviderError) in
@@ -60,7 +60,7 @@ extension InMemoryProvider {
         return item
     }
 
-    /// Makes a symbolic link in a folder that exists.
+    /// Creates a symbolic link in an existing folder.
     @discardableResult
     public func link(_ path: String, to target: String) throws(FileProviderError) -> Item {
         let item = try withStore { store throws(FileProviderError) in
@@ -90,7 +90,7 @@ extension InMemoryProvider {
         signalHub.send([.folder(parent)])
     }
 
-    /// Moves an item into a folder that exists; never replaces.
+    /// Moves an item into an existing folder; never replaces.
     @discardableResult
     public func rename(_ path: String, to newPath: String) throws(FileProviderError) -> Item {
         let (before, item) = try withStore { store throws(FileProviderError) in
@@ -108,7 +108,7 @@ extension InMemoryProvider {
         return item
     }
 
-    /// Sets an item's extended attributes, exactly these.
+    /// Sets an item's extended attributes to exactly these.
     @discardableResult
     public func setExtendedAttributes(
         _ attributes: [String: [UInt8]], at path: String
@@ -123,13 +123,13 @@ extension InMemoryProvider {
         return item
     }
 
-    /// A document's bytes; nil when there is no document at `path`.
+    /// A document's bytes; nil when `path` is no document.
     public func read(_ path: String) -> [UInt8]? {
         guard case .document(let bytes) = entry(path) else { return nil }
         return bytes
     }
 
-    /// What the store has at `path`; nil when there is nothing.
+    /// The item at `path`; nil when there is none.
     public func item(at path: String) -> Item? {
         try? withStore { store throws(FileProviderError) in Self.find(Self.names(path)[...], store) }
     }
@@ -137,8 +137,8 @@ extension InMemoryProvider {
     /// The whole store by path, without the topmost folder. Names that are not UTF-8 are shown with U+FFFD.
     public func snapshot() -> [String: StoredEntry] { collect(Self.entry) }
 
-    /// Every item of the store as it is at one moment, by path, without the topmost folder. (``item(at:)`` for each path
-    /// of a ``snapshot()`` misses what is renamed between the two.)
+    /// Every item of the store at one moment, by path, without the topmost folder. (``item(at:)`` for each path of a
+    /// ``snapshot()`` misses items that are renamed between the two calls.)
     public func items() -> [String: Item] { collect(\.item) }
 }
 
@@ -164,7 +164,7 @@ extension InMemoryProvider {
     }
 
     static func missing(_ path: String) -> FileProviderError {
-        FileProviderError(.noSuchItem, "There is nothing at “\(path)”, or no folder for it.")
+        FileProviderError(.noSuchItem, "“\(path)”: no such item, or no folder for it")
     }
 
     static func find(_ names: ArraySlice<Filename>, _ store: MemoryStore) -> Item? {
@@ -180,7 +180,7 @@ extension InMemoryProvider {
         for name in names {
             if let item = store.child(name, in: folder) {
                 guard item.kind.isFolder else {
-                    throw FileProviderError(.filenameCollision, "\(name) is not a folder.", item: item)
+                    throw FileProviderError(.filenameCollision, "\(name): not a folder", item: item)
                 }
                 folder = item.identifier
             } else {

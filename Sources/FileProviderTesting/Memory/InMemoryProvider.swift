@@ -4,12 +4,12 @@ import Synchronization
 
 /// A store in memory that keeps the whole contract of the SDK: for tests, and as an example.
 ///
-/// The methods of the protocol are what Hydrant calls; they are kept in a journal (``calls``). Those with
-/// a path (`put(_:_:modified:)` and so on) are the store's *other client*: they change it behind
-/// Hydrant's back, unconditionally, and are signalled.
+/// The methods of the protocol are the calls of Hydrant; a journal keeps them (``calls``). The methods with a path
+/// (`put(_:_:modified:)` and so on) are the store's *other client*: they change the store unconditionally, and are
+/// signalled.
 ///
-/// Identifiers are the store's own and survive every rename; pages come from a changing folder without a
-/// gap. Any thread may call anything.
+/// Identifiers are the store's own and survive every rename; the pages of a changing folder have no gap. Any thread may
+/// call any method.
 public final class InMemoryProvider: FileProviderExtension {
     struct State {
         var store: MemoryStore
@@ -18,38 +18,38 @@ public final class InMemoryProvider: FileProviderExtension {
         var isReadOnly = false
     }
 
-    /// What a store can do besides. What it cannot is answered with `FileProviderError.Code.unsupported`.
+    /// The optional abilities of a store. Other calls throw `FileProviderError.Code.unsupported`.
     public struct Abilities: OptionSet, Hashable, Sendable {
-        /// One bit an ability.
+        /// One bit per ability.
         public let rawValue: UInt8
         /// The abilities with these bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// To say what changed since an anchor.
+        /// Listing changes since an anchor.
         public static let changes = Abilities(rawValue: 1)
-        /// To copy documents by itself.
+        /// Copying documents.
         public static let copying = Abilities(rawValue: 2)
-        /// To keep what is deleted in a trash.
+        /// Keeping deleted items in a trash.
         public static let trash = Abilities(rawValue: 4)
-        /// To make thumbnails.
+        /// Making thumbnails.
         public static let thumbnails = Abilities(rawValue: 8)
-        /// To say how full it is.
+        /// Reporting used and free space.
         public static let quota = Abilities(rawValue: 16)
-        /// To find documents by itself.
+        /// Searching for documents.
         public static let searching = Abilities(rawValue: 32)
-        /// To keep the thumbnails that programs give documents; with ``thumbnails``.
+        /// Keeping the thumbnails that programs give documents; requires ``thumbnails``.
         public static let keepingThumbnails = Abilities(rawValue: 64)
-        /// Every one of them.
+        /// All abilities.
         public static let all: Abilities = [
             .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails,
         ]
     }
 
-    /// How many items a page of an enumeration has at most.
+    /// The most items on a page of an enumeration.
     public let pageSize: Int
-    /// How many bytes are handed to a sink, or asked of a source, at once.
+    /// The most bytes that are passed to a sink, or requested from a source, at once.
     public let pieceSize: Int
-    /// What it can do besides.
+    /// The optional abilities.
     public let abilities: Abilities
     let signalsOwnChanges: Bool
     let signalHub = SignalHub()
@@ -58,9 +58,8 @@ public final class InMemoryProvider: FileProviderExtension {
     /// - Parameters:
     ///   - pageSize: the most items of a page, at least 1.
     ///   - pieceSize: the most bytes of one transfer step, at least 1.
-    ///   - signalsOwnChanges: whether changes made through the protocol are signalled too; a store may do
-    ///     either.
-    ///   - abilities: what the store can do besides; a plain one shows how Hydrant does without.
+    ///   - signalsOwnChanges: whether changes made through the protocol are signalled too; a store may do either.
+    ///   - abilities: the optional abilities; without them a test shows how Hydrant does without.
     public init(
         pageSize: Int = 100, pieceSize: Int = 64 << 10, signalsOwnChanges: Bool = false, abilities: Abilities = []
     ) {
@@ -74,29 +73,29 @@ public final class InMemoryProvider: FileProviderExtension {
 
     // MARK: The journal
 
-    /// Every call of a hook so far, in the order of their beginning.
+    /// Every call of a hook so far, in order of their starts.
     public var calls: [HookCall] { state.withLock { $0.calls } }
 
     /// The calls of one hook so far.
     public func calls(of hook: Hook) -> [HookCall] { calls.filter { $0.hook == hook } }
 
-    /// Starts the journal anew.
+    /// Clears the journal.
     public func forgetCalls() { state.withLock { $0.calls = [] } }
 
-    /// What ``stopProvidingItem(_:)`` answers.
+    /// The answer of ``stopProvidingItem(_:)``.
     public var disposition: ContentDisposition {
         get { state.withLock { $0.disposition } }
         set { state.withLock { $0.disposition = newValue } }
     }
 
-    /// While true every change through the protocol is refused with `FileProviderError.Code.readOnly`;
-    /// the other client may go on.
+    /// While true every change through the protocol is refused with `FileProviderError.Code.readOnly`; the other client
+    /// may go on.
     public var isReadOnly: Bool {
         get { state.withLock { $0.isReadOnly } }
         set { state.withLock { $0.isReadOnly = newValue } }
     }
 
-    // MARK: The hooks that only look
+    // MARK: Hooks that do not change the store
 
     public func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
         note(HookCall(.providePlaceholder, identifier))
@@ -121,7 +120,7 @@ public final class InMemoryProvider: FileProviderExtension {
         note(HookCall(.startProvidingItem, identifier, range: range, contentVersion: version))
         var offset = range.lowerBound
         while offset < range.upperBound {
-            if Task.isCancelled { throw FileProviderError(.cancelled, "The download was cancelled.") }
+            if Task.isCancelled { throw FileProviderError(.cancelled, "the download was cancelled") }
             let end = min(range.upperBound, offset + Int64(pieceSize))
             // Looked up for each piece: the contents may change in mid-transfer.
             let piece = try piece(of: identifier, version, offset..<end)
@@ -143,11 +142,11 @@ public final class InMemoryProvider: FileProviderExtension {
             try store.checkMay(.reading, node)
             guard node.item.version.content == version else {
                 throw FileProviderError(
-                    .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
+                    .versionMismatch, "\(node.item.filename): has other contents by now", item: node.item)
             }
             guard range.lowerBound >= 0, range.upperBound <= node.item.size else {
                 throw FileProviderError(
-                    .cannotSynchronize, "\(node.item.filename) has no bytes \(range), only \(node.item.size).")
+                    .cannotSynchronize, "\(node.item.filename): has \(node.item.size) bytes, \(range) were requested")
             }
             return Array(node.bytes[Int(range.lowerBound)..<Int(range.upperBound)])
         }
@@ -164,7 +163,7 @@ public final class InMemoryProvider: FileProviderExtension {
     }
 
     func requireWritable() throws(FileProviderError) {
-        if isReadOnly { throw FileProviderError(.readOnly, "The store takes no changes.") }
+        if isReadOnly { throw FileProviderError(.readOnly, "the store takes no changes") }
     }
 
     static var now: FileTime {

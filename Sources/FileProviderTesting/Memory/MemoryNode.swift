@@ -2,15 +2,15 @@ import FileProvider
 
 /// One item of a ``MemoryStore``.
 struct MemoryNode: Sendable {
-    /// In which order the items were made.
+    /// Counts the items in the order of their creation.
     let number: Int
     var item: Item
-    /// Of a document.
+    /// The contents of a document.
     var bytes: [UInt8] = []
-    /// A picture that a test gave it; goes with the next contents.
+    /// The picture that a test gave it; new contents remove it.
     var thumbnail: [UInt8]?
 
-    /// Revisions of the whole store, at which this changed last.
+    /// The revisions of the whole store at which each part last changed.
     private var content: Int
     private var place: Int
     private var metadata: Int
@@ -53,7 +53,7 @@ struct MemoryNode: Sendable {
         updateVersion()
     }
 
-    /// xattr(7): a symbolic link has none in `user.`.
+    /// xattr(7): symbolic links have no attributes in `user.`.
     private static func mayHaveAttributes(_ kind: ItemKind) -> Bool { kind.isDocument || kind.isFolder }
 
     mutating func setPlace(_ folder: ItemIdentifier, _ filename: Filename, revision: Int) {

@@ -1,16 +1,15 @@
 import FileProvider
 
-/// The tree of an ``InMemoryProvider``: a value, so that a change is made whole or, when it throws, not at
-/// all.
+/// The tree of an ``InMemoryProvider``: a value, so that a change that throws leaves no trace.
 struct MemoryStore: Sendable {
     private var nodes: [ItemIdentifier: MemoryNode] = [:]
     private var folders: [ItemIdentifier: FolderIndex] = [:]
     private var revision = 0
-    /// Of the documents, in bytes.
+    /// The bytes of all documents.
     private(set) var used: Int64 = 0
-    /// How many bytes may be used; nil is no limit.
+    /// The most bytes; nil: no limit.
     var capacity: Int64?
-    /// What was put into the trash, in that order.
+    /// The trashed items, in order.
     var trash: [MemoryNode] = []
     private(set) var log = ChangeLog()
 
@@ -26,7 +25,7 @@ struct MemoryStore: Sendable {
 
     func node(_ identifier: ItemIdentifier) throws(FileProviderError) -> MemoryNode {
         guard let node = nodes[identifier] else {
-            throw FileProviderError(.noSuchItem, "There is no item \(identifier).")
+            throw FileProviderError(.noSuchItem, "\(identifier): no such item")
         }
         return node
     }
@@ -34,7 +33,7 @@ struct MemoryStore: Sendable {
     func document(_ identifier: ItemIdentifier) throws(FileProviderError) -> MemoryNode {
         let node = try node(identifier)
         guard node.item.kind.isDocument else {
-            throw FileProviderError(.unsupported, "\(node.item.filename) is not a document.")
+            throw FileProviderError(.unsupported, "\(node.item.filename): not a document")
         }
         return node
     }
@@ -43,14 +42,14 @@ struct MemoryStore: Sendable {
         let node = try document(identifier)
         guard node.item.version.content == version else {
             throw FileProviderError(
-                .versionMismatch, "\(node.item.filename) has other contents by now.", item: node.item)
+                .versionMismatch, "\(node.item.filename): has other contents by now", item: node.item)
         }
         return node
     }
 
     func folder(_ identifier: ItemIdentifier) throws(FileProviderError) -> FolderIndex {
         guard let index = folders[identifier] else {
-            throw FileProviderError(.noSuchItem, "There is no folder \(identifier).")
+            throw FileProviderError(.noSuchItem, "\(identifier): no such folder")
         }
         return index
     }
@@ -63,13 +62,13 @@ struct MemoryStore: Sendable {
         try self.folder(folder).identifiers.compactMap { nodes[$0]?.item }
     }
 
-    /// A page's bytes are the number of its first item, in decimal.
+    /// The bytes of a page are the number of its first item, in decimal.
     func page(
         of folder: ItemIdentifier, startingAt page: Page?, size: Int
     ) throws(FileProviderError) -> ItemPage {
         let first = page.map { Int(String(decoding: $0.bytes, as: UTF8.self)) } ?? 0
-        guard let first else { throw FileProviderError(.cannotSynchronize, "That is no page of this store.") }
-        // One more, to know whether there is a next page.
+        guard let first else { throw FileProviderError(.cannotSynchronize, "not a page of this store") }
+        // One item more, to know whether there is a next page.
         let found = try self.folder(folder).page(from: first, count: size + 1).compactMap { nodes[$0] }
         let next = found.count > size ? Page(bytes: "\(found[size].number)".utf8) : nil
         return ItemPage(items: found.prefix(size).map(\.item), nextPage: next)
@@ -95,7 +94,7 @@ struct MemoryStore: Sendable {
         return names.reversed()
     }
 
-    // MARK: Changing; a base version of nil is the other client's: nothing is checked but the names
+    // MARK: Changes; a base version of nil means the other client, for which only names are checked
 
     mutating func create(
         _ template: ItemTemplate, bytes: [UInt8], isChecked: Bool = true
@@ -178,7 +177,7 @@ struct MemoryStore: Sendable {
         nodes[identifier] = node
     }
 
-    /// Through the protocol.
+    /// Keeps a thumbnail given through the protocol.
     mutating func keepThumbnail(
         _ bytes: [UInt8], of identifier: ItemIdentifier, _ version: ContentVersion
     ) throws(FileProviderError) {
@@ -200,7 +199,7 @@ struct MemoryStore: Sendable {
         }
         if node.item.parentIdentifier == folder, node.item.filename == filename { return node.item }
         guard !isInside(folder, identifier) else {
-            throw FileProviderError(.unsupported, "\(node.item.filename) cannot be moved into itself.")
+            throw FileProviderError(.unsupported, "\(node.item.filename): cannot be moved into itself")
         }
         try checkName(filename, in: folder)
         revision += 1
@@ -217,7 +216,7 @@ struct MemoryStore: Sendable {
         if base != nil { try checkMay(.deleting, node) }
         if node.item.kind.isDocument { try checkContent(of: node, base) }
         if let index = folders[identifier], !index.isEmpty {
-            throw FileProviderError(.directoryNotEmpty, "\(node.item.filename) is not empty.")
+            throw FileProviderError(.directoryNotEmpty, "\(node.item.filename): not empty")
         }
         folders[node.item.parentIdentifier]?.remove(node)
         folders[identifier] = nil
@@ -251,21 +250,21 @@ struct MemoryStore: Sendable {
 
     func checkMay(_ what: ItemCapabilities, _ node: MemoryNode) throws(FileProviderError) {
         guard node.item.capabilities.contains(what) else {
-            throw FileProviderError(.permissionDenied, "The store does not allow this for “\(node.item.filename)”.")
+            throw FileProviderError(.permissionDenied, "\(node.item.filename): the store does not allow this")
         }
     }
 
     private func checkRoom(for count: Int64, insteadOf old: Int64) throws(FileProviderError) {
         if let capacity, count > old, used - old + count > capacity {
             throw FileProviderError(
-                .insufficientQuota, "The store has \(max(0, capacity - used)) bytes left, too few for \(count).")
+                .insufficientQuota, "the store has \(max(0, capacity - used)) bytes left, too few for \(count)")
         }
     }
 
     private func checkName(_ name: Filename, in folder: ItemIdentifier) throws(FileProviderError) {
-        if let problem = name.problem { throw FileProviderError(.invalidName, "Refused: \(problem).") }
+        if let problem = name.problem { throw FileProviderError(.invalidName, "\(problem)") }
         if let item = child(name, in: folder) {
-            throw FileProviderError(.filenameCollision, "There is a \(name) already.", item: item)
+            throw FileProviderError(.filenameCollision, "\(name): exists already", item: item)
         }
     }
 
@@ -275,15 +274,15 @@ struct MemoryStore: Sendable {
 
     private func checkIsNotRoot(_ identifier: ItemIdentifier) throws(FileProviderError) {
         guard identifier != .rootContainer else {
-            throw FileProviderError(.permissionDenied, "The topmost folder stays where it is.")
+            throw FileProviderError(.permissionDenied, "the topmost folder cannot be moved or deleted")
         }
     }
 
     private func mismatch(_ item: Item) -> FileProviderError {
-        FileProviderError(.versionMismatch, "\(item.filename) has changed meanwhile.", item: item)
+        FileProviderError(.versionMismatch, "\(item.filename): has changed meanwhile", item: item)
     }
 
-    /// Whether `inner` is `outer` or anywhere below it.
+    /// Whether `inner` is `outer` or below it.
     private func isInside(_ inner: ItemIdentifier, _ outer: ItemIdentifier) -> Bool {
         var current = inner
         while current != .rootContainer {
@@ -296,7 +295,7 @@ struct MemoryStore: Sendable {
 }
 
 extension StoreSearch {
-    /// Whether an item is one of those that are to be found.
+    /// Whether an item meets the conditions.
     fileprivate func finds(_ item: Item) -> Bool {
         let name = item.filename.string.lowercased()
         if let size, !item.kind.isDocument || !size.contains(item.size) { return false }

@@ -1,7 +1,7 @@
 import FileProvider
 import Synchronization
 
-/// Hands each signal to every stream that is being consumed.
+/// Sends each signal to every stream in use.
 final class SignalHub: Sendable {
     private struct State {
         var next = 0
@@ -29,7 +29,7 @@ final class SignalHub: Sendable {
         }
     }
 
-    /// How many streams are consumed now.
+    /// The number of streams in use.
     var listenerCount: Int { state.withLock { $0.continuations.count } }
 
     deinit {

@@ -1,9 +1,9 @@
 import FileProvider
 
-/// For providers that are ``FileProvider/ChangeEnumerating``; the others are not asked.
+/// Rules for providers that are ``FileProvider/ChangeEnumerating``.
 extension ConformanceSuite {
     static let anchorRules: [ConformanceRule] = [
-        ConformanceRule(1101, "What was made, changed or renamed since an anchor is told, as it is now.") { it in
+        ConformanceRule(1101, "Items made, changed or renamed since an anchor are returned, as they are now.") { it in
             let feed = try await ChangeFeed(it)
             let (first, second) = (try await it.makeDocument("first"), try await it.makeDocument("second"))
             _ = try await it.makeDocument("bystander")
@@ -15,12 +15,13 @@ extension ConformanceSuite {
             let changes = try await feed.changes(since: anchor)
             for item in right {
                 guard let told = changes.updated[item.identifier] else {
-                    throw RuleFailure("nothing is said of \(item.filename)")
+                    throw RuleFailure("\(item.filename) is missing")
                 }
-                try it.requireSame(told, try await it.placeholder(item), "\(item.filename) as told", "its placeholder")
+                try it.requireSame(
+                    told, try await it.placeholder(item), "\(item.filename) as returned", "its placeholder")
             }
         },
-        ConformanceRule(1102, "What was deleted since an anchor is told.") { it in
+        ConformanceRule(1102, "Items deleted since an anchor are returned.") { it in
             let feed = try await ChangeFeed(it)
             let (item, folder) = (try await it.makeDocument(), try await it.makeFolder("folder"))
             let anchor = try await feed.now()
@@ -30,39 +31,39 @@ extension ConformanceSuite {
             let changes = try await feed.changes(since: anchor)
             for item in [item, folder] {
                 try it.require(
-                    changes.deleted.contains(item.identifier), "nothing is said of the deletion of \(item.filename)")
+                    changes.deleted.contains(item.identifier), "the deletion of \(item.filename) is missing")
             }
         },
-        ConformanceRule(1103, "What has been told is not told again from the anchor that came with it.") { it in
+        ConformanceRule(1103, "The anchor that comes with a change does not return the change again.") { it in
             let feed = try await ChangeFeed(it)
             let anchor = try await feed.now()
             let item = try await it.makeDocument()
             let changes = try await feed.changes(since: anchor)
             let rest = try await feed.changes(since: changes.anchor)
-            try it.require(rest.updated[item.identifier] == nil, "\(item.filename) is told a second time")
+            try it.require(rest.updated[item.identifier] == nil, "\(item.filename) is returned a second time")
         },
-        ConformanceRule(1104, "Of many changes each is told, on as many pages as it takes.") { it in
+        ConformanceRule(1104, "Many changes are all returned, on as many pages as needed.") { it in
             let feed = try await ChangeFeed(it)
             let anchor = try await feed.now()
             var made: [Item] = []
             for index in 0..<30 { made.append(try await it.makeDocument(Filename("document-\(index)"))) }
             let changes = try await feed.changes(since: anchor)
             let missing = made.filter { changes.updated[$0.identifier] == nil }
-            try it.require(missing.isEmpty, "nothing is said of \(missing.map(\.filename))")
+            try it.require(missing.isEmpty, "\(missing.map(\.filename)) are missing")
         },
-        ConformanceRule(1105, "Asked twice from one anchor, the store tells the same.") { it in
+        ConformanceRule(1105, "Two calls from one anchor return the same changes.") { it in
             let feed = try await ChangeFeed(it)
             let anchor = try await feed.now()
             let item = try await it.makeDocument()
             for time in ["first", "second"] {
                 let changes = try await feed.changes(since: anchor)
                 try it.require(
-                    changes.updated[item.identifier] != nil, "nothing is said of \(item.filename) the \(time) time")
+                    changes.updated[item.identifier] != nil, "\(item.filename) is missing the \(time) time")
             }
         },
         ConformanceRule(1106, "An anchor that the store never gave is refused as expired.") { it in
             let feed = try await ChangeFeed(it)
-            try await it.requireError(.syncAnchorExpired, from: "the changes since an anchor that never was") {
+            try await it.requireError(.syncAnchorExpired, from: "the changes since an anchor that was never given") {
                 _ = try await feed.provider.enumerateChanges(from: SyncAnchor("hydrant-conformance-no-such-anchor"))
             }
         },
@@ -74,19 +75,19 @@ extension ConformanceSuite {
                 try it.require(anchor.bytes.count <= 64 << 10, "it has \(anchor.bytes.count) bytes")
             }
         },
-        ConformanceRule(1108, "What the other client did since an anchor is told.") { it in
+        ConformanceRule(1108, "Changes of the other client since an anchor are returned.") { it in
             let other = try it.needOtherClient()
             let feed = try await ChangeFeed(it)
             let item = try await it.makeDocument()
             let anchor = try await feed.now()
             _ = try await it.change(item, to: ConformanceContext.testBytes(100), client: other)
             let changes = try await feed.changes(since: anchor)
-            try it.require(changes.updated[item.identifier] != nil, "nothing is said of \(item.filename)")
+            try it.require(changes.updated[item.identifier] != nil, "\(item.filename) is missing")
         },
     ]
 }
 
-/// The changes that a provider enumerates, pages put together.
+/// The changes that a provider enumerates, over all pages.
 private struct ChangeFeed {
     struct Changes {
         var updated: [ItemIdentifier: Item] = [:]
@@ -95,13 +96,13 @@ private struct ChangeFeed {
     }
     let provider: any ChangeEnumerating
 
-    /// A skip where the provider cannot say what changed.
+    /// Skips where the provider cannot list changes.
     init(_ it: ConformanceContext) async throws {
         guard let provider = it.provider as? any ChangeEnumerating else {
-            throw RuleSkip("the provider does not tell changes since an anchor")
+            throw RuleSkip("the provider does not list changes since an anchor")
         }
         self.provider = provider
-        try await unlessUnsupported("the provider does not tell changes since an anchor") {
+        try await unlessUnsupported("the provider does not list changes since an anchor") {
             _ = try await provider.currentSyncAnchor()
         }
     }
@@ -124,7 +125,7 @@ private struct ChangeFeed {
             changes.anchor = page.anchor
             if !page.hasMore { return changes }
             guard seen.insert(page.anchor).inserted else {
-                throw RuleFailure("the changes go round in circles: with more to come, an anchor came twice")
+                throw RuleFailure("the changes are endless: an anchor came twice with more to come")
             }
             try Task.checkCancellation()
         }

@@ -1,9 +1,9 @@
 import FileProvider
 
-/// For providers whose items have extended attributes; the others are not asked.
+/// Rules for providers whose items have extended attributes.
 extension ConformanceSuite {
     static let attributeRules: [ConformanceRule] = [
-        ConformanceRule(907, "A creation keeps the extended attributes that are given.") { it in
+        ConformanceRule(907, "A creation keeps the given extended attributes.") { it in
             _ = try await makePlain(it)
             for kind in [ItemKind.document, .folder] {
                 var template = it.template(kind.isFolder ? "folder" : "document", kind: kind)
@@ -14,7 +14,7 @@ extension ConformanceSuite {
                 try await it.requireIsCurrent(item)
             }
         },
-        ConformanceRule(908, "Changed contents bring the extended attributes that are given, and no others.") { it in
+        ConformanceRule(908, "A change of contents sets the given extended attributes, and no others.") { it in
             var item = try await makePlain(it)
             for attributes in [first, second] {
                 item = try await change(it, item, attributes)
@@ -22,7 +22,7 @@ extension ConformanceSuite {
                 try await it.requireIsCurrent(item)
             }
         },
-        ConformanceRule(909, "An update of metadata sets the extended attributes that are given, and no others.") {
+        ConformanceRule(909, "An update of metadata sets the given extended attributes, and no others.") {
             it in
             let provider = try metadataProvider(it)
             for plain in [try await makePlain(it), try await it.makeFolder("folder")] {
@@ -34,21 +34,21 @@ extension ConformanceSuite {
                 }
             }
         },
-        ConformanceRule(910, "Extended attributes that a change does not mention stay.") { it in
+        ConformanceRule(910, "A change that names no extended attributes keeps them.") { it in
             _ = try await makePlain(it)
             var template = it.template("document")
             template.extendedAttributes = first
             var item = try await it.provider.createItem(template, contents: BytesSource("contents"))
             let before = item.extendedAttributes
             item = try await change(it, item, nil)
-            try it.require(item.extendedAttributes == before, "changed contents took them away")
+            try it.require(item.extendedAttributes == before, "a change of contents removed them")
             if let provider = it.provider as? any MetadataUpdating {
                 item = try await update(provider, item, nil)
-                try it.require(item.extendedAttributes == before, "an update of metadata took them away")
+                try it.require(item.extendedAttributes == before, "an update of metadata removed them")
             }
             item = try await it.provider.moveItem(
                 item.identifier, to: it.folder, as: "renamed", baseVersion: item.version)
-            try it.require(item.extendedAttributes == before, "a rename took them away")
+            try it.require(item.extendedAttributes == before, "a rename removed them")
         },
         ConformanceRule(911, "The metadata version changes with the extended attributes.") { it in
             let provider = try metadataProvider(it)
@@ -65,13 +65,13 @@ extension ConformanceSuite {
         ConformanceRule(912, "The content version does not change with the extended attributes.") { it in
             let provider = try metadataProvider(it)
             let item = try await makePlain(it, "contents")
-            // The date stays: it may be part of the version.
+            // The date stays the same, as it may be part of the version.
             let updated = try await update(provider, item, first)
             try it.require(
                 updated.version.content == item.version.content,
                 "it was \(item.version.content) and is \(updated.version.content)")
         },
-        ConformanceRule(913, "Given none, an item has no extended attributes any more.") { it in
+        ConformanceRule(913, "An empty set of extended attributes removes all.") { it in
             var item = try await makePlain(it)
             item = try await change(it, item, first)
             item = try await change(it, item, [:])
@@ -81,7 +81,7 @@ extension ConformanceSuite {
             item = try await update(provider, item, [:])
             try requireAttributes(it, item, are: [:])
         },
-        ConformanceRule(914, "An enumeration tells the extended attributes that a placeholder tells.") { it in
+        ConformanceRule(914, "An enumeration has the extended attributes that a placeholder has.") { it in
             _ = try await makePlain(it)
             for name: Filename in ["one", "two"] {
                 var template = it.template(name)
@@ -92,7 +92,7 @@ extension ConformanceSuite {
                 let placeholder = try await it.placeholder(item)
                 try it.require(
                     item.extendedAttributes == placeholder.extendedAttributes,
-                    "of \(item.filename) it tells \(describe(item)), the placeholder \(describe(placeholder))")
+                    "\(item.filename): it has \(describe(item)), the placeholder \(describe(placeholder))")
             }
         },
     ]
@@ -106,10 +106,10 @@ extension ConformanceSuite {
     private static let second: [String: [UInt8]] = [
         "user.bytes": Array(0...255), "user.plain": Array("a longer red".utf8), "user.new": [0],
     ]
-    /// As ``second``, but for one value of the same length.
+    /// As ``second``, except for one value of the same length.
     private static let changedValue: [String: [UInt8]] = second.merging(["user.new": [1]]) { $1 }
 
-    /// A document without attributes, or a skip where the store keeps none.
+    /// A document without attributes; skips where the store keeps none.
     private static func makePlain(_ it: ConformanceContext, _ name: Filename = "plain") async throws -> Item {
         let item = try await it.makeDocument(name)
         guard item.extendedAttributes != nil else { throw RuleSkip("the store keeps no extended attributes") }

@@ -1,13 +1,13 @@
 import FileProvider
 
-/// For stores in which some items may not be changed. Should what is forbidden be done nevertheless, it does no harm: it
-/// starts from a version that never was, and a move leads to where the item is.
+/// For stores in which some items may not be changed. An operation that is carried out nevertheless does no harm: it
+/// starts from a version that never existed, and a move leads to the item's own place.
 extension ConformanceSuite {
     static let capabilityRules: [ConformanceRule] = [
-        ConformanceRule(1201, "What an item's capabilities do not allow is refused by the store.", in: .store) { it in
+        ConformanceRule(1201, "The store refuses what an item's capabilities do not allow.", in: .store) { it in
             if it.provider.isReadOnly { throw RuleSkip("the store takes no changes") }
             let limited = try it.needSurvey().items.filter { !forbidden($0).isEmpty }
-            if limited.isEmpty { throw RuleSkip("everything that was there may be changed") }
+            if limited.isEmpty { throw RuleSkip("every existing item may be changed") }
             for item in StoreSurvey.sample(limited, 20) {
                 for (what, capability) in forbidden(item) {
                     try await it.requireError(
@@ -20,7 +20,7 @@ extension ConformanceSuite {
         }
     ]
 
-    /// What may not be done with the item, as far as it means something to its kind.
+    /// The operations that are not allowed, among those that apply to the item's kind.
     private static func forbidden(_ item: Item) -> [(String, ItemCapabilities)] {
         var all: [(String, ItemCapabilities)] = [("a move of", .renaming), ("a deletion of", .deleting)]
         if item.kind.isFolder { all.append(("a creation in", .addingSubItems)) }

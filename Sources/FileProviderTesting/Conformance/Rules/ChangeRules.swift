@@ -12,17 +12,18 @@ extension ConformanceSuite {
             }
             try await it.requireNames("document", after: "the changes")
         },
-        ConformanceRule(402, "A change from a stale base is refused, with what the store has; nothing changes.") { it in
+        ConformanceRule(402, "A change from a stale base version is refused with the current item; nothing changes.") {
+            it in
             let old = try await it.makeDocument("document", ConformanceContext.testBytes(100))
             let bytes = ConformanceContext.testBytes(100, seed: 2)
             let new = try await it.change(old, to: bytes)
-            let error = try await it.requireError(.versionMismatch, from: "a change from a stale base") {
+            let error = try await it.requireError(.versionMismatch, from: "a change from a stale base version") {
                 _ = try await it.change(old, to: ConformanceContext.testBytes(100, seed: 3))
             }
             try await it.requireUnchanged(new, bytes, after: "the refused change")
             try await it.requireItem(of: error, isCurrent: new)
         },
-        ConformanceRule(403, "A change returns what a fresh placeholder says.") { it in
+        ConformanceRule(403, "A change returns the same item as a fresh placeholder.") { it in
             let item = try await it.makeDocument()
             try await it.requireIsCurrent(try await it.change(item, to: ConformanceContext.testBytes(50)))
         },
@@ -33,7 +34,8 @@ extension ConformanceSuite {
             try it.require(
                 new.filename == old.filename && new.parentIdentifier == old.parentIdentifier, "it is now \(new)")
         },
-        ConformanceRule(405, "Different contents have different versions, also of one size and at once.") { it in
+        ConformanceRule(405, "Different contents have different versions, also of one size and in quick succession.") {
+            it in
             var item = try await it.makeDocument("document", ConformanceContext.testBytes(64))
             var versions = [item.version.content]
             for seed in 2...6 {
@@ -43,7 +45,7 @@ extension ConformanceSuite {
                 versions.append(item.version.content)
             }
         },
-        ConformanceRule(406, "A rename meanwhile is no reason to refuse changed contents.") { it in
+        ConformanceRule(406, "A change after a rename of the document is not refused.") { it in
             let item = try await it.makeDocument("before")
             let moved = try await it.provider.moveItem(
                 item.identifier, to: it.folder, as: "after", baseVersion: item.version)
@@ -71,7 +73,7 @@ extension ConformanceSuite {
             try await it.requireUnchanged(item, bytes, after: "the failed change")
             try await it.requireNames("document", after: "the failed change")
         },
-        ConformanceRule(409, "A change of a document that is gone does not bring it back.") { it in
+        ConformanceRule(409, "A change of a deleted document does not bring it back.") { it in
             let item = try await it.makeDocument()
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
             try await it.requireError(.noSuchItem, from: "a change of a deleted document") {
@@ -79,12 +81,12 @@ extension ConformanceSuite {
             }
             try await it.requireNames(after: "the refused change")
         },
-        ConformanceRule(410, "A change touches no other document.") { it in
+        ConformanceRule(410, "A change leaves other documents as they are.") { it in
             let bytes = ConformanceContext.testBytes(500)
             let bystander = try await it.makeDocument("bystander", bytes)
             let item = try await it.makeDocument("document", bytes)
             _ = try await it.change(item, to: ConformanceContext.testBytes(500, seed: 2))
-            try await it.requireUnchanged(bystander, bytes, after: "a change of another one")
+            try await it.requireUnchanged(bystander, bytes, after: "a change of another document")
         },
     ]
 

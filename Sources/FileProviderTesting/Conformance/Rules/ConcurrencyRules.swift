@@ -33,7 +33,7 @@ extension ConformanceSuite {
             right.sort()
             try it.require(names == right, "the folder has \(names), not \(right)")
         },
-        ConformanceRule(803, "Of several creations under one name at the same time, one succeeds.") { it in
+        ConformanceRule(803, "When several creations use one name at the same time, one of them succeeds.") { it in
             let winners = try await race(it) { index in
                 _ = try await it.provider.createItem(
                     it.template("name"), contents: BytesSource(ConformanceContext.testBytes(2_100, seed: UInt64(index)))
@@ -46,7 +46,7 @@ extension ConformanceSuite {
             try await it.requireContents(
                 item, are: ConformanceContext.testBytes(2_100, seed: UInt64(winners[0])))
         },
-        ConformanceRule(804, "Of two clients that change one version at the same time, one succeeds.") { it in
+        ConformanceRule(804, "When clients change one version at the same time, one of them succeeds.") { it in
             let other = try it.needOtherClient()
             for round in 0..<5 {
                 let item = try await it.makeDocument(Filename("document-\(round)"))
@@ -65,7 +65,7 @@ extension ConformanceSuite {
             let item = try await it.makeDocument("document", ConformanceContext.testBytes(300_000))
             try await it.requireCancellationEndsDownload(of: item)
         },
-        ConformanceRule(806, "A creation in a cancelled task is done whole or not at all.") { it in
+        ConformanceRule(806, "A creation in a cancelled task is done completely or not at all.") { it in
             let bytes = ConformanceContext.testBytes(300_000)
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -74,7 +74,7 @@ extension ConformanceSuite {
             let result = await task.result
             let found = try await it.items()
             if case .success = result { try it.require(found.count == 1, "it returned, but made \(found.count) items") }
-            // After an error the store may have it nevertheless, but then all of it.
+            // After an error the store may have the item nevertheless, but then completely.
             if let item = found.first { try await it.requireContents(item, are: bytes) }
         },
     ]
@@ -92,7 +92,7 @@ extension ConformanceSuite {
         }
     }
 
-    /// Four at once, of which exactly one may succeed; which one.
+    /// Runs four calls at once, exactly one of which may succeed; returns its index.
     private static func race(
         _ it: ConformanceContext, _ body: @escaping @Sendable (Int) async throws -> Void,
         refusedWith isRight: (FileProviderError.Code) -> Bool

@@ -2,7 +2,7 @@ import FileProvider
 
 extension ConformanceSuite {
     static let creationRules: [ConformanceRule] = [
-        ConformanceRule(301, "A new document is in its folder, with the name, kind and contents given.") { it in
+        ConformanceRule(301, "A new document is in its folder, with the given name, kind and contents.") { it in
             let bytes = ConformanceContext.testBytes(1234)
             let item = try await it.makeDocument("new", bytes)
             try it.require(
@@ -12,11 +12,11 @@ extension ConformanceSuite {
             try await it.requireNames("new", after: "the creation")
             try await it.requireContents(item, are: bytes)
         },
-        ConformanceRule(302, "A creation returns what a fresh placeholder says.") { it in
+        ConformanceRule(302, "A creation returns the same item as a fresh placeholder.") { it in
             try await it.requireIsCurrent(try await it.makeDocument())
             try await it.requireIsCurrent(try await it.makeFolder("folder"))
         },
-        ConformanceRule(303, "A name that a document has is refused, with that document, which stays.") { it in
+        ConformanceRule(303, "A document's name is refused with that document, which stays as it is.") { it in
             let bytes = ConformanceContext.testBytes(100)
             let item = try await it.makeDocument("taken", bytes)
             let error = try await it.requireError(.filenameCollision, from: "a creation under a taken name") {
@@ -27,7 +27,7 @@ extension ConformanceSuite {
             try await it.requireNames("taken", after: "the collision")
             try await it.requireItem(of: error, isCurrent: item)
         },
-        ConformanceRule(304, "A name that is taken by the other kind is refused too.") { it in
+        ConformanceRule(304, "A name that an item of another kind has is refused too.") { it in
             let item = try await it.makeDocument("document")
             let folder = try await it.makeFolder("folder")
             let first = try await it.requireError(.filenameCollision, from: "a folder with a document's name") {
@@ -36,7 +36,7 @@ extension ConformanceSuite {
             let second = try await it.requireError(.filenameCollision, from: "a document with a folder's name") {
                 _ = try await it.provider.createItem(it.template("folder"), contents: BytesSource("x"))
             }
-            let third = try await it.requireError(.filenameCollision, from: "a folder that is there already") {
+            let third = try await it.requireError(.filenameCollision, from: "a folder that exists") {
                 _ = try await it.provider.createItem(it.template("folder", kind: .folder), contents: nil)
             }
             try await it.requireNames("document", "folder", after: "the collisions")
@@ -50,7 +50,7 @@ extension ConformanceSuite {
             let placeholder = try await it.placeholder(item)
             try it.require(placeholder.kind == .document && placeholder.size == 0, "it is \(placeholder)")
         },
-        ConformanceRule(306, "A new folder is an empty folder, also under the name of one that was renamed.") { it in
+        ConformanceRule(306, "A new folder is empty, also under the former name of another folder.") { it in
             let first = try await it.makeFolder("folder")
             try it.require(first.kind.isFolder, "the returned item is \(first)")
             try await it.requireNames(in: first.identifier, after: "the creation")
@@ -62,7 +62,7 @@ extension ConformanceSuite {
             try await it.requireNames(in: second.identifier, after: "the second creation")
             try await it.requireNames("document", in: moved.identifier, after: "the second creation")
         },
-        ConformanceRule(307, "Nothing is made in a folder that is gone.") { it in
+        ConformanceRule(307, "A creation in a deleted folder is refused.") { it in
             let gone = try await it.makeFolder("gone")
             try await it.provider.deleteItem(gone.identifier, baseVersion: gone.version)
             try await it.requireError(.noSuchItem, from: "a creation in a deleted folder") {
@@ -85,7 +85,7 @@ extension ConformanceSuite {
                     it.template("broken"), contents: FailingSource(size: 300_000, failsAt: 150_000))
             }
             try await it.requireNames(after: "the failed creation")
-            // And the name is not left blocked.
+            // The name is not left blocked.
             _ = try await it.makeDocument("broken")
         },
         ConformanceRule(310, "A symbolic link keeps its target, or is refused as unsupported.") { it in

@@ -2,18 +2,18 @@ import FileProvider
 
 extension ConformanceSuite {
     static let deletionRules: [ConformanceRule] = [
-        ConformanceRule(601, "A deleted document is gone: no placeholder, no place in its folder.") { it in
+        ConformanceRule(601, "A deleted document has no placeholder, and is not in its folder.") { it in
             let item = try await it.makeDocument("document")
             _ = try await it.makeDocument("other")
             try await delete(it, item)
             try await it.requireGone(item)
             try await it.requireNames("other", after: "the deletion")
         },
-        ConformanceRule(602, "A deletion from a stale base is refused, with what the store has.") { it in
+        ConformanceRule(602, "A deletion from a stale base version is refused with the current item.") { it in
             let old = try await it.makeDocument()
             let bytes = ConformanceContext.testBytes(80)
             let new = try await it.change(old, to: bytes)
-            let error = try await it.requireError(.versionMismatch, from: "a deletion from a stale base") {
+            let error = try await it.requireError(.versionMismatch, from: "a deletion from a stale base version") {
                 try await delete(it, old)
             }
             try await it.requireUnchanged(new, bytes, after: "the refused deletion")
@@ -30,16 +30,16 @@ extension ConformanceSuite {
             try await it.requireUnchanged(item, bytes, after: "the refused deletion")
             try await it.requireNames("folder", after: "the refused deletion")
         },
-        ConformanceRule(604, "An empty folder is deleted, also one that was not always empty.") { it in
+        ConformanceRule(604, "An empty folder is deleted, also if it once had items.") { it in
             let folder = try await it.makeFolder("folder")
             let item = try await it.makeDocument("document", in: folder.identifier)
             try await delete(it, item)
-            // From its first version: what was in it meanwhile is no change of its own.
+            // From its first version: items in the folder do not change the folder itself.
             try await delete(it, folder)
             try await it.requireGone(folder)
             try await it.requireNames(after: "the deletion")
         },
-        ConformanceRule(605, "What is gone already is said to be gone.") { it in
+        ConformanceRule(605, "A second deletion is refused as noSuchItem.") { it in
             let item = try await it.makeDocument()
             let folder = try await it.makeFolder("folder")
             for item in [item, folder] {
@@ -54,7 +54,7 @@ extension ConformanceSuite {
             try await it.requireContents(try await it.makeDocument("name", bytes), are: bytes)
             try await it.requireNames("name", after: "the new creation")
         },
-        ConformanceRule(607, "A rename meanwhile is no reason to refuse the deletion of a document.") { it in
+        ConformanceRule(607, "A deletion after a rename of the document is not refused.") { it in
             let item = try await it.makeDocument("before")
             let moved = try await it.provider.moveItem(
                 item.identifier, to: it.folder, as: "after", baseVersion: item.version)

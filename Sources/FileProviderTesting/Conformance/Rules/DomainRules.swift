@@ -1,7 +1,7 @@
 import FileProvider
 import Foundation
 
-/// Identifiers that bookmarks hold.
+/// Rules for the identifiers of bookmarks.
 extension ConformanceSuite {
     static let domainRules: [ConformanceRule] = [
         ConformanceRule(1701, "A persistent identifier leads back to the URL of its item.") { it in
@@ -16,7 +16,7 @@ extension ConformanceSuite {
                 try it.require(found.path == url.path, "it was \(url.path) and is \(found.path)")
             }
         },
-        ConformanceRule(1702, "A persistent identifier stays when its item is renamed.") { it in
+        ConformanceRule(1702, "A persistent identifier survives a rename of its item.") { it in
             let domain = ScratchDomain(of: it.provider)
             let item = try await it.makeDocument("before")
             try await domain.learn(item, from: it.provider)
@@ -29,7 +29,7 @@ extension ConformanceSuite {
             let found = try await it.provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
             try it.require(found.path == url.path, "it leads to \(found.path) after a rename to \(url.path)")
         },
-        ConformanceRule(1703, "The persistent identifier of what is gone leads nowhere.") { it in
+        ConformanceRule(1703, "The persistent identifier of a deleted item leads nowhere.") { it in
             let domain = ScratchDomain(of: it.provider)
             let item = try await it.makeDocument()
             try await domain.learn(item, from: it.provider)
@@ -42,7 +42,7 @@ extension ConformanceSuite {
             }
         },
         ConformanceRule(
-            1704, "What is not in the store yet has a persistent identifier, which still leads to it once it is there."
+            1704, "An item that is not uploaded yet has a persistent identifier, which is good after the upload too."
         ) { it in
             let domain = ScratchDomain(of: it.provider)
             let known = try await it.makeDocument("known")

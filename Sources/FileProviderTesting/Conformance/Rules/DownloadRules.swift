@@ -2,7 +2,7 @@ import FileProvider
 
 extension ConformanceSuite {
     static let downloadRules: [ConformanceRule] = [
-        ConformanceRule(201, "A download of all has the bytes that were uploaded.") { it in
+        ConformanceRule(201, "A download of the whole document has the bytes that were uploaded.") { it in
             let bytes = ConformanceContext.testBytes(100_000)
             let item = try await it.makeDocument("document", bytes)
             try await it.requireContents(item, are: bytes)
@@ -17,17 +17,17 @@ extension ConformanceSuite {
                     "the bytes \(range) are not those of the document")
             }
         },
-        ConformanceRule(203, "Nothing outside the range is written.") { it in
+        ConformanceRule(203, "No byte outside the range is written.") { it in
             let item = try await it.makeDocument("document", ConformanceContext.testBytes(10_000))
             for range in ranges {
                 let sink = CollectingSink(range: range)
-                // What the provider makes of the sink's refusal is its own business.
+                // The provider may fail or not after the sink's refusal.
                 try? await it.provider.startProvidingItem(
                     item.identifier, version: item.version.content, range: range, into: sink)
                 try it.require(!sink.hasSurplus, "asked for \(range), the provider wrote \(sink.writes)")
             }
         },
-        ConformanceRule(204, "Contents of another version are refused, and not a byte of them is sent.") { it in
+        ConformanceRule(204, "A download of another version is refused, and no byte is sent.") { it in
             let old = try await it.makeDocument("document", ConformanceContext.testBytes(1000))
             let new = try await it.change(old, to: ConformanceContext.testBytes(1000, seed: 2))
             let sink = CollectingSink(range: 0..<1000)
@@ -37,21 +37,21 @@ extension ConformanceSuite {
             }
             try it.require(sink.receivedCount == 0, "\(sink.receivedCount) bytes of the new version were sent")
         },
-        ConformanceRule(205, "What is gone cannot be downloaded.") { it in
+        ConformanceRule(205, "A download of a deleted document is refused.") { it in
             let item = try await it.makeDocument()
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
             try await it.requireError(.noSuchItem, from: "a download of a deleted document") {
                 _ = try await it.bytes(of: item)
             }
         },
-        ConformanceRule(206, "When the sink wants no more, the provider stops and passes its error on.") { it in
+        ConformanceRule(206, "When the sink throws, the provider stops and passes the error on.") { it in
             let item = try await it.makeDocument("document", ConformanceContext.testBytes(300_000))
             try await it.requireError(.cancelled, from: "a download into a sink that refuses") {
                 try await it.provider.startProvidingItem(
                     item.identifier, version: item.version.content, range: 0..<item.size, into: RefusingSink())
             }
         },
-        ConformanceRule(207, "A large document comes whole, and by ranges in any order.") { it in
+        ConformanceRule(207, "A large document can be downloaded whole, and by ranges in any order.") { it in
             let bytes = ConformanceContext.testBytes(5 << 20 | 3)
             let item = try await it.makeDocument("large", bytes)
             try await it.requireContents(item, are: bytes)
@@ -78,7 +78,7 @@ extension ConformanceSuite {
                 }
             }
         },
-        ConformanceRule(209, "A version stays good for ranges until the contents change, whatever the name.") { it in
+        ConformanceRule(209, "A version is good for ranges until the contents change, also after a rename.") { it in
             let bytes = ConformanceContext.testBytes(1000)
             let item = try await it.makeDocument("before", bytes)
             let moved = try await it.provider.moveItem(
@@ -90,7 +90,7 @@ extension ConformanceSuite {
         },
     ]
 
-    /// Of a document of 10,000 bytes.
+    /// Ranges of a document of 10,000 bytes.
     private static let ranges: [Range<Int64>] = [
         0..<1, 9_999..<10_000, 0..<10_000, 1..<9_999, 4_096..<8_192, 4_095..<4_097, 9_000..<10_000, 5_000..<5_001,
     ]

@@ -2,34 +2,35 @@ import FileProvider
 
 extension ConformanceSuite {
     static let lookingRules: [ConformanceRule] = [
-        ConformanceRule(101, "The topmost folder is known as the root container and is its own parent.", in: .store) {
+        ConformanceRule(101, "The topmost folder is the root container and its own parent.", in: .store) {
             it in
             let root = try await it.provider.providePlaceholder(for: .rootContainer)
             try it.require(root.identifier == .rootContainer, "its identifier is \(root.identifier)")
             try it.require(root.parentIdentifier == .rootContainer, "its parent is \(root.parentIdentifier)")
-            try it.require(root.kind.isFolder, "it is no folder")
+            try it.require(root.kind.isFolder, "it is not a folder")
         },
         ConformanceRule(102, "An enumeration over all pages has each item exactly once.") { it in
             try await makeNine(it)
             let items = try await it.items()
             let names = items.map(\.filename).sorted()
-            try it.require(names == nine.sorted(), "the folder has \(nine.sorted()), enumerated were \(names)")
+            try it.require(names == nine.sorted(), "the folder has \(nine.sorted()), but enumerated were \(names)")
             try it.require(Set(items.map(\.identifier)).count == 9, "two items have the same identifier")
         },
-        ConformanceRule(103, "A placeholder says what the enumeration says.") { it in
+        ConformanceRule(103, "A placeholder agrees with the enumeration.") { it in
             try await makeNine(it)
             for item in try await it.items() {
                 try it.requireSame(item, try await it.placeholder(item), "the enumerated item", "its placeholder")
             }
         },
-        ConformanceRule(104, "An empty folder is enumerated to its end, without items, as often as it is asked.") {
+        ConformanceRule(104, "An empty folder is enumerated to its end, without items, any number of times.") {
             it in
             for _ in 0..<3 {
                 let items = try await it.items()
                 try it.require(items.isEmpty, "it has \(items.map(\.filename))")
             }
         },
-        ConformanceRule(105, "Only what is directly in a folder is enumerated, with that folder as parent.") { it in
+        ConformanceRule(105, "An enumeration has only items directly in the folder, with that folder as parent.") {
+            it in
             let inner = try await it.makeFolder("inner")
             _ = try await it.makeDocument("deep", in: inner.identifier)
             _ = try await it.makeDocument("shallow")
@@ -41,18 +42,18 @@ extension ConformanceSuite {
                 try it.require(items.allSatisfy { $0.parentIdentifier == folder }, "an item has another parent")
             }
         },
-        ConformanceRule(106, "A folder that is gone is not enumerated as if it were empty.") { it in
+        ConformanceRule(106, "An enumeration of a deleted folder is refused.") { it in
             let gone = try await it.makeFolder("gone")
             try await it.provider.deleteItem(gone.identifier, baseVersion: gone.version)
             try await it.requireError(.noSuchItem, from: "the enumeration of a deleted folder") {
                 _ = try await it.items(in: gone.identifier)
             }
         },
-        ConformanceRule(107, "An item that is there throughout is on one of the pages of a changing folder.") { it in
+        ConformanceRule(107, "An item that stays in a changing folder is on one of the pages.") { it in
             let made = try await makeMany(it, 30)
             let first = try await it.provider.enumerateItems(in: it.folder, startingAt: nil)
             guard var page = first.nextPage else { throw RuleSkip("30 items came on one page") }
-            // Of those on the first page some go; and there are new ones.
+            // Some items of the first page go, and new ones come.
             let leaving = first.items.prefix(2)
             for item in leaving { try await it.provider.deleteItem(item.identifier, baseVersion: item.version) }
             for index in 0..<3 { _ = try await it.makeDocument(Filename("new-\(index)")) }
@@ -63,11 +64,11 @@ extension ConformanceSuite {
                 guard let following = next.nextPage else { break }
                 page = following
             }
-            // Those that left were on the first page, so they are among the seen.
+            // The deleted items were on the first page, so they are among the seen.
             let missing = made.filter { !seen.contains($0.identifier) }
             try it.require(missing.isEmpty, "on no page: \(missing.map(\.filename))")
         },
-        ConformanceRule(108, "What nobody changed stays the same: identifier, dates, versions.") { it in
+        ConformanceRule(108, "An unchanged item keeps its identifier, dates and versions.") { it in
             try await makeNine(it)
             let before = try await it.items().sorted { $0.filename < $1.filename }
             let after = try await it.items().sorted { $0.filename < $1.filename }
@@ -81,7 +82,7 @@ extension ConformanceSuite {
                 try it.require(!item.kind.isFolder || item.size == 0, "\(item.filename) has the size \(item.size)")
             }
         },
-        ConformanceRule(110, "Of an item that never was there, the store says that it is not there.", in: .store) {
+        ConformanceRule(110, "An item that never existed is refused as noSuchItem.", in: .store) {
             it in
             try await it.requireError(.noSuchItem, from: "a placeholder of an identifier that was never given") {
                 _ = try await it.provider.providePlaceholder(

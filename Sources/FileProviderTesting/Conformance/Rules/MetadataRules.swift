@@ -2,7 +2,7 @@ import FileProvider
 
 extension ConformanceSuite {
     static let metadataRules: [ConformanceRule] = [
-        ConformanceRule(901, "Metadata that is set is there, and the contents stay.") { it in
+        ConformanceRule(901, "An update of metadata sets the metadata and keeps the contents.") { it in
             let provider = try metadataProvider(it)
             let bytes = ConformanceContext.testBytes(100)
             let item = try await it.makeDocument("document", bytes)
@@ -18,14 +18,14 @@ extension ConformanceSuite {
             }
             try await it.requireContents(updated, are: bytes)
         },
-        ConformanceRule(902, "An update of metadata returns what a fresh placeholder says.") { it in
+        ConformanceRule(902, "An update of metadata returns the same item as a fresh placeholder.") { it in
             let provider = try metadataProvider(it)
             let item = try await it.makeDocument()
             let metadata = ItemMetadata(contentModificationDate: FileTime(seconds: 1_600_000_000))
             try await it.requireIsCurrent(
                 try await provider.updateMetadata(item.identifier, to: metadata, baseVersion: item.version))
         },
-        ConformanceRule(903, "Metadata of what is gone is not set.") { it in
+        ConformanceRule(903, "An update of a deleted item's metadata is refused.") { it in
             let provider = try metadataProvider(it)
             let item = try await it.makeDocument()
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
@@ -35,7 +35,7 @@ extension ConformanceSuite {
                     baseVersion: item.version)
             }
         },
-        ConformanceRule(904, "What the other client does is signalled.") { it in
+        ConformanceRule(904, "Changes of the other client are signalled.") { it in
             guard let provider = it.provider as? any ChangeSignaling else {
                 throw RuleSkip("the provider sends no signals")
             }
@@ -69,7 +69,7 @@ extension ConformanceSuite {
                 for await _ in signals {}
             }
             try await began.pass()
-            // The consumer is to wait for a signal when it is cancelled.
+            // The consumer must be waiting for a signal when it is cancelled.
             try await Task.sleep(for: .milliseconds(20))
             listener.cancel()
             let late: @Sendable () -> any Error = {
@@ -77,7 +77,7 @@ extension ConformanceSuite {
             }
             try await withTimeLimit(it.patience, error: late) { await listener.value }
         },
-        ConformanceRule(906, "Letting go of a document changes nothing, also of one that is gone.") { it in
+        ConformanceRule(906, "stopProvidingItem changes nothing, also for a deleted document.") { it in
             let bytes = ConformanceContext.testBytes(10)
             let item = try await it.makeDocument("document", bytes)
             _ = await it.provider.stopProvidingItem(item.identifier)
@@ -90,7 +90,7 @@ extension ConformanceSuite {
 
     static func metadataProvider(_ it: ConformanceContext) throws -> any MetadataUpdating {
         guard let provider = it.provider as? any MetadataUpdating else {
-            throw RuleSkip("the provider does not set metadata by themselves")
+            throw RuleSkip("the provider does not set metadata without contents")
         }
         return provider
     }

@@ -2,7 +2,7 @@ import FileProvider
 
 extension ConformanceSuite {
     static let moveRules: [ConformanceRule] = [
-        ConformanceRule(501, "A rename keeps the contents and their version; the old name is gone.") { it in
+        ConformanceRule(501, "A rename keeps the contents and their version, and frees the old name.") { it in
             let bytes = ConformanceContext.testBytes(777)
             let item = try await it.makeDocument("before", bytes)
             let moved = try await move(it, item, as: "after")
@@ -22,7 +22,8 @@ extension ConformanceSuite {
             try await it.requireNames("after", in: folder.identifier, after: "the move")
             try await it.requireContents(moved, are: bytes)
         },
-        ConformanceRule(503, "A move never replaces: a taken name is refused, with who has it.") { it in
+        ConformanceRule(503, "A move to a taken name is refused with the item that has the name, and replaces nothing.")
+        { it in
             let (a, b) = (ConformanceContext.testBytes(50), ConformanceContext.testBytes(60, seed: 2))
             let mover = try await it.makeDocument("mover", a)
             let taken = try await it.makeDocument("taken", b)
@@ -33,7 +34,7 @@ extension ConformanceSuite {
             try await it.requireUnchanged(taken, b, after: "the refused move")
             try await it.requireItem(of: error, isCurrent: taken)
         },
-        ConformanceRule(504, "What is in a folder goes with it.") { it in
+        ConformanceRule(504, "A moved folder keeps its contents.") { it in
             let bytes = ConformanceContext.testBytes(300)
             let folder = try await it.makeFolder("folder")
             let inner = try await it.makeFolder("inner", in: folder.identifier)
@@ -49,20 +50,20 @@ extension ConformanceSuite {
                 newItem.version.content == item.version.content, "its content version has changed with the move")
             try await it.requireContents(newItem, are: bytes)
         },
-        ConformanceRule(505, "A move returns what a fresh placeholder says.") { it in
+        ConformanceRule(505, "A move returns the same item as a fresh placeholder.") { it in
             let item = try await it.makeDocument("before")
             try await it.requireIsCurrent(try await move(it, item, as: "after"))
             let folder = try await it.makeFolder("folder")
             try await it.requireIsCurrent(try await move(it, folder, as: "renamed"))
         },
-        ConformanceRule(506, "What is gone cannot be moved.") { it in
+        ConformanceRule(506, "A move of a deleted item is refused.") { it in
             let item = try await it.makeDocument("before")
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
             try await it.requireError(.noSuchItem, from: "a move of a deleted document") {
                 _ = try await move(it, item, as: "after")
             }
         },
-        ConformanceRule(507, "Nothing moves into a folder that is gone; the item stays where it is.") { it in
+        ConformanceRule(507, "A move into a deleted folder is refused; the item stays where it is.") { it in
             let bytes = ConformanceContext.testBytes(20)
             let item = try await it.makeDocument("document", bytes)
             let gone = try await it.makeFolder("gone")
@@ -72,12 +73,12 @@ extension ConformanceSuite {
             }
             try await it.requireUnchanged(item, bytes, after: "the refused move")
         },
-        ConformanceRule(508, "A move of an item that has been moved meanwhile is refused, if the store can tell.") {
+        ConformanceRule(508, "A move from a stale base version is refused, if the store can tell.") {
             it in
             let item = try await it.makeDocument("before")
             let moved = try await move(it, item, as: "theirs")
             guard moved.identifier == item.identifier else {
-                throw RuleSkip("the identifier is the path: the item is not found under it any more")
+                throw RuleSkip("the identifier is the path: the moved item has a new one")
             }
             do {
                 _ = try await move(it, item, as: "ours")
@@ -88,7 +89,7 @@ extension ConformanceSuite {
             }
             throw RuleSkip("the store does not tell")
         },
-        ConformanceRule(509, "A folder does not move into itself.") { it in
+        ConformanceRule(509, "A move of a folder into itself is refused.") { it in
             let folder = try await it.makeFolder("folder")
             let inner = try await it.makeFolder("inner", in: folder.identifier)
             try await it.requireError(from: "a move of a folder into its own subfolder") {

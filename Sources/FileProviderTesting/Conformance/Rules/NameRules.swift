@@ -2,7 +2,7 @@ import FileProvider
 
 extension ConformanceSuite {
     static let nameRules: [ConformanceRule] = [
-        ConformanceRule(701, "Names with spaces and signs are kept as they are, or refused as invalid.") { it in
+        ConformanceRule(701, "Names with spaces and punctuation are kept as they are, or refused as invalid.") { it in
             try await roundTrip(
                 it,
                 [
@@ -16,7 +16,7 @@ extension ConformanceSuite {
                 it,
                 [
                     "Größe", "日本語.txt", "👩‍👩‍👧", "עברית", "\u{1}control",
-                    // "é" in one scalar and, elsewhere, in two.
+                    // "é" as one scalar, and as two.
                     "composed \u{e9}", "decomposed e\u{301}",
                 ])
         },
@@ -64,7 +64,7 @@ extension ConformanceSuite {
         },
     ]
 
-    /// Each name, one at a time: a document made under it is enumerated and read under it.
+    /// Makes a document under each name, one at a time, and checks that it is enumerated and read under the name.
     private static func roundTrip(_ it: ConformanceContext, _ names: [Filename]) async throws {
         var refused: [Filename] = []
         for (index, name) in names.enumerated() {
@@ -85,7 +85,7 @@ extension ConformanceSuite {
         if refused.count == names.count { throw RuleSkip("the store refuses all of \(refused)") }
     }
 
-    /// Nil when the store refuses the name. (A `catch where` in a loop sends the 6.3 compiler into one.)
+    /// Nil when the store refuses the name. (A `catch where` in a loop makes the 6.3 compiler loop.)
     private static func unlessInvalid(_ body: () async throws -> Item) async throws -> Item? {
         do {
             return try await body()

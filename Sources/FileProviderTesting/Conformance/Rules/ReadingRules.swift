@@ -1,9 +1,10 @@
 import FileProvider
 
-/// Downloads of what a store has already: for every store, also one that takes no changes.
+/// Downloads of existing documents: for every store, also one that takes no changes.
 extension ConformanceSuite {
     static let readingRules: [ConformanceRule] = [
-        ConformanceRule(1009, "A download of what is there has as many bytes as the size says.", in: .store) { it in
+        ConformanceRule(1009, "A download of an existing document has as many bytes as its size says.", in: .store) {
+            it in
             _ = try it.needLargestDocument()
             for item in try sample(it) {
                 do {
@@ -11,7 +12,7 @@ extension ConformanceSuite {
                 } catch let failure as RuleFailure {
                     throw RuleFailure("\(item.filename), of \(item.size) bytes: \(failure)")
                 } catch {
-                    throw RuleFailure("\(item.filename), of \(item.size) bytes, is not to be had: \(error)")
+                    throw RuleFailure("\(item.filename), of \(item.size) bytes: cannot be downloaded: \(error)")
                 }
             }
         },
@@ -19,15 +20,16 @@ extension ConformanceSuite {
             _ = try it.needLargestDocument()
             for item in try sample(it) {
                 let (first, second) = (try? await it.bytes(of: item), try? await it.bytes(of: item))
-                // One that cannot be had is another matter: rule 1009.
+                // A download that fails is a matter of rule 1009.
                 guard let first, let second else { continue }
                 try it.require(
                     ConformanceContext.areSame(first, second[...]),
-                    "the contents of \(item.filename) have changed, and their version has not")
+                    "the contents of \(item.filename) have changed, but their version has not")
             }
         },
         ConformanceRule(
-            1011, "A range of what is there is exact, at the first byte, the last one, and in between.", in: .store
+            1011, "A range of an existing document is exact, at the first byte, the last one, and in between.",
+            in: .store
         ) { it in
             let item = try it.needLargestDocument()
             let bytes = try await it.bytes(of: item)
@@ -38,11 +40,11 @@ extension ConformanceSuite {
                     "the bytes \(range) of \(item.filename) are not those of the whole document")
             }
         },
-        ConformanceRule(1012, "Nothing outside the range is written, of what is there.", in: .store) { it in
+        ConformanceRule(1012, "No byte outside the range is written, for an existing document.", in: .store) { it in
             let item = try it.needLargestDocument()
             for range in ranges(of: item) {
                 let sink = CollectingSink(range: range)
-                // What the provider makes of the sink's refusal is its own business.
+                // The provider may fail or not after the sink's refusal.
                 try? await it.provider.startProvidingItem(
                     item.identifier, version: item.version.content, range: range, into: sink)
                 try it.require(
@@ -51,11 +53,11 @@ extension ConformanceSuite {
             }
         },
         ConformanceRule(
-            1013, "A version that what is there does not have is refused, and not a byte is sent.", in: .store
+            1013, "A version that an existing document does not have is refused, and no byte is sent.", in: .store
         ) { it in
             let item = try it.needLargestDocument()
             let sink = CollectingSink(range: 0..<item.size)
-            try await it.requireError(.versionMismatch, from: "a download of a version that never was") {
+            try await it.requireError(.versionMismatch, from: "a download of a version that never existed") {
                 try await it.provider.startProvidingItem(
                     item.identifier, version: ContentVersion("hydrant-conformance-no-such-version"),
                     range: 0..<item.size, into: sink)
@@ -63,7 +65,7 @@ extension ConformanceSuite {
             try it.require(sink.receivedCount == 0, "\(sink.receivedCount) bytes of another version were sent")
         },
         ConformanceRule(
-            1014, "An item that never was there is neither enumerated as empty nor downloaded.", in: .store
+            1014, "An item that never existed is neither enumerated as empty nor downloaded.", in: .store
         ) { it in
             let unknown = ItemIdentifier("hydrant-conformance-no-such-item")
             try await it.requireError(.noSuchItem, from: "the enumeration of an identifier that was never given") {
@@ -74,7 +76,7 @@ extension ConformanceSuite {
                     unknown, version: ContentVersion("1"), range: 0..<1, into: CollectingSink(range: 0..<1))
             }
         },
-        ConformanceRule(1015, "What is there can be downloaded several times at once.", in: .store) { it in
+        ConformanceRule(1015, "An existing document can be downloaded several times at once.", in: .store) { it in
             let item = try it.needLargestDocument()
             let bytes = try await it.bytes(of: item)
             let others = try sample(it).suffix(4)
@@ -96,11 +98,11 @@ extension ConformanceSuite {
                 try await group.waitForAll()
             }
         },
-        ConformanceRule(1016, "A download of what is there ends soon when it is cancelled.", in: .store) { it in
+        ConformanceRule(1016, "A download of an existing document ends soon when it is cancelled.", in: .store) { it in
             try await it.requireCancellationEndsDownload(of: try it.needLargestDocument())
         },
         ConformanceRule(
-            1017, "When the sink wants no more of what is there, the provider stops and passes its error on.",
+            1017, "When the sink throws for an existing document, the provider stops and passes the error on.",
             in: .store
         ) { it in
             let item = try it.needLargestDocument()
@@ -111,12 +113,12 @@ extension ConformanceSuite {
         },
     ]
 
-    /// Documents that are there, small and large.
+    /// Existing documents, small and large.
     private static func sample(_ it: ConformanceContext) throws -> [Item] {
         StoreSurvey.sample(try it.needSurvey().documents, 12)
     }
 
-    /// The whole, both ends, and parts of the middle; of a document of one byte, that one.
+    /// The whole, both ends, and parts of the middle; for a document of one byte, that byte.
     private static func ranges(of item: Item) -> [Range<Int64>] {
         let (size, middle) = (item.size, item.size / 2)
         var ranges = [0..<size, 0..<1, size - 1..<size, middle..<size, 0..<middle, middle..<middle + 1]

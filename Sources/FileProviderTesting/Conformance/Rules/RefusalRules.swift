@@ -1,16 +1,16 @@
 import FileProvider
 
-/// How a store that takes no changes refuses them. Should one be carried out nevertheless, it does no harm: changes
-/// and deletions start from a version that never was, and a move leads to where the item is.
+/// Rules for a store that takes no changes. A change that is carried out nevertheless does no harm: changes and
+/// deletions start from a version that never existed, and a move leads to the item's own place.
 extension ConformanceSuite {
     static let refusalRules: [ConformanceRule] = [
-        ConformanceRule(1018, "A store that takes no changes refuses each with readOnly.", in: .store) { it in
+        ConformanceRule(1018, "A store that takes no changes refuses each change with readOnly.", in: .store) { it in
             try needsReadOnly(it)
             for attempt in try attempts(it) {
                 try await it.requireError(.readOnly, from: attempt.what) { try await attempt.make() }
             }
         },
-        ConformanceRule(1019, "What a store that takes no changes has refused is not done.", in: .store) { it in
+        ConformanceRule(1019, "A store that takes no changes does not make the changes it refuses.", in: .store) { it in
             try needsReadOnly(it)
             for attempt in try attempts(it) { try? await attempt.make() }
             try await requireSameAsAtFirst(it)

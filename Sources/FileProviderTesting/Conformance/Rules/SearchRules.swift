@@ -1,9 +1,9 @@
 import FileProvider
 
-/// For providers that are ``FileProvider/SearchingProvider``, and whose store searches after all; the others are not asked.
+/// Rules for providers that are ``FileProvider/SearchingProvider``, and whose store searches after all.
 extension ConformanceSuite {
     static let searchRules: [ConformanceRule] = [
-        ConformanceRule(1801, "A search finds what has a part of the name, whatever the case of its letters.") { it in
+        ConformanceRule(1801, "A search finds items by parts of their names, without regard to case.") { it in
             let word = searchWord(1)
             let folder = try await it.makeFolder("folder")
             let item = try await it.makeDocument(Filename("The \(word) of May.txt"), in: folder.identifier)
@@ -14,17 +14,18 @@ extension ConformanceSuite {
                     "a search for “\(part)” does not find “\(item.filename)”")
             }
         },
-        ConformanceRule(1802, "The path of what a search finds leads to it, and it is what its folder says.") { it in
+        ConformanceRule(1802, "The path of a finding leads to its item, and the finding agrees with the folder.") {
+            it in
             let word = searchWord(2)
             let folder = try await it.makeFolder(Filename("\(word) folder"))
             let inner = try await it.makeFolder("inner", in: folder.identifier)
             _ = try await it.makeDocument(
                 Filename("\(word).txt"), ConformanceContext.testBytes(77), in: inner.identifier)
             let found = try await search(it, StoreSearch(nameParts: [word]))
-            try it.require(found.findings.count >= 2, "of a document and a folder, it finds \(found.findings.count)")
+            try it.require(found.findings.count >= 2, "it finds \(found.findings.count) of a document and a folder")
             for finding in found.findings {
                 guard let item = try await walk(it, finding.path) else {
-                    throw RuleFailure("there is nothing at \(text(finding.path))")
+                    throw RuleFailure("no item is at \(text(finding.path))")
                 }
                 try it.require(item.kind == finding.kind, "\(text(finding.path)) is said to be a \(finding.kind)")
                 if finding.kind.isDocument {
@@ -47,7 +48,7 @@ extension ConformanceSuite {
             let names = found.findings.compactMap(\.path.last).filter { $0.string.contains(word) }
             try it.require(names == [Filename("\(word) 20")], "of 10, 20 and 30 bytes, 15 to 25 finds \(names)")
         },
-        ConformanceRule(1804, "A search finds nothing that is gone, and what was renamed under its new name alone.") {
+        ConformanceRule(1804, "A search finds no deleted items, and renamed items only under the new name.") {
             it in
             let (old, new) = (searchWord(4), searchWord(5))
             let (gone, moved) = (
@@ -63,21 +64,22 @@ extension ConformanceSuite {
             let found = try await search(it, StoreSearch(nameParts: [new]))
             try it.require(found.findings.count == 1, "under the new name, it finds \(found.findings.count) items")
         },
-        ConformanceRule(1805, "A search finds at most as many as are wanted, and says whether there are more.") { it in
+        ConformanceRule(1805, "A search returns at most as many items as requested, and says whether there are more.") {
+            it in
             let word = searchWord(6)
             for number in 1...3 { _ = try await it.makeDocument(Filename("\(word) \(number)")) }
             let some = try await search(it, StoreSearch(nameParts: [word], limit: 2))
             try it.require(
                 some.findings.count == 2 && !some.isComplete,
-                "of 3, at most 2 wanted, it finds \(some.findings.count)\(some.isComplete ? ", and says that these are all" : "")"
+                "of 3, at most 2 requested, it finds \(some.findings.count)\(some.isComplete ? ", and says that these are all" : "")"
             )
             let all = try await search(it, StoreSearch(nameParts: [word], limit: 3))
             try it.require(
                 all.findings.count == 3 && all.isComplete,
-                "of 3, at most 3 wanted, it finds \(all.findings.count)\(all.isComplete ? "" : ", and does not say that these are all")"
+                "of 3, at most 3 requested, it finds \(all.findings.count)\(all.isComplete ? "" : ", and does not say that these are all")"
             )
         },
-        ConformanceRule(1806, "A name's extension is found behind a dot, at the end.") { it in
+        ConformanceRule(1806, "A search by extension finds the part behind the last dot of a name.") { it in
             let word = searchWord(7)
             let names = [".one", ".two", "one", ".one.old"].map { Filename(word + $0) }
             for name in names { _ = try await it.makeDocument(name) }
@@ -87,7 +89,7 @@ extension ConformanceSuite {
         },
     ]
 
-    /// No other name has it: what is in the store beside the scratch folder is not looked at.
+    /// A word that no other name has, as items outside the scratch folder do not count.
     private static func searchWord(_ number: Int) -> String {
         "hydrant\(UInt32.random(in: 1_000_000 ... .max))x\(number)"
     }

@@ -1,8 +1,8 @@
 import FileProvider
 import Foundation
 
-/// For providers that are ``FileProvider/ThumbnailProviding``, and make thumbnails of PNG pictures, and for those that are
-/// ``FileProvider/ThumbnailKeeping``; the others are not asked.
+/// Rules for providers that are ``FileProvider/ThumbnailProviding`` and make thumbnails of PNG pictures, and for those
+/// that are ``FileProvider/ThumbnailKeeping``.
 extension ConformanceSuite {
     static let thumbnailRules: [ConformanceRule] = [
         ConformanceRule(1501, "A thumbnail is a PNG or a JPEG.") { it in
@@ -10,9 +10,9 @@ extension ConformanceSuite {
             let thumbnail = try await needThumbnail(it, item, size: 256)
             try it.require(
                 PictureSize(of: thumbnail.bytes) != nil,
-                "it begins with \(thumbnail.bytes.prefix(8)), which neither does")
+                "it begins with \(thumbnail.bytes.prefix(8)), as neither does")
         },
-        ConformanceRule(1502, "A thumbnail fits into the square that was asked for.") { it in
+        ConformanceRule(1502, "A thumbnail fits into the requested square.") { it in
             let item = try await it.makeDocument("picture.png", largePicture)
             _ = try await needThumbnail(it, item, size: 256)
             guard let small = try await thumbnail(it, item, size: 16), let size = PictureSize(of: small.bytes) else {
@@ -21,7 +21,7 @@ extension ConformanceSuite {
             try it.require(
                 size.width <= 16 && size.height <= 16, "asked for 16, it has \(size.width) × \(size.height) pixels")
         },
-        ConformanceRule(1503, "Of contents that have changed there is no thumbnail.") { it in
+        ConformanceRule(1503, "A thumbnail of changed contents is refused.") { it in
             let old = try await it.makeDocument("picture.png", smallPicture)
             _ = try await needThumbnail(it, old, size: 256)
             _ = try await it.change(old, to: largePicture)
@@ -29,7 +29,7 @@ extension ConformanceSuite {
                 _ = try await thumbnail(it, old, size: 256)
             }
         },
-        ConformanceRule(1504, "Of what is gone there is no thumbnail.") { it in
+        ConformanceRule(1504, "A thumbnail of a deleted document is refused.") { it in
             let item = try await it.makeDocument("picture.png", smallPicture)
             _ = try await needThumbnail(it, item, size: 256)
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
@@ -37,46 +37,46 @@ extension ConformanceSuite {
                 _ = try await thumbnail(it, item, size: 256)
             }
         },
-        ConformanceRule(1505, "A thumbnail that is kept is the document's, whatever size is asked for.") { it in
+        ConformanceRule(1505, "A kept thumbnail is returned for every requested size.") { it in
             let item = try await it.makeDocument("report.txt")
             try await keep(smallPicture, it, item)
             for size in [16, 1_024] {
                 let found = try await thumbnail(it, item, size: size)
-                // (Rule 1501.)
-                if let found, PictureSize(of: found.bytes) == nil { throw RuleSkip("what there is is no picture") }
-                try it.require(found?.bytes == smallPicture, "asked for \(size) pixels, it is not what was kept")
+                // (See rule 1501.)
+                if let found, PictureSize(of: found.bytes) == nil { throw RuleSkip("the thumbnail is not a picture") }
+                try it.require(found?.bytes == smallPicture, "asked for \(size) pixels, it is not the kept thumbnail")
             }
         },
-        ConformanceRule(1506, "A thumbnail that is kept replaces the one before.") { it in
+        ConformanceRule(1506, "A kept thumbnail replaces the one before.") { it in
             let item = try await it.makeDocument("report.txt")
             try await needKept(it, item)
             try await keep(largePicture, it, item)
             try it.require(
-                try await thumbnail(it, item, size: 1_024)?.bytes == largePicture, "it is not what was kept last")
+                try await thumbnail(it, item, size: 1_024)?.bytes == largePicture, "it is not the thumbnail kept last")
         },
-        ConformanceRule(1507, "A thumbnail that is kept goes with the document to another name and folder.") { it in
+        ConformanceRule(1507, "A kept thumbnail follows the document to another name and folder.") { it in
             let item = try await it.makeDocument("report.txt")
             let folder = try await it.makeFolder("folder")
             try await needKept(it, item)
             let renamed = try await it.provider.moveItem(
                 item.identifier, to: item.parentIdentifier, as: "renamed.txt", baseVersion: item.version)
             try it.require(
-                try await thumbnail(it, renamed, size: 1_024)?.bytes == smallPicture, "it is not there after a renaming"
+                try await thumbnail(it, renamed, size: 1_024)?.bytes == smallPicture, "it is missing after a rename"
             )
             let moved = try await it.provider.moveItem(
                 renamed.identifier, to: folder.identifier, as: "moved.txt", baseVersion: renamed.version)
             try it.require(
-                try await thumbnail(it, moved, size: 1_024)?.bytes == smallPicture, "it is not there after a move")
+                try await thumbnail(it, moved, size: 1_024)?.bytes == smallPicture, "it is missing after a move")
         },
-        ConformanceRule(1508, "A thumbnail that is kept is gone when the contents change.") { it in
+        ConformanceRule(1508, "A kept thumbnail is dropped when the contents change.") { it in
             let item = try await it.makeDocument("report.txt")
             try await keep(smallPicture, it, item)
             let changed = try await it.change(item, to: ConformanceContext.testBytes(90))
             try it.require(
                 try await thumbnail(it, changed, size: 1_024)?.bytes != smallPicture,
-                "it is that of the contents before")
+                "it is the thumbnail of the old contents")
         },
-        ConformanceRule(1509, "Of contents that have changed no thumbnail is kept.") { it in
+        ConformanceRule(1509, "Keeping a thumbnail of changed contents is refused.") { it in
             let old = try await it.makeDocument("report.txt")
             try await keep(smallPicture, it, old)
             let now = try await it.change(old, to: ConformanceContext.testBytes(90))
@@ -86,13 +86,13 @@ extension ConformanceSuite {
             try it.require(
                 try await thumbnail(it, now, size: 1_024)?.bytes != largePicture, "it is kept for the new version")
         },
-        ConformanceRule(1510, "A thumbnail that is kept is no item.") { it in
+        ConformanceRule(1510, "A kept thumbnail is not an item.") { it in
             let folder = try await it.makeFolder("folder")
             let item = try await it.makeDocument("report.txt", in: folder.identifier)
             try await keep(smallPicture, it, item)
             try await it.requireNames("report.txt", in: folder.identifier, after: "a thumbnail was kept")
         },
-        ConformanceRule(1511, "Of what is gone no thumbnail is kept.") { it in
+        ConformanceRule(1511, "Keeping a thumbnail of a deleted document is refused.") { it in
             let item = try await it.makeDocument("report.txt")
             try await keep(smallPicture, it, item)
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
@@ -102,11 +102,11 @@ extension ConformanceSuite {
         },
     ]
 
-    /// Keeps one that is there from then on.
+    /// Keeps a thumbnail; skips when it is not returned afterwards.
     private static func needKept(_ it: ConformanceContext, _ item: Item) async throws {
         try await keep(smallPicture, it, item)
         guard try await thumbnail(it, item, size: 1_024)?.bytes == smallPicture else {
-            throw RuleSkip("what is kept is not there (rule 1505)")
+            throw RuleSkip("the kept thumbnail is missing (rule 1505)")
         }
     }
 
@@ -136,7 +136,7 @@ extension ConformanceSuite {
         return thumbnail
     }
 
-    /// Of 4 × 4 and of 64 × 64 pixels; a line of base64 each, made with Python's zlib.
+    /// Of 4 × 4 and of 64 × 64 pixels, as one line of base64 each; made with Python's zlib.
     private static let smallPicture = png(
         "iVBORw0KGgoAAAANSUhEUgAAAAQAAAAECAIAAAAmkwkpAAAAEElEQVR42mP438AARwzEcQB+ohfxtaDPigAAAABJRU5ErkJggg==")
     private static let largePicture = png(
@@ -147,7 +147,7 @@ extension ConformanceSuite {
     private static func png(_ base64: String) -> [UInt8] { Array(Data(base64Encoded: base64) ?? Data()) }
 }
 
-/// How large a picture says that it is, in pixels.
+/// The size of a picture in pixels, as its header says.
 struct PictureSize: Hashable {
     var width: Int
     var height: Int

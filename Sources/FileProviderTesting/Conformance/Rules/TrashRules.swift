@@ -1,9 +1,9 @@
 import FileProvider
 
-/// For providers that are ``FileProvider/Trashing``; the others are not asked.
+/// Rules for providers that are ``FileProvider/Trashing``.
 extension ConformanceSuite {
     static let trashRules: [ConformanceRule] = [
-        ConformanceRule(1401, "What is put into the trash has left its folder, and its name is free.") { it in
+        ConformanceRule(1401, "A trashed item has left its folder, and its name is free.") { it in
             let (item, folder) = (try await it.makeDocument("document"), try await it.makeFolder("folder"))
             _ = try await it.makeDocument("bystander")
             for item in [item, folder] { try await trash(it, item) }
@@ -11,7 +11,7 @@ extension ConformanceSuite {
             let bytes = ConformanceContext.testBytes(33)
             try await it.requireContents(try await it.makeDocument("document", bytes), are: bytes)
         },
-        ConformanceRule(1402, "From a stale base nothing is put into the trash.") { it in
+        ConformanceRule(1402, "Trashing from a stale base version is refused.") { it in
             let old = try await it.makeDocument()
             let bytes = ConformanceContext.testBytes(80)
             let new = try await it.change(old, to: bytes)
@@ -21,7 +21,7 @@ extension ConformanceSuite {
             try await it.requireUnchanged(new, bytes, after: "the refusal")
             try await it.requireItem(of: error, isCurrent: new)
         },
-        ConformanceRule(1403, "A folder that is not empty is not put into the trash.") { it in
+        ConformanceRule(1403, "A folder that is not empty is not trashed.") { it in
             let bytes = ConformanceContext.testBytes(80)
             let folder = try await it.makeFolder("folder")
             let item = try await it.makeDocument("document", bytes, in: folder.identifier)
@@ -31,7 +31,7 @@ extension ConformanceSuite {
             }
             try await it.requireUnchanged(item, bytes, after: "the refusal")
         },
-        ConformanceRule(1404, "What is gone cannot be put into the trash.") { it in
+        ConformanceRule(1404, "Trashing a deleted item is refused.") { it in
             let item = try await it.makeDocument()
             try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
             try await it.requireError(.noSuchItem, from: "putting a deleted document into the trash") {
