@@ -3,8 +3,8 @@ import HTTPTransport
 import Logging
 import Synchronization
 
-/// What a server does that no answer of its tells, whatever it is called and whatever stands before it: found out with a
-/// document of our own, in the folder where it matters, before it matters, and once.
+/// Habits of a server, or of a proxy before it, that none of its answers tells: tested once, with a document of our
+/// own, in the folder where it matters, before it matters.
 final class ServerHabits: Sendable {
     private struct Known {
         var kept: [NamePart: Bool] = [:]
@@ -18,7 +18,7 @@ final class ServerHabits: Sendable {
     fileprivate var locksHold: Bool? { known.withLock { $0.locksHold } }
     fileprivate func note(locksHold: Bool) { known.withLock { $0.locksHold = locksHold } }
 
-    /// Whoever wants to know the same waits.
+    /// Runs one test at a time; others wait.
     fileprivate func alone<T: Sendable>(
         _ body: () async throws(FileProviderError) -> T
     ) async throws(FileProviderError) -> T {
@@ -29,20 +29,20 @@ final class ServerHabits: Sendable {
 extension WebDAVProvider {
     // MARK: Names
 
-    /// Before something is put under a name: some servers would put it under another, over what is there.
+    /// Called before an item gets a name: some servers would put it under another name, over an existing item.
     ///
     /// - Throws: ``FileProviderError/Code/invalidName``.
     func checkTarget(_ name: Filename, in folder: HTTPLocation) async throws(FileProviderError) {
         guard let part = try await alteredPart(of: name, in: folder) else { return }
         throw FileProviderError(
             .invalidName,
-            "“\(name)”: this server puts a name with \(part.text) under another name; rename it")
+            "“\(name)”: this server alters names with \(part.text); rename it")
     }
 
-    /// What the server would not keep of a name; nil: nothing.
+    /// The part of a name that the server would not keep; nil: none.
     func alteredPart(of name: Filename, in folder: HTTPLocation) async throws(FileProviderError) -> NamePart? {
         let parts = NamePart.all(in: name.bytes)
-        // (sabre/dav keeps them, and what is deleted there goes to the trash.)
+        // (sabre/dav keeps names, and a deleted test document would go to the trash.)
         guard !parts.isEmpty, try await probe.traits().family != .ownCloud else { return nil }
         for part in parts {
             if try await !isKept(part, name, folder) { return part }
@@ -57,7 +57,7 @@ extension WebDAVProvider {
         return try await habits.alone { () async throws(FileProviderError) in
             if let isKept = habits.kept(part) { return isKept }
             let isKept = try await tryOut(part, name, folder)
-            logger.info("how the server takes names", metadata: ["part": "\(part.text)", "isKept": "\(isKept)"])
+            logger.info("whether the server keeps names", metadata: ["part": "\(part.text)", "isKept": "\(isKept)"])
             habits.note(part, isKept: isKept)
             return isKept
         }
@@ -73,7 +73,7 @@ extension WebDAVProvider {
             let outcome = try await client.move(source, to: target)
             guard outcome.isSuccess else {
                 await remove(source)
-                // That is said, and so it will be of the name itself.
+                // The server refuses such names openly, and will refuse this one.
                 if 400..<423 ~= outcome.status { return true }
                 throw refusal(outcome.status, name)
             }
@@ -92,7 +92,7 @@ extension WebDAVProvider {
         }
     }
 
-    /// - Throws: when the server does not take it.
+    /// - Throws: when the server refuses it.
     private func putOurs(_ place: HTTPLocation, _ name: Filename) async throws(FileProviderError) {
         let headers = [("If-None-Match", "*"), ("Content-Type", "application/octet-stream")]
         let outcome = try await client.change(
@@ -102,7 +102,7 @@ extension WebDAVProvider {
 
     // MARK: Locks
 
-    /// Whether a lock is still there when something was moved over what it locks: else somebody else comes in meanwhile.
+    /// Whether a lock survives a move over the locked place: otherwise another client may make a change in between.
     func locksHold(in folder: HTTPLocation, _ name: Filename) async throws(FileProviderError) -> Bool {
         let traits = try await probe.traits()
         guard traits.hasLocks else { return false }
@@ -111,7 +111,8 @@ extension WebDAVProvider {
         return try await habits.alone { () async throws(FileProviderError) in
             if let locksHold = habits.locksHold { return locksHold }
             let locksHold = try await tryOutLocks(folder, name)
-            logger.info("whether the server's locks hold", metadata: ["url": "\(root)", "locksHold": "\(locksHold)"])
+            logger.info(
+                "whether the server's locks survive a move", metadata: ["url": "\(root)", "locksHold": "\(locksHold)"])
             habits.note(locksHold: locksHold)
             return locksHold
         }
@@ -122,7 +123,7 @@ extension WebDAVProvider {
         let target = folder.appending(Leftover.tryName().bytes)
         do throws(FileProviderError) { try await putOurs(source, name) } catch {
             if error.code == .serverUnreachable || error.code == .notAuthenticated { throw error }
-            // It takes only documents of some kinds: nobody knows.
+            // It takes only documents of some kinds: not known.
             return false
         }
         do throws(FileProviderError) {

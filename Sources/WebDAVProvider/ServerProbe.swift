@@ -3,7 +3,7 @@ import HTTPTransport
 import Logging
 import Synchronization
 
-/// The first look at a server, once, shared by whoever needs it.
+/// The first request to a server, made once and shared.
 final class ServerProbe: Sendable {
     private let client: DAVClient
     private let root: HTTPLocation
@@ -17,7 +17,7 @@ final class ServerProbe: Sendable {
         self.logger = logger
     }
 
-    /// What is known without asking.
+    /// The traits, if known, without a request.
     var traitsIfKnown: ServerTraits? { known.withLock { $0 } }
 
     func traits() async throws(FileProviderError) -> ServerTraits {
@@ -39,7 +39,7 @@ final class ServerProbe: Sendable {
         return try await task.value.get()
     }
 
-    /// From here on a document waits for the line, and not for the server.
+    /// From this latency on the line, and not the server, limits uploads.
     private static let far = Duration.milliseconds(15)
 
     private func look() async throws(FileProviderError) -> ServerTraits {
@@ -48,7 +48,7 @@ final class ServerProbe: Sendable {
             throw FileProviderError(
                 .serverUnreachable, "\(root): the server has no such folder; is the path of the URL right?")
         }
-        guard response.isFolder else { throw FileProviderError(.serverUnreachable, "\(root): is no folder") }
+        guard response.isFolder else { throw FileProviderError(.serverUnreachable, "\(root): is not a folder") }
         var traits = ServerTraits()
         let asked = ContinuousClock.now
         let abilities = try await client.transport.exchange(HTTPRequest("OPTIONS", root, isRepeatable: true)) { reply in
@@ -60,22 +60,22 @@ final class ServerProbe: Sendable {
             traits.family = .ownCloud
             traits.keepsIdentifiers = true
             traits.cloud = CloudPlaces(root: root)
-            // PHP has a few workers for everybody: its own client sends so many at once.
+            // PHP has a few workers for all clients: ownCloud's own client sends as many at once.
             client.transport.limitTransfers(to: 6)
-            // (Its locks are an app's; they are not needed.)
+            // (Its locks come from an app, and are not needed.)
             traits.hasLocks = false
             if let trash = traits.cloud?.trash {
                 do throws(FileProviderError) {
                     traits.hasTrash = try await client.look(trash, [.resourceType, .lastModified])?.isFolder == true
                 } catch {
-                    // It answers, and has none for us.
+                    // The server answers, but this user has no trash.
                     if error.code == .serverUnreachable || error.code == .notAuthenticated { throw error }
                 }
             }
         } else if abilities.contains(where: { $0.hasPrefix("<http://apache.org/dav/propset/fs/") }) {
             traits.family = .apache
             if response.properties[.resourceID]?.isEmpty != false { client.leaveOut(DAVProperty.unknownToApache) }
-            // It has a thread for each; near by they would only take turns at its processors.
+            // It has a thread for each transfer; on a near server they would only share its processors.
             if asked.duration(to: .now) >= Self.far { client.transport.allowMostTransfers() }
         }
         if response.properties[.resourceID]?.isEmpty == false { traits.keepsIdentifiers = true }

@@ -1,4 +1,4 @@
-/// What is known of a server, from its answers to OPTIONS and to a first look at the folder.
+/// Properties of a server, from its answers to OPTIONS and to the first look at the folder.
 struct ServerTraits: Sendable, Equatable {
     enum Family: String, Sendable {
         /// Apache httpd, mod_dav_fs.
@@ -10,30 +10,32 @@ struct ServerTraits: Sendable, Equatable {
     var family = Family.other
     /// Items have identifiers that the server keeps.
     var keepsIdentifiers = false
-    /// Class 2 of RFC 4918; whether they hold, ``ServerHabits`` finds out.
+    /// Class 2 of RFC 4918; ``ServerHabits`` tests whether locks hold.
     var hasLocks = false
 
-    /// Of ownCloud and Nextcloud: where parts of documents go, and what was deleted.
+    /// On ownCloud and Nextcloud: the collections for parts of documents and for deleted items.
     var cloud: CloudPlaces?
-    /// What is deleted can be had back.
+    /// Deleted items can be restored.
     var hasTrash = false
 
-    /// Where a PUT is put in its place at its end, whole, and a MOVE over a document would make another one of it.
+    /// A PUT replaces the document at its end, completely, and a MOVE over a document would make another document of
+    /// it.
     ///
-    /// Elsewhere contents are sent as a new document, which is then moved over the old one: many servers write into the
-    /// document itself while the bytes come, and Apache looks at a condition only before they come: what somebody else
-    /// changes in the meantime would be overwritten unseen.
+    /// On other servers contents are uploaded as a new document, which is then moved over the old one: many servers
+    /// write into the document itself while the bytes arrive, and Apache checks a condition only before they arrive, so
+    /// a change by another client in the meantime would be overwritten unseen.
     var replacesAtOnce: Bool { family == .ownCloud }
-    /// Who holds the lock of a folder is the only one who puts documents into it; others have locks that do not keep that
+    /// Only the holder of a folder's lock can put documents into it; the locks of other servers do not ensure that
     /// (rclone).
     var locksFolders: Bool { family == .apache && hasLocks }
-    /// Taken or given back at the same time, they get lost; see ``FolderTurns``.
+    /// Locks taken or given back at the same time get lost; see ``FolderTurns``.
     var mixesLocksUp: Bool { family == .apache }
-    /// In bytes: up to here a document is sent to its own place under a lock, which must not be held for long.
+    /// In bytes: up to this size a document is sent to its own place under a lock, which must not be held for long.
     var mostUnderLock: Int64 { family == .apache && hasLocks ? 256 << 10 : -1 }
-    /// Of a PUT with a Content-Range that breaks off, what has come is kept.
+    /// When a PUT with a Content-Range breaks off, the bytes that have arrived are kept.
     var keepsPartOfUploads: Bool { family == .apache }
-    /// The condition of a MOVE on what it replaces is kept, and a document that is moved keeps its version. Others ignore
-    /// conditions (WsgiDAV), or refuse whatever has one (rclone): there what is to be replaced is looked at right before.
+    /// A MOVE respects a condition on its target, and a moved document keeps its version. Other servers ignore
+    /// conditions (WsgiDAV), or refuse every request that has one (rclone): there the target's version is checked right
+    /// before.
     var checksTargets: Bool { family == .apache }
 }

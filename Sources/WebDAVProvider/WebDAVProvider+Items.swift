@@ -47,19 +47,19 @@ extension WebDAVProvider {
         return capabilities
     }
 
-    /// What has a place now, with the identifier that is its own; nil: nothing.
+    /// The item at a place, with its own identifier; nil: none.
     func item(at place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> Item? {
         guard let resource = try await client.resource(location) else { return nil }
         let identifier = try await identifier(of: resource, at: place)
         return Self.item(identifier, place, resource)
     }
 
-    /// - Throws: ``FileProviderError/Code/versionMismatch`` with it.
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` with the current item.
     func mismatch(_ item: Item) -> FileProviderError {
         FileProviderError(.versionMismatch, "\(item.filename): has changed on the server", item: item)
     }
 
-    /// Why a change was refused, from its status alone.
+    /// The error for a refused change, from the status alone.
     func refusal(_ status: Int, _ what: Filename) -> FileProviderError {
         if let error = HTTPFailure.error(status: status, "“\(what)”", root.origin) { return error }
         switch status {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// A folder on a WebDAV server (RFC 4918): Apache mod_dav, Nextcloud, ownCloud, rclone, WsgiDAV and others.
 ///
-/// It is made without a word to the server, so that a domain can be mounted offline; the server is looked at before the
-/// first real question.
+/// The initializer makes no request, so that a domain can be mounted offline; the first real request first looks at the
+/// server.
 package final class WebDAVProvider: Invalidatable, SigningIn {
     let client: DAVClient
     let root: HTTPLocation
@@ -22,14 +22,14 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let finder = CloudFinder()
     let collections = SyncCollections()
     let listings = OpenListings()
-    /// Of the folders near one, for what somebody moved out of it.
+    /// For searches in the folders near one, for an item moved out of it.
     let vicinities = FolderSearches()
     private let searches = FolderSearches()
 
     /// - Parameters:
-    ///   - root: the folder that is mounted.
-    ///   - credentials: asked when they are needed.
-    /// - Throws: when a file with certificates cannot be read.
+    ///   - root: the mounted folder.
+    ///   - credentials: used when the server asks for them.
+    /// - Throws: when a file of certificates cannot be read.
     package init(
         root: HTTPLocation, settings: WebDAVSettings = WebDAVSettings(), credentials: any CredentialSource,
         logger: Logger
@@ -54,20 +54,20 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         await client.transport.shutdown()
     }
 
-    /// There may be another password by now.
+    /// The password may have changed.
     package func credentialMayHaveChanged() { client.transport.credentialMayHaveChanged() }
 
-    // MARK: Where things are
+    // MARK: Places of items
 
     var catalog: (any FileProviderDomain)? { domain.withLock { $0 } }
 
-    /// Nil: nobody knows, or it is known to be gone.
+    /// Nil: unknown, or known to be gone.
     func place(of identifier: ItemIdentifier) async throws(FileProviderError) -> Place? {
         if let place = places.place(of: identifier) { return place }
         let known = try await catalog?.knownItem(identifier)
         let place = known.map { Place(parent: $0.parentIdentifier, name: $0.filename) }
         guard let place = place ?? PathIdentifier.place(of: identifier) else { return nil }
-        // Somebody else is there by now.
+        // Another item is there by now.
         if let holder = places.holder(of: place), holder != identifier { return nil }
         return place
     }
@@ -87,7 +87,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
             isFolder: isFolder || identifier == .rootContainer)
     }
 
-    /// - Throws: for a name that cannot be asked for: the HTTP library's URLs are text.
+    /// - Throws: for a name that cannot be requested: the HTTP library's URLs are text.
     func checkName(_ name: Filename) throws(FileProviderError) {
         if let problem = name.problem { throw FileProviderError(.invalidName, "“\(name)”: \(problem)") }
         guard String(validating: name.bytes, as: UTF8.self) != nil else {
@@ -95,13 +95,13 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
         guard Leftover(name) == nil else {
             throw FileProviderError(
-                .invalidName, "“\(name)”: such names are Hydrant's own on a WebDAV server; rename it")
+                .invalidName, "“\(name)”: Hydrant reserves such names on a WebDAV server; rename it")
         }
         if probe.traitsIfKnown?.family == .ownCloud {
             if name.string.precomposedStringWithCanonicalMapping.utf8.elementsEqual(name.bytes) == false {
                 throw FileProviderError(
                     .invalidName,
-                    "“\(name)”: this server keeps names in composed Unicode only (NFC), and this one is not; rename it")
+                    "“\(name)”: this server keeps only names in composed Unicode (NFC); rename it")
             }
             let plain = name.string.lowercased()
             if plain == ".htaccess" || plain.hasSuffix(".part") || plain.hasSuffix(".filepart") {
@@ -118,10 +118,10 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         return FileProviderError(.noSuchItem, "\(identifier): is not on the server")
     }
 
-    /// Does something where an item is, and once more where it turns out to be: a folder above may just be moving, and
-    /// somebody else may have renamed it.
+    /// Runs `body` at the place of an item, and again at its new place if the item has moved: a folder above may just
+    /// be moving, or another client may have renamed it.
     ///
-    /// - Parameter body: nil: there is nothing at this place.
+    /// - Parameter body: returns nil when nothing is at this place.
     /// - Throws: ``FileProviderError/Code/noSuchItem``.
     func reach<T: Sendable>(
         _ identifier: ItemIdentifier, isFolder: Bool = false,
@@ -149,7 +149,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
     }
 
-    /// Does something in a folder, and once more where the folder is by then: it, or one above it, may just be moving.
+    /// Runs `body` at a folder, and again at its new place: the folder, or one above it, may just be moving.
     func within<T: Sendable>(
         _ folder: ItemIdentifier, _ body: (HTTPLocation) async throws(FileProviderError) -> T
     ) async throws(FileProviderError) -> T {
@@ -163,8 +163,8 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
     }
 
-    /// An item is not where it is thought to be: looks whether it is where a move of ours may have put it, then whether the
-    /// folder that it was in has it under another name.
+    /// Looks for an item that is not at its place: first at the target of a move of ours, then under another name in
+    /// its folder.
     private func search(for identifier: ItemIdentifier) async throws(FileProviderError) {
         if let attempted = places.attempted(identifier) {
             let location = try await location(of: attempted.parent, isFolder: true).appending(attempted.name.bytes)
@@ -174,7 +174,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
         if try await findByNumber(identifier) { return }
         guard let place = try await place(of: identifier) else { return }
-        // The folder may be gone with it.
+        // The folder may be gone too.
         if let failure = await list(again: place.parent), failure.code != .noSuchItem { throw failure }
         guard try await self.place(of: identifier) == place, try await isRecognizable(identifier) else { return }
         _ = await vicinities.search(place.parent) { [self] () async -> FileProviderError? in
@@ -185,7 +185,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
         }
     }
 
-    /// Shared with whoever seeks something in the same folder.
+    /// Shared by all searches of the folder.
     func list(again folder: ItemIdentifier) async -> FileProviderError? {
         await searches.search(folder) { [self] () async -> FileProviderError? in
             do throws(FileProviderError) {
@@ -196,7 +196,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     }
 }
 
-/// Folders that are being moved by us just now: what is in them is nowhere to be found for a moment.
+/// Our own moves of folders under way: items in such a folder cannot be found for a moment.
 final class FolderMoves: Sendable {
     private let running = Mutex<[UInt64: Task<Void, Never>]>([:])
     private let number = Mutex<UInt64>(0)
@@ -217,7 +217,7 @@ final class FolderMoves: Sendable {
         return try await body()
     }
 
-    /// Returns when those that are under way have ended.
+    /// Returns when the moves under way have ended.
     func settled() async {
         for task in running.withLock({ Array($0.values) }) { await task.value }
     }

@@ -151,8 +151,8 @@ struct HostileServerTests {
             (document("/dav/bad", size: ""), "bad", "the server does not say its size"),
             (document("/dav/bad", size: size("")), "bad", "the server does not say its size"),
             (document("/dav/bad", size: size("-1")), "bad", "its size is negative"),
-            (document("/dav/bad", size: size("many")), "bad", "its size is no number"),
-            (document("/dav/100%", size: size("1")), "100%", "its address is no percent-encoded path"),
+            (document("/dav/bad", size: size("many")), "bad", "its size is not a number"),
+            (document("/dav/100%", size: size("1")), "100%", "its address is not a percent-encoded path"),
             (
                 document("http://elsewhere.invalid/dav/bad", size: size("1")), "bad",
                 "its address is on another server, http://elsewhere.invalid"

@@ -1,17 +1,17 @@
 import FileProvider
 import Synchronization
 
-/// Listings of folders for what is not where it was in them: whoever seeks something in the same folder at once shares one,
-/// and a folder of which a thousand documents are gone is not listed a thousand times.
+/// Listings of folders for items that are missing from them: simultaneous searches of one folder share a listing, and a
+/// folder that lost a thousand documents is not listed a thousand times.
 final class FolderSearches: Sendable {
     private struct State {
         var running: [ItemIdentifier: Task<FileProviderError?, Never>] = [:]
-        /// When a folder may be searched again: at most a tenth of the time is spent on it.
+        /// The time from which a folder may be searched again: searches take at most a tenth of the time.
         var next: [ItemIdentifier: ContinuousClock.Instant] = [:]
     }
     private let state = Mutex(State())
 
-    /// - Returns: why it could not be listed; nil: it was, just now or a moment ago.
+    /// - Returns: why the folder could not be listed; nil: it was listed, now or a moment ago.
     func search(
         _ folder: ItemIdentifier, _ list: @escaping @Sendable () async -> FileProviderError?
     ) async -> FileProviderError? {

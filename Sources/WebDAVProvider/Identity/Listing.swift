@@ -2,7 +2,7 @@ import FileProvider
 import HTTPTransport
 import Logging
 
-/// One look into a folder, or a piece of one.
+/// The entries of a folder, or a part of them.
 struct Listing: Sendable {
     struct Entry: Sendable {
         var name: Filename
@@ -10,10 +10,10 @@ struct Listing: Sendable {
     }
     var entries: [Entry] = []
     var leftovers: [Entry] = []
-    /// What cannot be shown, and why.
+    /// Entries that cannot be shown, and why.
     var leftOut: [(name: Filename, reason: String)] = []
 
-    /// Nothing is there that somebody could miss.
+    /// Whether a deletion of the folder would lose nothing.
     var isEmpty: Bool { entries.isEmpty && leftOut.isEmpty }
 
     mutating func add(_ other: Listing) {
@@ -23,7 +23,7 @@ struct Listing: Sendable {
     }
 
     mutating func add(_ entry: Entry) {
-        // What Apache itself is just receiving, or was when it died.
+        // A file that Apache is receiving, or was receiving when it died.
         if entry.name.bytes.starts(with: ".davfs.tmp".utf8), entry.name.bytes.count == 16 { return }
         if Leftover(entry.name) != nil {
             leftovers.append(entry)
@@ -34,19 +34,20 @@ struct Listing: Sendable {
 }
 
 extension WebDAVProvider {
-    /// All that is in a folder; nil: there is no folder at this place.
+    /// The whole listing of a folder; nil: there is no folder at this place.
     func read(_ folder: HTTPLocation) async throws(FileProviderError) -> Listing? {
         var whole = Listing()
         let isThere = try await read(folder) { piece throws(FileProviderError) in whole.add(piece) }
         return isThere ? whole : nil
     }
 
-    /// Hands over what is in a folder in pieces, as it comes. Only when this returns, was that all.
+    /// Passes on a listing in pieces, as they arrive. The listing is complete only when this returns.
     ///
-    /// Kept are: what comes before the folder's own entry, since nobody knows until then that it is one (every server that
-    /// was seen begins with it); and, where changes can be asked for later, as much as is kept for that.
+    /// It buffers the entries before the folder's own entry, since only that entry tells that the place is a folder
+    /// (every server that was seen begins with it), and, where the server can report changes later, as many entries as
+    /// ``SyncCollections`` keeps.
     ///
-    /// - Returns: false: there is no folder at this place, and nothing was handed over.
+    /// - Returns: false: there is no folder at this place, and nothing was passed on.
     func read(
         _ folder: HTTPLocation, _ each: (Listing) async throws(FileProviderError) -> Void
     ) async throws(FileProviderError) -> Bool {
@@ -63,13 +64,13 @@ extension WebDAVProvider {
         let isThere = try await client.list(folder, .children, DAVProperty.ofFolders) { responses in
             for response in responses where !response.isNothing {
                 first = first ?? response.href
-                // Behind a proxy it may call itself otherwise.
+                // Behind a proxy the server may use another host name.
                 if isFolder == nil, let own = folder.resolve(response.href), own.components == folder.components {
                     host = own.origin.host
                 }
                 let resource: DAVResource
                 do throws(BadEntry) { resource = try DAVResource(response, on: folder, named: host) } catch {
-                    // (One that was known is asked for by itself, and so not taken for deleted.)
+                    // (A known one is asked for by itself, and so does not count as deleted.)
                     coming.leftOut.append((error.name, error.reason))
                     continue
                 }
@@ -110,9 +111,9 @@ extension WebDAVProvider {
 
     func place(_ resource: DAVResource, in folder: HTTPLocation) -> ListedPlace {
         guard let below = resource.location.components(below: folder), below.count <= 1 else {
-            // Whatever this is, it is not in this folder.
+            // The resource is not in this folder, whatever it is.
             logger.warning(
-                "the server lists what is not in the folder",
+                "the server lists a resource that is not in the folder",
                 metadata: ["folder": "\(folder)", "href": "\(resource.location)"])
             return .elsewhere
         }

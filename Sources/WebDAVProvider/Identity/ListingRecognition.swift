@@ -1,38 +1,38 @@
 import FileProvider
 
-/// Which items the entries of a listing are, told while it comes, on a server that has no identifiers.
+/// Finds out which items the entries of a listing are, while it arrives, on a server without identifiers.
 ///
-/// What can be told of an entry alone is told at once: its name is known, and so is what it has; or nothing is known of the
-/// folder, and too much is new in it to be looked for elsewhere. What is new or changed in a folder that is known waits for
-/// the end: whether somebody has renamed it, shows only when it is known what is missing. So kept are what the catalog knows
-/// of the folder, a mark for each of that which was seen, and the entries that wait.
+/// An entry is identified at once if its name is known and it has not changed, or if nothing is known of the folder and
+/// it has too many new entries to look for them elsewhere. A new or changed entry in a known folder waits for the end:
+/// whether it is a renamed item shows only when the missing items are known. So this keeps the catalog's items of the
+/// folder, a mark for each that was seen, and the entries that wait.
 struct ListingRecognition {
-    /// As the listing has it, with what it is.
+    /// An entry and its identifier.
     typealias Identified = (entry: Listing.Entry, identifier: ItemIdentifier)
 
     private let recognition: Recognition
     private struct Known {
         var items: [KnownItem]
-        /// Where in it one is.
+        /// Index into `items` by name.
         var byName: [Filename: Int]
-        /// It is in the listing, as it was, or is left out of it.
+        /// The item is in the listing, unchanged, or among the entries left out of it.
         var isSeen: [Bool]
     }
     private var known: Known?
     private var waiting: [Listing.Entry] = []
-    /// How many of all that ever waited may be known in another folder.
+    /// The number of waiting entries so far that may be known in another folder.
     private var sought = 0
-    /// What was told at once, and is not known in this folder.
+    /// Entries identified at once that are not known in this folder.
     private var others: Set<ItemIdentifier> = []
-    /// Above it, what cannot be known in another folder waits no longer.
+    /// With more entries waiting, those that cannot be known in another folder wait no longer.
     private static let mostWaiting = 10_000
 
     init(provider: WebDAVProvider, folder: ItemIdentifier) {
         recognition = Recognition(provider: provider, folder: folder)
     }
 
-    /// What the catalog knows when the first piece of a listing comes: what arrives in it later, this provider has put there,
-    /// and knows the place of (``Places``).
+    /// The catalog's items when the first piece of a listing arrives. Items that arrive in the folder later were put
+    /// there by this provider, which knows their place (``Places``).
     private mutating func begin() async throws(FileProviderError) -> Known {
         if let known { return known }
         let items = try await recognition.provider.catalog?.knownItems(in: recognition.folder) ?? []
@@ -42,13 +42,13 @@ struct ListingRecognition {
 
     /// The next piece of the listing.
     ///
-    /// - Parameter leftOut: names that are there as well.
-    /// - Returns: what can be told now, of these and of those before.
+    /// - Parameter leftOut: further names in the listing.
+    /// - Returns: the entries that can be identified now, of this piece and earlier ones.
     mutating func take(
         _ entries: [Listing.Entry], leftOut: [Filename]
     ) async throws(FileProviderError) -> [Identified] {
         var known = try await begin()
-        // (So that there are no two copies of it.)
+        // (Avoids a copy of the array.)
         self.known = nil
         defer { self.known = known }
         for name in leftOut { if let index = known.byName[name] { known.isSeen[index] = true } }
@@ -74,7 +74,7 @@ struct ListingRecognition {
         }
         guard known.items.isEmpty, !waiting.isEmpty else { return told }
         let recognition = recognition
-        // In a folder of which nothing is known nothing is missing: it may only have come from another one.
+        // A folder of which nothing is known misses nothing: its items can only have come from another folder.
         if sought > Recognition.mostSought {
             told += try await recognition.fresh(waiting)
             waiting = []
@@ -87,7 +87,7 @@ struct ListingRecognition {
 
     /// The listing has ended.
     ///
-    /// - Returns: all that was not told before.
+    /// - Returns: all entries that were not returned before.
     mutating func end() async throws(FileProviderError) -> [Identified] {
         guard let known, !waiting.isEmpty else { return [] }
         defer { waiting = [] }

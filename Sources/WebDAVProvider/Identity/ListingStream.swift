@@ -1,13 +1,13 @@
 import FileProvider
 import Synchronization
 
-/// A listing on its way from the server, in parts: while one waits to be taken, and the next one is whole as well, the server
-/// is read no further.
+/// A listing on its way from the server, in parts: while one part waits to be taken, and the next one is complete, the
+/// server's answer is read no further.
 final class ListingStream: Sendable {
     struct Part: Sendable {
         var listing = Listing()
         var isLast = false
-        /// Entries; a piece of the answer may bring some more.
+        /// Entries; a piece of the answer may add some more.
         static let size = 2_000
     }
     private typealias Waiter = CheckedContinuation<Void, Never>
@@ -15,12 +15,12 @@ final class ListingStream: Sendable {
         var part: Part?
         var taker: Waiter?
         var sender: Waiter?
-        /// Nil in it: there is no folder.
+        /// `success(nil)`: there is no folder.
         var end: Result<Part?, FileProviderError>?
         var task: Task<Void, Never>?
     }
     private let state = Mutex(State())
-    /// A part that nobody takes for so long ends the listing: whoever asked has gone, and a connection is held.
+    /// If nobody takes a part for so long, the listing ends: the caller has gone, and the listing holds a connection.
     private let patience: Duration
 
     init(patience: Duration) { self.patience = patience }
@@ -71,8 +71,8 @@ final class ListingStream: Sendable {
         watchdog.cancel()
     }
 
-    /// The next part, when it is there; nil: there is no folder. To be asked by one at a time; cancelling the task gives the
-    /// listing up.
+    /// The next part, when it has arrived; nil: there is no folder. One caller at a time; cancelling the task ends the
+    /// listing.
     func next() async throws(FileProviderError) -> Part? {
         while true {
             let (part, sender, end) = state.withLock { state in
@@ -96,7 +96,7 @@ final class ListingStream: Sendable {
         }
     }
 
-    /// Ends the request, where it is still under way; what has not been taken is gone.
+    /// Ends the request, if it is still running, and drops parts that were not taken.
     func giveUp(_ error: FileProviderError) {
         end(.failure(error), isGivenUp: true)
         state.withLock { $0.task }?.cancel()
@@ -112,32 +112,32 @@ final class ListingStream: Sendable {
         sender?.resume()
     }
 
-    /// A part waits to be taken, and the next one behind it: more is not read.
+    /// A part waits to be taken, and another one behind it: reading stops.
     var isFull: Bool { state.withLock { $0.part != nil && $0.sender != nil } }
 }
 
-/// A listing of which somebody has taken the beginning.
+/// A listing whose first part has been taken.
 struct OpenListing: Sendable {
     let folder: ItemIdentifier
     let stream: ListingStream
     var recognition: ListingRecognition
     var leftovers: [Listing.Entry] = []
-    /// All of it has come, and this is what was not handed on; nil: more is to come.
+    /// Set when all parts have arrived: the items not yet passed on. nil: more parts will come.
     var rest: ArraySlice<ListingRecognition.Identified>?
 }
 
-/// Those that are between two pages.
+/// The listings that are between two pages.
 final class OpenListings: Sendable {
     private struct State {
         var listings: [UInt64: OpenListing] = [:]
-        /// Tokens of another run of the program must not fit this one.
+        /// A token of an earlier run of the program must not fit.
         var lastToken = UInt64.random(in: 0...(.max / 2))
     }
     private let state = Mutex(State())
-    /// Each may hold a connection; the oldest gives way.
+    /// Each may hold a connection; the oldest is given up first.
     private static let most = 16
 
-    /// - Returns: what is asked for the rest.
+    /// - Returns: the page with which to ask for the rest.
     func keep(_ listing: OpenListing) -> Page {
         let (token, oldest) = state.withLock { state in
             state.lastToken += 1
@@ -151,7 +151,7 @@ final class OpenListings: Sendable {
         return Page(bytes: String(token).utf8)
     }
 
-    /// - Throws: when it was given up. It is not begun anew: whoever asks for the rest has the beginning of another one.
+    /// - Throws: when the listing was given up. It cannot begin anew: the caller has the beginning of another listing.
     func take(_ page: Page, of folder: ItemIdentifier) throws(FileProviderError) -> OpenListing {
         let kept = UInt64(String(decoding: page.bytes, as: UTF8.self)).flatMap { token in
             state.withLock { $0.listings.removeValue(forKey: token) }
@@ -167,7 +167,7 @@ final class OpenListings: Sendable {
     }
 
     private static func givenUp(_ folder: ItemIdentifier) -> FileProviderError {
-        FileProviderError(.cannotSynchronize, "\(folder): its listing was given up, since too many others were begun")
+        FileProviderError(.cannotSynchronize, "\(folder): the listing was given up, because too many others were begun")
     }
 
     var all: [OpenListing] { state.withLock { Array($0.listings.values) } }

@@ -1,17 +1,18 @@
 import Crypto
 import FileProvider
 
-/// Identifiers for a store that has none: where an item was when it was first seen, from the folder's identifier on.
+/// Identifiers for a server that has none: the path at which an item was first seen, from the folder's identifier on.
 ///
-/// They stay with the item when it is renamed here, or when a rename that somebody else made is recognised
-/// (``Recognition``): then the identifier is no path any more, and ``Places`` and the catalog know where the item is.
+/// They stay with the item when it is renamed here, or when ``Recognition`` recognises a rename by another client: then
+/// the identifier is not a path any more, and ``Places`` and the catalog know where the item is.
 ///
-/// `/Letters/June.txt`; `#2` behind it where an item that went elsewhere has that one; a hash where it would be too long.
+/// `/Letters/June.txt`; with `#2` behind it where a moved item has that identifier; a hash where the path would be too
+/// long.
 enum PathIdentifier {
     /// In bytes; 1,024 are allowed.
     private static let longest = 900
 
-    /// - Parameter number: from 1 on, of those that would have the same one.
+    /// - Parameter number: from 1 on, counts the items that would have the same identifier.
     static func make(in folder: ItemIdentifier, _ name: Filename, number: Int = 1) -> ItemIdentifier {
         let start = folder == .rootContainer ? "" : folder.rawValue
         let suffix = number == 1 ? "" : "#\(number)"
@@ -26,7 +27,7 @@ enum PathIdentifier {
                 }.joined())
     }
 
-    /// Where it was when it was made; nil: that cannot be told from it.
+    /// The place at which it was made; nil: the identifier does not tell.
     static func place(of identifier: ItemIdentifier) -> Place? {
         let bytes = Array(identifier.rawValue.utf8)
         guard bytes.first == UInt8(ascii: "/"), let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return nil }
@@ -39,7 +40,7 @@ enum PathIdentifier {
 
     private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
-    /// Readable where it can be.
+    /// Readable where possible.
     private static func escape(_ name: Filename) -> String {
         let isText = String(validating: name.bytes, as: UTF8.self) != nil
         var result: [UInt8] = []

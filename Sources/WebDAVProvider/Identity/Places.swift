@@ -1,33 +1,33 @@
 import FileProvider
 import Synchronization
 
-/// Where an item is: in which folder, under which name.
+/// The place of an item: its folder and its name.
 struct Place: Hashable, Sendable {
     var parent: ItemIdentifier
     var name: Filename
 }
 
-/// Where items are, as this provider knows it sooner than the catalog does: what it has just listed, made and moved.
+/// The places of items that this provider has just listed, made or moved, which the catalog does not know yet.
 ///
-/// What is not in here is where the catalog has it, or else where its identifier says.
+/// Other items are where the catalog has them, or else where their identifiers say.
 final class Places: Sendable {
     private struct State {
         var places: [ItemIdentifier: Place] = [:]
         var holders: [Place: ItemIdentifier] = [:]
-        /// Where items were to go by moves without an answer.
+        /// The targets of moves whose answer was lost.
         var attempts: [ItemIdentifier: Place] = [:]
-        /// In the order in which they came.
+        /// In order of arrival.
         var order: [ItemIdentifier] = []
     }
     private let state = Mutex(State())
-    /// By the time that so many others have come, the catalog knows.
+    /// By the time that so many others have arrived, the catalog knows the place.
     private static let most = 50_000
 
     func place(of identifier: ItemIdentifier) -> Place? { state.withLock { $0.places[identifier] } }
 
     func holder(of place: Place) -> ItemIdentifier? { state.withLock { $0.holders[place] } }
 
-    /// By name, what is known to be in a folder.
+    /// The items known to be in a folder, by name.
     func holders(in folder: ItemIdentifier, of names: some Sequence<Filename>) -> [Filename: ItemIdentifier] {
         state.withLock { state in
             if state.holders.isEmpty { return [:] }
@@ -46,7 +46,7 @@ final class Places: Sendable {
                     state.order.append(identifier)
                 }
                 if let before = state.holders.updateValue(identifier, forKey: place), before != identifier {
-                    // Whoever was there is not there any more; where it is, its own listing says.
+                    // The item that was there is elsewhere; the listing of its new folder tells.
                     state.places[before] = nil
                 }
             }

@@ -2,30 +2,30 @@ import FileProvider
 import HTTPTransport
 import Logging
 
-/// Which items the entries of a folder are, on a server that has no identifiers.
+/// Finds out which items the entries of a folder are, on a server without identifiers.
 ///
-/// A known name is the known item. A new name is a new item, unless it is one that was known under another name or in
-/// another folder, is not there any more, and has the same version and size: then somebody has renamed it. Where two could
-/// be meant, neither is.
+/// A known name is the known item. A new name is a new item, unless an item of the same version and size is missing
+/// from this or another folder: then another client has renamed that item. If two items fit, neither is taken.
 struct Recognition {
     let provider: WebDAVProvider
     let folder: ItemIdentifier
     private var places: Places { provider.places }
-    /// More new documents than this are not looked for elsewhere; nor more new folders within the folder.
+    /// Beyond so many new documents none is looked for in other folders; nor beyond so many new folders within the
+    /// folder.
     static let mostSought = 1_000
     private static let mostFolders = 16
 
-    /// Of all that is in the folder, but what was told before.
+    /// Identifies all entries of the folder that were not identified before.
     ///
     /// - Parameters:
-    ///   - known: what the catalog has in the folder, but what is known to be there as it was.
-    ///   - present: what is known to be there, and was not in this folder before.
+    ///   - known: the catalog's items of the folder, except those seen unchanged.
+    ///   - present: items known to be there that were not in this folder before.
     func identify(
         _ entries: [Listing.Entry], _ known: [KnownItem], present: Set<ItemIdentifier>
     ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
         let byName = Dictionary(known.map { ($0.filename, $0) }) { first, _ in first }
         var identifiers = identified(entries) { byName[$0] }
-        // (A long listing of a folder that nobody has looked into has nothing of this.)
+        // (A long listing of an unknown folder has none of this.)
         if !known.isEmpty { exchange(&identifiers, entries, known) }
         var new = identifiers.isEmpty ? entries : entries.filter { identifiers[$0.name] == nil }
         if !new.isEmpty {
@@ -47,7 +47,7 @@ struct Recognition {
         return identifiers
     }
 
-    /// Of one, which may be there with others: only its name counts.
+    /// Identifies one entry of possibly several: only its name counts.
     func identifyAlone(_ entry: Listing.Entry) async throws(FileProviderError) -> ItemIdentifier {
         let known = try await provider.catalog?.knownItem(named: entry.name, in: folder)
         if let identifier = identified([entry], { _ in known })[entry.name] { return identifier }
@@ -55,14 +55,14 @@ struct Recognition {
         return identifier
     }
 
-    /// By name and kind.
+    /// Identifies entries by name and kind.
     func identified(_ entries: [Listing.Entry], _ known: (Filename) -> KnownItem?) -> [Filename: ItemIdentifier] {
         let held = places.holders(in: folder, of: entries.map(\.name))
         var identifiers: [Filename: ItemIdentifier] = [:]
         for entry in entries {
             let item = known(entry.name)
             let isOfKind = item?.isFolder == entry.resource.isFolder
-            // What we have seen or done ourselves is newer than what the catalog has.
+            // This provider's own observations and changes are newer than the catalog.
             if let identifier = held[entry.name], item?.identifier != identifier || isOfKind {
                 identifiers[entry.name] = identifier
             } else if let item, isOfKind, places.place(of: item.identifier) == nil {
@@ -72,29 +72,29 @@ struct Recognition {
         return identifiers
     }
 
-    // MARK: Renamed by somebody else
+    // MARK: Renamed by another client
 
     struct Likeness: Hashable {
         var version: ContentVersion
         var size: Int64
     }
 
-    /// Nil: others may be like it.
+    /// Nil: other documents may be like it.
     func likeness(_ entry: Listing.Entry) -> Likeness? {
-        // Of empty documents, and where only a date tells versions apart, many are alike.
+        // Many empty documents are alike, as are documents whose versions are only a date.
         guard !entry.resource.isFolder, entry.resource.size > 0, case .tag = entry.resource.validator else {
             return nil
         }
         return Likeness(version: entry.resource.validator.version, size: entry.resource.size)
     }
 
-    /// Nil: others may be like it.
+    /// Nil: other documents may be like it.
     static func likeness(of item: KnownItem) -> Likeness? {
         guard !item.isFolder, item.size > 0, case .tag = Validator(item.contentVersion) else { return nil }
         return Likeness(version: item.contentVersion, size: item.size)
     }
 
-    /// Within the folder.
+    /// Recognises renames within the folder.
     private func renamed(_ new: [Listing.Entry], _ missing: [KnownItem]) -> [Filename: ItemIdentifier] {
         let lost = Dictionary(grouping: missing.filter { !$0.isFolder }) {
             Likeness(version: $0.contentVersion, size: $0.size)
@@ -107,9 +107,10 @@ struct Recognition {
         return identifiers
     }
 
-    /// Names that are there as before, for other documents: two that changed places, one that was renamed over another.
+    /// Known names that now belong to other documents: two documents that swapped names, or one that was renamed over
+    /// another.
     ///
-    /// Whoever saves by renaming the old document first, to keep it as a backup, means the name: it has its document still.
+    /// A program that saves by first renaming the old document to a backup means the name, which so keeps its document.
     private func exchange(
         _ identifiers: inout [Filename: ItemIdentifier], _ entries: [Listing.Entry], _ known: [KnownItem]
     ) {
@@ -129,26 +130,26 @@ struct Recognition {
         for (like, alike) in Dictionary(grouping: changed, by: { self.likeness($0)! }) {
             if alike.count == 1, let items = lost[like], items.count == 1 { found[alike[0].name] = items[0].identifier }
         }
-        // A document leaves its name only for one that comes.
+        // A document leaves its name only for another document that takes it.
         while let homeless = found.first(where: { names[$0.value].map { found[$0] == nil } ?? false }) {
             found[homeless.key] = nil
         }
         identifiers.merge(found) { $1 }
     }
 
-    /// It has the name of an item, and its contents are others.
+    /// The entry has the name of an item, but other contents.
     func isChanged(_ entry: Listing.Entry, _ item: KnownItem) -> Bool {
         guard !item.isFolder, let new = likeness(entry) else { return false }
         return Likeness(version: item.contentVersion, size: item.size) != new
     }
 
-    /// Known here, and not seen: by the catalog, and not moved away since.
+    /// In the catalog's folder, but not seen, and not moved away since.
     private func isMissing(_ item: KnownItem, _ present: Set<ItemIdentifier>) -> Bool {
         !present.contains(item.identifier)
             && places.place(of: item.identifier).map { $0.parent == folder } ?? true
     }
 
-    /// A folder whose documents are those of one that is missing.
+    /// Recognises a folder whose documents are those of a missing folder.
     private func renamedFolders(
         _ new: [Listing.Entry], _ missing: [KnownItem]
     ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
@@ -182,7 +183,7 @@ struct Recognition {
         return identifiers
     }
 
-    /// From another folder.
+    /// Recognises documents from another folder.
     private func movedHere(
         _ new: [Listing.Entry], present: Set<ItemIdentifier>
     ) async throws(FileProviderError) -> [Filename: ItemIdentifier] {
@@ -196,7 +197,7 @@ struct Recognition {
         var identifiers: [Filename: ItemIdentifier] = [:]
         for (like, entries) in Dictionary(grouping: sought, by: { likeness($0)! }) {
             guard entries.count == 1, let items = known[like], items.count == 1 else { continue }
-            // It may be a copy: then the other one is still there.
+            // It may be a copy: then the original still exists.
             let old = try await provider.location(of: items[0].identifier)
             if try await provider.client.look(old) == nil { identifiers[entries[0].name] = items[0].identifier }
         }
@@ -215,7 +216,7 @@ struct Recognition {
             let taken = Dictionary(known.map { ($0.identifier, $0) }) { first, _ in first }
             var next: [Listing.Entry] = []
             for (entry, identifier) in candidates {
-                // It went elsewhere, or is of another kind.
+                // That item moved elsewhere, or is of another kind.
                 let place = places.place(of: identifier)
                 let isElsewhere = place.map { $0 != Place(parent: folder, name: entry.name) } ?? false
                 if isElsewhere || taken[identifier].map({ !isItself(entry, $0) }) ?? false {
@@ -230,7 +231,7 @@ struct Recognition {
         return told
     }
 
-    /// The catalog has it since the listing began: an earlier part of it said the same name.
+    /// The catalog got it since the listing began: an earlier part of the listing had the same name.
     private func isItself(_ entry: Listing.Entry, _ item: KnownItem) -> Bool {
         item.parentIdentifier == folder && item.filename == entry.name && item.isFolder == entry.resource.isFolder
     }

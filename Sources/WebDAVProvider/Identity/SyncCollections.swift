@@ -2,25 +2,25 @@ import FileProvider
 import HTTPTransport
 import Synchronization
 
-/// What folders held when they were last looked at, on servers that tell what has changed since (`sync-collection`, RFC
-/// 6578): then only that is asked for.
+/// The last listings of folders, on servers that report what changed since (`sync-collection`, RFC 6578): then this
+/// asks for the changes only.
 final class SyncCollections: Sendable {
     struct Known: Sendable {
         var listing: Listing
         var token: String
-        /// When all of it was last listed.
+        /// The time of the last complete listing.
         var listed: ContinuousClock.Instant
     }
     private struct State {
         var known: [HTTPLocation: Known] = [:]
-        /// The one that was looked at last is at the end.
+        /// The most recently used folder is at the end.
         var order: [HTTPLocation] = []
         var entries = 0
     }
     private let state = Mutex(State())
-    /// In memory, of all folders.
+    /// Over all folders, in memory.
     static let mostEntries = 20_000
-    /// What a server forgot to tell is seen after so long.
+    /// A change that a server forgot to report is seen after so long.
     private static let trust = Duration.seconds(900)
 
     func known(_ folder: HTTPLocation) -> Known? {
@@ -30,7 +30,7 @@ final class SyncCollections: Sendable {
         }
     }
 
-    /// - Parameter isWhole: the server has just listed all of it.
+    /// - Parameter isWhole: the server has just sent a complete listing.
     func keep(_ listing: Listing, at folder: HTTPLocation, token: String, isWhole: Bool) {
         state.withLock { state in
             let listed = isWhole ? .now : state.known[folder]?.listed ?? .now
@@ -53,7 +53,7 @@ final class SyncCollections: Sendable {
 }
 
 extension Listing {
-    /// What of it is kept.
+    /// The number of entries kept.
     var count: Int { entries.count + leftovers.count + leftOut.count }
 
     fileprivate mutating func remove(_ names: Set<Filename>) {
@@ -63,10 +63,11 @@ extension Listing {
 }
 
 extension WebDAVProvider {
-    /// What has changed is looked at one by one: how much of it a server says along with that differs. Of more, all is listed.
+    /// Changed entries are looked at one by one, as servers differ in how much of an entry they report. Beyond so many,
+    /// the whole folder is listed.
     private static let mostLooks = 32
 
-    /// All that is in a folder, by what has changed in it since it was last looked at; nil: it has to be listed.
+    /// The listing of a folder from its last listing and the changes since; nil: it must be listed completely.
     func readChanges(in folder: HTTPLocation) async throws(FileProviderError) -> Listing? {
         guard let known = collections.known(folder) else { return nil }
         guard let (names, token) = try await changedNames(in: folder, since: known.token) else {
@@ -84,7 +85,7 @@ extension WebDAVProvider {
         return listing
     }
 
-    /// Nil: too many, or the server does not know the token any more, or tells of no changes.
+    /// Nil: too many changes, or the server does not know the token any more, or reports no changes.
     private func changedNames(
         in folder: HTTPLocation, since token: String
     ) async throws(FileProviderError) -> (Set<Filename>, token: String)? {
@@ -107,7 +108,7 @@ extension WebDAVProvider {
                     guard let below = folder.resolve(response.href)?.components(below: folder), below.count <= 1 else {
                         continue
                     }
-                    // 507 of the folder itself: there is more than it tells at a time.
+                    // 507 for the folder itself: there are more changes than the server reports at a time.
                     if let name = below.first {
                         if names.count <= Self.mostLooks { names.insert(Filename(bytes: name)) }
                     } else {

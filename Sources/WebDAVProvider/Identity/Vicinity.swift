@@ -1,14 +1,14 @@
 import FileProvider
 
-/// Where a document is sought that is not in its folder any more: whoever tidies up moves it to a folder near by. Its new
-/// place is looked at before it is taken for deleted, so that it stays the same document, with its bytes here.
+/// Looks for a document that is missing from its folder in the folders near by, where people move documents when they
+/// tidy up, before it counts as deleted: so it stays the same document, with its bytes here.
 extension WebDAVProvider {
-    /// So many folders, the nearest ones; each costs a listing.
+    /// The number of folders, nearest first; each costs a listing.
     private static let vicinity = 16
 
-    /// Whether it would be known again where somebody has put it.
+    /// Whether the item would be recognised in another folder.
     func isRecognizable(_ identifier: ItemIdentifier) async throws(FileProviderError) -> Bool {
-        // By its number it has just been sought everywhere.
+        // On a server with numbers, the item was just looked for everywhere.
         guard let traits = probe.traitsIfKnown, traits.cloud == nil else { return false }
         guard let item = try await catalog?.knownItem(identifier) else { return false }
         return traits.keepsIdentifiers || Recognition.likeness(of: item) != nil
@@ -21,7 +21,7 @@ extension WebDAVProvider {
         }
     }
 
-    /// The nearest folders of those that were ever listed: those in it, the one that it is in, those in these…
+    /// The nearest folders that were ever listed: the folder's subfolders, its parent, their subfolders, and so on.
     private func vicinity(of folder: ItemIdentifier) async throws(FileProviderError) -> [ItemIdentifier] {
         guard let catalog else { return [] }
         var found = [folder]

@@ -2,8 +2,8 @@ package import FileProvider
 
 package import struct Foundation.URL
 
-/// Bookmarks. A number that the server keeps for an item (Nextcloud, ownCloud, servers with RFC 5842) names it on every machine; a
-/// path does not, so there the catalog's identifier does.
+/// Bookmarks. A number that the server keeps for an item (Nextcloud, ownCloud, servers with RFC 5842) names it on every
+/// machine. A path does not, so there the catalog's identifier is used.
 extension WebDAVProvider {
     package func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
@@ -20,7 +20,7 @@ extension WebDAVProvider {
         return try await urlForItem(withStoreIdentifier: identifier, in: domain)
     }
 
-    /// As ``DAVResource`` makes them.
+    /// Identifiers made by ``DAVResource``.
     private func isTheServers(_ identifier: ItemIdentifier) -> Bool {
         identifier == .rootContainer || ["f:", "r:"].contains { identifier.rawValue.hasPrefix($0) }
     }

@@ -3,9 +3,10 @@ import HTTPTransport
 
 /// Folders' listings, with identifiers.
 extension WebDAVProvider {
-    /// A listing is read as it comes from the server: its pages are parts of one answer, and are asked for one after another.
+    /// A listing is read as it arrives from the server: its pages are parts of one answer, and must be requested in
+    /// order.
     ///
-    /// - Throws: ``FileProviderError/Code/cannotSynchronize`` when the next page is asked for too late.
+    /// - Throws: ``FileProviderError/Code/cannotSynchronize`` when the next page is requested too late.
     package func enumerateItems(
         in folder: ItemIdentifier, startingAt page: Page?
     ) async throws(FileProviderError) -> ItemPage {
@@ -17,7 +18,7 @@ extension WebDAVProvider {
         return try await self.page(of: listings.take(page, of: folder), nil)
     }
 
-    /// Lists a folder to its end, also for what is learnt from that of where things are.
+    /// Lists a folder to its end, and learns the places of its items.
     func list(_ folder: ItemIdentifier, _ each: ([Item]) -> Void = { _ in }) async throws(FileProviderError) {
         var page: Page?
         repeat {
@@ -27,13 +28,13 @@ extension WebDAVProvider {
         } while page != nil
     }
 
-    /// The first part of a listing, and where the others come from.
+    /// The first part of a listing, and the stream of the others.
     private func begin(
         _ folder: ItemIdentifier
     ) async throws(FileProviderError) -> (ListingStream, ListingStream.Part) {
         _ = try await probe.traits()
         return try await reach(folder, isFolder: true) { location throws(FileProviderError) in
-            // Sooner than the connection counts as one on which nothing comes any more.
+            // Shorter than the time after which the connection counts as stalled.
             let stream = ListingStream(patience: .seconds(settings.http.idleTimeout * 0.8))
             stream.begin { [self] () async throws(FileProviderError) in try await send(location, to: stream) }
             return try await stream.next().map { (stream, $0) }
@@ -55,7 +56,7 @@ extension WebDAVProvider {
         return isThere ? part : nil
     }
 
-    /// - Parameter part: the next one, where it is there already.
+    /// - Parameter part: the next part, if it has arrived.
     private func page(
         of listing: OpenListing, _ part: ListingStream.Part?
     ) async throws(FileProviderError) -> ItemPage {
@@ -69,7 +70,7 @@ extension WebDAVProvider {
                 page = try await self.page(of: part.listing, in: listing.folder, &listing.recognition)
                 listing.leftovers += part.listing.leftovers.prefix(Self.mostLeftovers - listing.leftovers.count)
                 if part.isLast {
-                    // (The connection is free again: others may have to be asked about these.)
+                    // (The connection is free again: identifying these may need other requests.)
                     listing.rest = try await listing.recognition.end()[...]
                     sweep(listing.leftovers, in: listing.folder)
                 }
@@ -88,7 +89,7 @@ extension WebDAVProvider {
 
     // MARK: Identifiers
 
-    /// What can be shown of a part, and of those before, as far as it is known what it is.
+    /// The items of this part and earlier ones that are identified so far.
     private func page(
         of part: Listing, in folder: ItemIdentifier, _ recognition: inout ListingRecognition
     ) async throws(FileProviderError) -> ItemPage {
@@ -109,9 +110,9 @@ extension WebDAVProvider {
             leftOut: part.leftOut.map { LeftOutItem(filename: $0.name, reason: $0.reason) })
     }
 
-    /// Whose places are known from now on.
+    /// Makes the items, and registers their places.
     private func items(_ told: some Collection<ListingRecognition.Identified>, in folder: ItemIdentifier) -> [Item] {
-        // Only what cannot be told from the identifier.
+        // Only places that the identifier does not tell.
         places.put(
             told.compactMap { entry, identifier in
                 let place = Place(parent: folder, name: entry.name)
@@ -123,7 +124,7 @@ extension WebDAVProvider {
         }
     }
 
-    /// As in a listing, of one item.
+    /// As in a listing, for one item.
     func identifier(of resource: DAVResource, at place: Place) async throws(FileProviderError) -> ItemIdentifier {
         let identifier: ItemIdentifier
         if let own = resource.identifier {
@@ -137,12 +138,12 @@ extension WebDAVProvider {
         return identifier
     }
 
-    // MARK: What a crash left
+    // MARK: Leftovers of a crash
 
-    /// Of one listing; the others are for the next one.
+    /// Per listing; the rest is for the next listing.
     private static let mostLeftovers = 1_000
 
-    /// Takes away what is older than an hour by the server's clock, as far as that can be told from its other entries.
+    /// Deletes leftovers older than an hour by the server's clock, as far as the other entries tell its time.
     private func sweep(_ leftovers: [Listing.Entry], in folder: ItemIdentifier) {
         guard !leftovers.isEmpty else { return }
         Task {

@@ -2,21 +2,22 @@ import FileProvider
 import HTTPTransport
 import Synchronization
 
-/// Locks on folders, for documents that are put into them: while somebody holds one of depth 0, nobody else adds anything
-/// to the folder or takes anything out of it (RFC 4918, 7.4). Who comes while we hold it comes in as well.
+/// Locks on folders, for putting documents into them: while a client holds one of depth 0, no other client adds
+/// anything to the folder or takes anything out of it (RFC 4918, 7.4). Tasks that arrive while this client holds the
+/// lock share it.
 ///
-/// A lock for each document instead would be two requests more for each; and Apache's mod_dav_fs loses locks when several
-/// are taken at once, keeps some that were given back, and at last its database is broken until the server is restarted
+/// A lock for each document would take two more requests for each; and Apache's mod_dav_fs loses locks when several are
+/// taken at once, keeps some that were given back, and at last breaks its database until the server is restarted
 /// (2.4.68: of 300 locks of new names, 8 at once, every second was lost; then BDB0087, run recovery).
 final class FolderTurns: Sendable {
     private struct Turn {
         let number: UInt64
         let lock: Task<Result<WriteLock?, FileProviderError>, Never>
         let start = ContinuousClock.now
-        /// Nobody else comes in to put something there.
+        /// No other task may join to put something there.
         var isClosed = false
         var users = 1
-        /// The lock is given back.
+        /// Finishes when the lock is given back.
         let ended: Task<Void, Never>
         let end: AsyncStream<Void>.Continuation
     }
@@ -25,19 +26,19 @@ final class FolderTurns: Sendable {
         var lastNumber: UInt64 = 0
     }
     private let state = Mutex(State())
-    /// The lock of a folder does not keep us apart.
+    /// Serialises tasks on one place, which share the folder's lock.
     private let places = OneAtATime<HTTPLocation>()
 
-    /// Other programs wait so long at most, and have so long then.
+    /// The longest time that other clients must wait, and the time that they then get.
     private static let longest = Duration.seconds(3)
     private static let rest = Duration.milliseconds(200)
-    /// A program that makes one document after another shall find it held.
+    /// Keeps the lock for a program that makes one document after another.
     private static let linger = Duration.milliseconds(40)
 
-    /// Puts something into a folder, at a place where nobody else here does.
+    /// Puts a document into a folder, at a place that no other task uses.
     ///
-    /// - Parameter body: gets the lock; nil: the server gives no lock for this folder.
-    /// - Throws: ``FileProviderError/Code/busy`` when somebody else keeps it locked.
+    /// - Parameter body: gets the lock; nil: the server has no lock for this folder.
+    /// - Throws: ``FileProviderError/Code/busy`` when another client keeps it locked.
     func during<T: Sendable>(
         _ place: HTTPLocation, _ client: DAVClient, _ body: (WriteLock?) async throws(FileProviderError) -> T
     ) async throws(FileProviderError) -> T {
@@ -49,7 +50,7 @@ final class FolderTurns: Sendable {
         }
     }
 
-    /// Does something with the locks that are held on these folders anyway.
+    /// Runs `body` with the locks that are held on these folders anyway.
     func withLocks<T: Sendable>(
         on folders: [HTTPLocation], _ client: DAVClient, _ body: ([WriteLock]) async throws(FileProviderError) -> T
     ) async throws(FileProviderError) -> T {
@@ -64,12 +65,12 @@ final class FolderTurns: Sendable {
         return try await body(locks)
     }
 
-    /// Gives all locks back before the connections are closed: they would keep others out for a minute. If the server does
-    /// not answer, so be it.
+    /// Gives all locks back before the connections are closed, as they would keep other clients out for a minute.
+    /// Ignores a server that does not answer.
     func endAll(_ client: DAVClient) async {
         let turns = state.withLock { state in
             let turns = state.turns
-            // None of them is ended by its last user as well.
+            // So that the last user does not end it as well.
             for folder in turns.keys { state.turns[folder]?.users = -1 }
             return turns
         }
@@ -107,7 +108,7 @@ final class FolderTurns: Sendable {
         }
     }
 
-    /// Who is quick comes in until the lock is given back: he may be in already.
+    /// Joins until the lock is given back, which may already be under way.
     private func join(_ folder: HTTPLocation) -> Entry? {
         state.withLock { state in
             guard let turn = state.turns[folder], turn.users >= 0 else { return nil }
@@ -118,7 +119,7 @@ final class FolderTurns: Sendable {
 
     private static func begin(_ folder: HTTPLocation, _ client: DAVClient, _ state: inout State) -> Entry {
         state.lastNumber += 1
-        // Whoever came first may be cancelled: the lock is not his alone.
+        // The first task may be cancelled, but the lock is shared.
         let lock = Task { () -> Result<WriteLock?, FileProviderError> in
             do throws(FileProviderError) {
                 return .success(try await WriteLock.take(folder, client, isAlone: true))
@@ -144,18 +145,18 @@ final class FolderTurns: Sendable {
         }
     }
 
-    /// Unless somebody has come in since.
+    /// Does nothing if another task has joined since.
     private func end(_ folder: HTTPLocation, _ number: UInt64, _ client: DAVClient) async {
         let turn = state.withLock { state -> Turn? in
             guard let turn = state.turns[folder], turn.number == number, turn.users == 0 else { return nil }
-            // (Of two who both were the last for a moment, the second finds it ending.)
+            // (Two tasks may both have been the last for a moment: the second finds the turn ending.)
             state.turns[folder]?.users = -1
             state.turns[folder]?.isClosed = true
             return turn
         }
         guard let turn else { return }
         if case .success(let lock?) = await turn.lock.value { await lock.unlock(client) }
-        // Others look again and again whether they may, and must find it free once.
+        // Other clients poll for the lock, and must find it free once.
         if turn.isClosed { try? await Task.sleep(for: Self.rest) }
         state.withLock { $0.turns[folder] = nil }
         turn.end.finish()

@@ -1,23 +1,23 @@
 import Crypto
 import FileProvider
 
-/// Names that this provider gives on a server, for a moment: no user sees them, and what a crash leaves of them goes.
+/// Temporary names on a server: no user sees them, and what a crash leaves under them is deleted.
 enum Leftover: Equatable {
-    /// A document on its way.
+    /// A document during its upload.
     case upload
-    /// A folder that is about to be deleted, and was called so.
+    /// A folder about to be deleted, and its name before.
     case folder(Filename)
 
     private static let uploadMark = ".hydrant-upload-"
     private static let folderMark = ".hydrant-removed-"
-    /// With whatever comes behind the digits.
+    /// Followed by the digits and any suffix.
     private static let tryMark = ".hydrant-try-"
     /// Hexadecimal.
     private static let digits = 16
 
     static func uploadName() -> Filename { Filename(uploadMark + random()) }
 
-    /// For what shows how a server takes something.
+    /// For documents that test how a server behaves.
     static func tryName() -> Filename { Filename(tryMark + random()) }
 
     /// The same name for the same text.

@@ -4,13 +4,13 @@ import HTTPTransport
 import Logging
 import NIOCore
 
-/// A large document on its way to a server that keeps what has come of it: Apache writes a PUT with a Content-Range into the
-/// document as it comes (mod_dav; RFC 9110, 14.5, leaves it to the server).
+/// A large document on its way to a server that keeps the part that has arrived: Apache writes a PUT with a
+/// Content-Range into the document as the bytes arrive (mod_dav; RFC 9110, 14.5, leaves it to the server).
 struct PartialUpload {
     let upload: Upload
-    /// The same for the same contents at the same place: whoever tries again finds what has arrived.
+    /// The same for the same contents at the same place, so that another attempt finds the part that has arrived.
     let stage: HTTPLocation
-    /// In bytes; what is smaller is quickly sent again.
+    /// In bytes; a smaller document is quickly sent again.
     static let smallest: Int64 = 1 << 20
     private var contents: any ContentSource { upload.contents }
 
@@ -32,7 +32,7 @@ struct PartialUpload {
             upload.provider.logger.debug(
                 "an upload goes on", metadata: ["item": "\(upload.place.name)", "offset": "\(offset)"])
         }
-        // Of what has gone since then nothing is made but its end.
+        // If the part has gone since, only the end of the document would be written.
         let condition = offset > 0 ? [("If-Match", "*")] : []
         let range = "bytes \(offset)-\(contents.size - 1)/\(contents.size)"
         let request = HTTPRequest(
@@ -42,7 +42,7 @@ struct PartialUpload {
         return try await upload.client.change(request, in: [stage.folder]).status
     }
 
-    /// What has arrived is read again: the server may have died in the midst of it.
+    /// Reads the part again and compares: the server may have died while writing it.
     private func isBeginning(_ found: DAVResource) async throws(FileProviderError) -> Bool {
         guard !found.isFolder, found.size > 0, found.size <= contents.size else { return false }
         let request = HTTPRequest("GET", stage, isTransfer: true, isRepeatable: true)

@@ -1,7 +1,7 @@
 import HTTPTransport
 import Synchronization
 
-/// The versions that places were given in the last seconds: of servers whose tags count whole seconds, none may come twice.
+/// The versions of the last seconds by place: on servers whose tags count whole seconds, no version may come twice.
 final class RecentVersions: Sendable {
     private struct Key: Hashable {
         var location: HTTPLocation
@@ -17,7 +17,7 @@ final class RecentVersions: Sendable {
     func note(_ validator: Validator, at location: HTTPLocation) {
         state.withLock { state in
             let now = ContinuousClock.now
-            // Not for each one, while many are sent.
+            // Not for each call, while many are sent.
             if state.moments.count >= 1_000, state.cleaned.duration(to: now) > .seconds(1) {
                 state.moments = state.moments.filter { $0.value.duration(to: now) < Self.memory }
                 state.cleaned = now

@@ -11,11 +11,12 @@ struct Upload {
     let location: HTTPLocation
     let place: Place
     var client: DAVClient { provider.client }
-    /// A tag that Apache calls weak, in the first second after a change, satisfies no condition: it is waited for.
+    /// A tag that Apache calls weak, in the first second after a change, satisfies no condition: the upload waits until
+    /// it is strong.
     static let weakTag = 12
     static let weakPause = Duration.milliseconds(250)
 
-    // MARK: What is wanted
+    // MARK: Operations
 
     /// - Returns: nil: there is no document at this place.
     func replace(_ identifier: ItemIdentifier, _ base: Validator) async throws(FileProviderError) -> Item? {
@@ -23,12 +24,12 @@ struct Upload {
         try await provider.checkTarget(place.name, in: folder)
         for attempt in 0... {
             let isLast = attempt == Self.weakTag
-            // Who keeps no conditions is asked right before.
+            // On a server that ignores conditions, the version is checked right before.
             let status = try await send(replacing: base, isLast)
             switch status {
             case .seen(let resource): return WebDAVProvider.item(identifier, place, resource)
             case .done(let validator):
-                // (A server that consists of several may show the old one for a moment.)
+                // (A server cluster may show the old version for a moment.)
                 let shown = try await there { $0.validator != base }
                 let item = WebDAVProvider.item(identifier, place, shown)
                 return try await check(item, validator, provider.mismatch)
@@ -42,7 +43,7 @@ struct Upload {
                 guard let resource = try await client.resource(location),
                     let item = try await provider.item(identifier, resource)
                 else { return nil }
-                // Somebody else was quicker, and the server stumbled over it.
+                // Another client was quicker, and the server failed because of it.
                 if resource.isFolder || resource.validator != base { throw provider.mismatch(item) }
                 throw provider.refusal(status, place.name)
             }
@@ -62,10 +63,10 @@ struct Upload {
                 let resource = try await there()
                 let identifier = try await provider.identifier(of: resource, at: place)
                 return try await check(WebDAVProvider.item(identifier, place, resource), validator) { item in
-                    FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
+                    FileProviderError(.filenameCollision, "“\(place.name)”: exists already", item: item)
                 }
             case .isUnmet:
-                // Apache says so as well where it has lost our lock.
+                // Apache also answers this when it has lost our lock.
                 if attempt < Self.weakTag, try await !provider.isTaken(location) {
                     try await pause()
                     continue
@@ -80,18 +81,18 @@ struct Upload {
         throw provider.refusal(412, place.name)
     }
 
-    // MARK: How it is done
+    // MARK: Steps
 
     private enum Status {
-        /// With the version that the server has made of it, where it is known.
+        /// Done; with the new version, where the server returned it.
         case done(Validator?)
-        /// What was sent was seen there while nobody else could replace it.
+        /// The sent contents were seen there while no other client could replace them.
         case seen(DAVResource)
         case isUnmet
         case refused(Int)
     }
 
-    /// What is new, while nobody else puts anything into the folder.
+    /// Creates a document while no other client puts anything into the folder.
     private func putInTurn() async throws(FileProviderError) -> Status {
         guard contents.size <= traits.mostUnderLock else { return try await staged(replacing: nil, false) }
         let status = try await client.turns.during(location, client) { lock throws(FileProviderError) -> Status? in
@@ -100,18 +101,18 @@ struct Upload {
             guard case .done = status else { return status }
             let sent = ContinuousClock.now
             let there = try await seen(replacing: nil)
-            // It may be replaced, though: by somebody who has seen it by now.
+            // Another client may already have seen and replaced it.
             return sent.duration(to: .now) < Self.unseen ? .seen(there) : .done(nil)
         }
         if let status { return status }
         return try await send(replacing: nil, false)
     }
-    /// Nobody sees a new document, locks it and replaces it in less.
+    /// No client sees, locks and replaces a new document in less time.
     private static let unseen = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - base: what it may replace; nil: nothing.
-    ///   - isLast: the server keeps no conditions: it is asked right before.
+    ///   - base: the version that may be replaced; nil: none.
+    ///   - isLast: the server ignores conditions: the version is checked right before.
     private func send(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
         let condition = base?.condition ?? ("If-None-Match", "*")
         guard contents.size <= traits.mostUnderLock, !isLast, let lock = try await takeLock() else {
@@ -132,17 +133,17 @@ struct Upload {
         try await WriteLock.take(location, client, isAlone: traits.mixesLocksUp)
     }
 
-    /// While it is locked, what is new there is what was sent; if the server has taken it at all.
+    /// Under the lock, new contents there are the sent ones, if the server has taken them at all.
     private func seen(replacing base: Validator?) async throws(FileProviderError) -> DAVResource {
         let there = try await provider.shown(location, within: Self.underLock) {
             $0.size == contents.size && $0.validator != base
         }
         guard let there else {
-            throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not taken it")
+            throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not stored the upload")
         }
         return there
     }
-    /// Others wait.
+    /// The time that other clients may wait.
     private static let underLock = Duration.seconds(3)
 
     var folder: HTTPLocation { location.folder }
@@ -154,7 +155,7 @@ struct Upload {
         headers.append(("Content-Type", "application/octet-stream"))
         let request = HTTPRequest(
             "PUT", place ?? location, headers: headers, body: .content(contents, 0..<contents.size), isTransfer: true)
-        // What is put aside is new in the folder.
+        // A staged document is new in the folder.
         let outcome = try await place == nil ? client.send(request) : client.change(request, in: [folder])
         return status(outcome.status, outcome.entityTag)
     }
@@ -167,7 +168,7 @@ struct Upload {
         }
     }
 
-    /// As a document of its own first, which is then moved over the place.
+    /// Uploads to a document of its own, then moves it over the place.
     private func staged(replacing base: Validator?, _ isLast: Bool) async throws(FileProviderError) -> Status {
         let partial =
             traits.keepsPartOfUploads && contents.size >= PartialUpload.smallest ? try await PartialUpload(self) : nil
@@ -186,7 +187,7 @@ struct Upload {
             await provider.remove(stage)
             return moved
         } catch {
-            // What has arrived need not be sent again. (Who lists the folder a day later takes it away.)
+            // The part that has arrived need not be sent again. (A listing a day later deletes it.)
             if partial == nil { await provider.remove(stage) }
             throw error
         }
@@ -196,7 +197,7 @@ struct Upload {
         place stage: HTTPLocation, _ base: Validator?, _ isLast: Bool
     ) async throws(FileProviderError) -> Status {
         var sent = try await stored(stage)
-        // A tag that counts whole seconds may be that of other contents from just before.
+        // A tag that counts whole seconds may equal that of other contents from just before.
         while sent.validator == base || provider.recent.has(sent.validator, at: location) {
             try await pause()
             guard case .done = try await put([], at: stage) else { break }
@@ -204,7 +205,7 @@ struct Upload {
         }
         if base == nil, traits.locksFolders {
             return try await client.turns.during(location, client) { _ throws(FileProviderError) in
-                // (The move has it from there.)
+                // (The move creates it from there.)
                 try await moveOver(stage, nil, isLast, sent, nil)
             }
         }
@@ -234,7 +235,7 @@ struct Upload {
         }
         if !isChecked || base == nil {
             let current = try await client.resource(location)
-            // The empty document of a lock is nobody's.
+            // The empty document of a lock may be replaced.
             guard isHeld ? base == nil : current?.validator == base, current?.isFolder != true else { return .isUnmet }
         }
         let outcome = try await client.move(stage, to: location, overwrites: base != nil || isHeld, conditions)
@@ -259,15 +260,15 @@ struct Upload {
         }
     }
 
-    // MARK: What is there now
+    // MARK: The current state
 
     func there(_ isNew: (DAVResource) -> Bool = { _ in true }) async throws(FileProviderError) -> DAVResource {
         if let resource = try await provider.shown(location, isNew) { return resource }
         throw FileProviderError(
-            .cannotSynchronize, "“\(place.name)”: was sent, and the server does not show it; it is looked for again")
+            .cannotSynchronize, "“\(place.name)”: was uploaded, but the server does not list it; Hydrant looks again")
     }
 
-    /// Whether what is there is what was sent: others may have replaced it since.
+    /// Checks that the item has the sent contents: another client may have replaced them since.
     private func check(
         _ item: Item, _ validator: Validator?, _ other: (Item) -> FileProviderError
     ) async throws(FileProviderError) -> Item {
@@ -276,7 +277,7 @@ struct Upload {
         return item
     }
 
-    /// Reads it again.
+    /// Downloads the contents again and compares.
     private func isSame(_ item: Item) async throws(FileProviderError) -> Bool {
         guard item.size > 0 else { return true }
         let sink = HashingSink()
@@ -301,7 +302,7 @@ struct Upload {
 
 enum ContentPiece { static let size = 256 << 10 }
 
-/// What comes in order, as its SHA-256.
+/// The SHA-256 of bytes that arrive in order.
 private actor HashingSink: ContentSink {
     private var hash = SHA256()
     private var offset: Int64 = 0

@@ -30,7 +30,7 @@ extension WebDAVProvider {
             case .folder:
                 return try await makeFolder(place, location, folder, traits)
             case .document:
-                guard let contents else { throw FileProviderError(.unsupported, "a document without contents") }
+                guard let contents else { throw FileProviderError(.unsupported, "a document needs contents") }
                 let upload = Upload(
                     provider: self, traits: traits, contents: contents, modified: template.contentModificationDate,
                     location: location, place: place)
@@ -43,11 +43,11 @@ extension WebDAVProvider {
         _ place: Place, _ location: HTTPLocation, _ folder: HTTPLocation, _ traits: ServerTraits
     ) async throws(FileProviderError) -> Item {
         try await checkTarget(place.name, in: folder)
-        // Some say that they have made what was there.
+        // Some servers report success for a folder that existed.
         if traits.family == .other, try await isTaken(location) { throw try await collision(place, location) }
         let outcome = try await client.change(HTTPRequest("MKCOL", location), in: [folder])
         if !outcome.isSuccess {
-            // 405: it is there; servers say other things as well.
+            // 405: it exists; some servers answer otherwise.
             if try await isTaken(location) { throw try await collision(place, location) }
             try await checkFolder(place.parent, folder)
             throw refusal(outcome.status, place.name)
@@ -55,24 +55,24 @@ extension WebDAVProvider {
         return try await made(place, location)
     }
 
-    /// By whatever it is.
+    /// Taken by an item of any kind.
     func isTaken(_ location: HTTPLocation) async throws(FileProviderError) -> Bool {
         try await client.look(location.asFolder(false)) != nil
     }
 
-    /// What has just been made.
+    /// The item that was just made.
     func made(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> Item {
         guard let resource = try await shown(location) else {
             throw FileProviderError(
-                .cannotSynchronize, "“\(place.name)”: was made, and the server does not show it; it is looked for again"
+                .cannotSynchronize, "“\(place.name)”: was made, but the server does not list it; Hydrant looks again"
             )
         }
         return Self.item(try await identifier(of: resource, at: place), place, resource)
     }
 
-    /// What a server that consists of several may show only a moment after it was put there.
+    /// A resource that a server cluster may show only a moment after it was put there.
     ///
-    /// - Returns: nil: it is not shown within that time.
+    /// - Returns: nil: not shown within that time.
     func shown(
         _ location: HTTPLocation, within limit: Duration = .seconds(10),
         _ isRight: (DAVResource) -> Bool = { _ in true }
@@ -89,14 +89,15 @@ extension WebDAVProvider {
         }
     }
 
-    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the folder in which something is to be is gone.
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the target folder is gone.
     func checkFolder(_ identifier: ItemIdentifier, _ folder: HTTPLocation) async throws(FileProviderError) {
         guard let resource = try await client.resource(folder), resource.isFolder else { throw gone(identifier) }
     }
 
-    /// Who has a name. A server that does not tell some names apart may have it under another one.
+    /// The error with the item that has a name. A server that does not distinguish some names may have it under another
+    /// one.
     func collision(_ place: Place, _ location: HTTPLocation) async throws(FileProviderError) -> FileProviderError {
-        // String's own equality is that of Unicode, whatever the bytes.
+        // String's equality is that of Unicode, not of bytes.
         let name = place.name.string.lowercased()
         var same: Item?
         var similar: Item?
@@ -105,13 +106,13 @@ extension WebDAVProvider {
             similar = similar ?? items.first { $0.filename.string.lowercased() == name }
         }
         do throws(FileProviderError) { try await list(place.parent, look) } catch {
-            // A server may stumble over what somebody else is doing there (rclone's ends its answer in the middle).
+            // A server may fail because of another client's change (rclone ends its answer in the middle).
             guard error.code == .cannotSynchronize else { throw error }
             try? await Task.sleep(for: .milliseconds(200))
             try await list(place.parent, look)
         }
         if let item = same {
-            return FileProviderError(.filenameCollision, "“\(place.name)”: is there already", item: item)
+            return FileProviderError(.filenameCollision, "“\(place.name)”: exists already", item: item)
         }
         if let item = similar {
             return FileProviderError(
@@ -119,6 +120,6 @@ extension WebDAVProvider {
                 "“\(place.name)”: the server does not tell this name from “\(item.filename)”; rename one of them")
         }
         return FileProviderError(
-            .cannotSynchronize, "“\(place.name)”: the server says that it is there, and does not list it")
+            .cannotSynchronize, "“\(place.name)”: the server says that it exists, but does not list it")
     }
 }

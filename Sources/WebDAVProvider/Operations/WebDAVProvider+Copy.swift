@@ -14,12 +14,12 @@ extension WebDAVProvider: ServerSideCopying {
         let target = folder.appending(template.filename.bytes)
         return try await reach(identifier) { location throws(FileProviderError) in
             guard try await isCurrent(identifier, wanted, at: location) else { return nil }
-            // Under a name of its own first: what a server has copied half is seen by nobody.
+            // Under a temporary name first, so that no client sees a half-made copy.
             try await checkTarget(template.filename, in: folder)
             let stage = folder.appending(Leftover.uploadName().bytes)
             do throws(FileProviderError) {
                 try await copy(location, to: stage, place.name)
-                // What was copied may have been replaced just before.
+                // The source may have been replaced just before.
                 guard try await isCurrent(identifier, wanted, at: location),
                     let source = try await client.resource(location),
                     try await shown(stage, { $0.size == source.size }) != nil
@@ -38,7 +38,7 @@ extension WebDAVProvider: ServerSideCopying {
         }
     }
 
-    /// - Throws: ``FileProviderError/Code/unsupported`` also when it takes too long.
+    /// - Throws: ``FileProviderError/Code/unsupported`` also when the copy takes too long.
     private func copy(
         _ location: HTTPLocation, to stage: HTTPLocation, _ name: Filename
     ) async throws(FileProviderError) {
@@ -51,10 +51,10 @@ extension WebDAVProvider: ServerSideCopying {
             guard error.code == .serverUnreachable || error.code == .cannotSynchronize else { throw error }
             reason = error.message
         }
-        throw FileProviderError(.unsupported, "“\(name)”: the server does not copy it (\(reason))")
+        throw FileProviderError(.unsupported, "“\(name)”: the server cannot copy it (\(reason))")
     }
 
-    /// - Returns: false: there is nothing at this place.
+    /// - Returns: false: no item is at this place.
     /// - Throws: ``FileProviderError/Code/versionMismatch``.
     private func isCurrent(
         _ identifier: ItemIdentifier, _ wanted: Validator, at location: HTTPLocation

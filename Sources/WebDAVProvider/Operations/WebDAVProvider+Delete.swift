@@ -7,16 +7,18 @@ extension WebDAVProvider {
     package func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
-        // Who asked for it may not have known that there is a trash.
+        // The caller may not have known that there is a trash.
         try await delete(identifier, baseVersion, toTrash: probe.traitsIfKnown == nil)
     }
 
-    /// - Parameter toTrash: where the server has one.
+    /// - Parameter toTrash: use the server's trash, if it has one.
     func delete(
         _ identifier: ItemIdentifier, _ baseVersion: ItemVersion, toTrash: Bool
     ) async throws(FileProviderError) {
         let traits = try await probe.traits()
-        guard identifier != .rootContainer else { throw FileProviderError(.unsupported, "the topmost folder stays") }
+        guard identifier != .rootContainer else {
+            throw FileProviderError(.unsupported, "the topmost folder cannot be deleted")
+        }
         try await reach(identifier) { location throws(FileProviderError) -> Void? in
             guard let resource = try await client.resource(location), let current = try await item(identifier, resource)
             else { return nil }
@@ -32,7 +34,8 @@ extension WebDAVProvider {
     ) async throws(FileProviderError) -> Void? {
         let name = Filename(bytes: location.components.last ?? [])
         for attempt in 0...Upload.weakTag {
-            // As for an upload: a weak tag satisfies no condition, and becomes strong; or the server keeps none.
+            // As for an upload: a weak tag satisfies no condition, and becomes strong; or the server ignores
+            // conditions.
             var headers = attempt < Upload.weakTag ? [base.condition] : []
             if isForGood { headers.append(("X-NC-Skip-Trashbin", "true")) }
             let outcome = try await client.change(
@@ -49,8 +52,8 @@ extension WebDAVProvider {
         throw refusal(412, name)
     }
 
-    /// DELETE takes all that is in a folder with it (RFC 4918, 9.6.1). So it is moved out of everybody's way first: what
-    /// somebody puts into it until then is seen.
+    /// DELETE takes all that is in a folder with it (RFC 4918, 9.6.1). So the folder is first moved to a temporary
+    /// name: items that other clients put into it before that are seen.
     private func deleteFolder(
         _ identifier: ItemIdentifier, _ location: HTTPLocation, _ traits: ServerTraits
     ) async throws(FileProviderError) -> Void? {
@@ -58,7 +61,7 @@ extension WebDAVProvider {
         let name = Filename(bytes: location.components.last ?? [])
         let isNotEmpty = FileProviderError(.directoryNotEmpty, "“\(name)”: is not empty")
         guard listing.isEmpty else { throw isNotEmpty }
-        // There it can be had back with what somebody has just put into it.
+        // From the trash, an item that another client has just put into the folder can be restored.
         if traits.hasTrash { return try await destroy(location, name) }
         guard let asideName = Leftover.folderName(for: name),
             try await alteredPart(of: name, in: location.folder) == nil
@@ -81,35 +84,35 @@ extension WebDAVProvider {
         if !outcome.isSuccess, outcome.status != 404 { throw refusal(outcome.status, name) }
     }
 
-    // MARK: What is ours
+    // MARK: Our own leftovers
 
-    /// What nobody misses; that it fails does not matter, ``sweep(_:at:)`` comes later.
+    /// Deletes a temporary item; a failure does not matter, as ``sweep(_:at:)`` comes later.
     func remove(_ stage: HTTPLocation) async {
         // Also when the task that sent it was cancelled.
         let client = client
         _ = await Task { try? await client.change(HTTPRequest("DELETE", stage), in: [stage.folder]) }.value
     }
 
-    /// What an older Hydrant left, or one that was killed.
+    /// Deletes a leftover of an older or killed Hydrant.
     func sweep(_ entry: Listing.Entry, at location: HTTPLocation) async {
         guard let leftover = Leftover(entry.name), isOld(entry) else { return }
-        logger.info("takes away what was left", metadata: ["place": "\(location)"])
+        logger.info("deletes a leftover", metadata: ["place": "\(location)"])
         do {
             switch leftover {
             case .upload: await remove(location)
             case .folder(let name):
                 guard let listing = try await read(location.asFolder(true)) else { return }
                 if listing.isEmpty { return await remove(location.asFolder(true)) }
-                // Somebody had put something into it.
+                // Another client had put an item into it.
                 let target = location.folder.appending(name.bytes, isFolder: true)
                 _ = try await client.move(location.asFolder(true), to: target)
             }
         } catch {
-            logger.debug("cannot take away what was left", metadata: ["error": "\(error)"])
+            logger.debug("cannot delete a leftover", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Not of an upload that is under way, here or on another machine; clocks may differ.
+    /// Not part of an upload that is running, here or on another machine; clocks may differ.
     private func isOld(_ entry: Listing.Entry) -> Bool {
         Int64(Date().timeIntervalSince1970) - entry.resource.modified > 86_400
     }

@@ -3,7 +3,7 @@ import HTTPTransport
 import NIOCore
 
 extension WebDAVProvider {
-    /// A transfer that breaks off goes on where it was, for as long as some of it comes.
+    /// Continues a transfer that breaks off where it was, as long as each attempt brings some bytes.
     package func startProvidingItem(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
     ) async throws(FileProviderError) {
@@ -25,7 +25,7 @@ extension WebDAVProvider {
                 failures = offset > start ? 0 : failures + 1
                 guard error.code == .cannotSynchronize, error.cause is BrokenTransfer, failures < 3 else { throw error }
                 do { try await Task.sleep(for: .milliseconds(200)) } catch {
-                    throw FileProviderError(.cancelled, "\(identifier): nobody waits for it")
+                    throw FileProviderError(.cancelled, "\(identifier): nobody waits for the download")
                 }
             }
         }
@@ -37,7 +37,7 @@ extension WebDAVProvider {
     }
 }
 
-/// The network's fault, after some of the answer had come, or before: the rest may be asked for.
+/// A network error in mid-transfer: the rest may be requested again.
 struct BrokenTransfer: Error {}
 
 /// One GET of one range.
@@ -48,16 +48,16 @@ private struct Download {
     let location: HTTPLocation
     let sink: any ContentSink
 
-    /// - Parameter moved: how far it has come, also when it fails.
-    /// - Returns: how far it came; nil: there is nothing at this place.
+    /// - Parameter moved: called with the offset that was reached, also on failure.
+    /// - Returns: the offset that was reached; nil: no document is at this place.
     func run(_ range: Range<Int64>, _ moved: (Int64) -> Void) async throws(FileProviderError) -> Int64? {
-        // The version is compared in the answer: an If-Range with the tag that Apache gives in the first second, which is
-        // weak, would bring the whole document instead of the range.
+        // The version is compared in the answer: with an If-Range that has Apache's weak tag of the first second, the
+        // server would send the whole document instead of the range.
         let request = HTTPRequest(
             "GET", location,
             headers: [
                 ("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"),
-                // What a proxy on the way has kept may be an older version, under a tag of its own.
+                // A proxy's cache may have an older version, under a tag of its own.
                 ("Cache-Control", "no-cache"),
             ],
             isTransfer: true,
@@ -71,7 +71,7 @@ private struct Download {
                 var position = start
                 for try await buffer in reply.body {
                     let bytes = buffer.readableBytesView
-                    // A server without ranges sends it from the beginning; one that sends more than was asked is cut off.
+                    // A server without ranges sends all from the beginning; surplus bytes are cut off.
                     let from = max(0, range.lowerBound - position)
                     let to = min(Int64(bytes.count), range.upperBound - position)
                     if from < to {
@@ -89,14 +89,14 @@ private struct Download {
             }
         } catch {
             if let sinkFailure { throw sinkFailure }
-            // A connection that could not be made at all is another matter than one that broke.
+            // A connection that was never made is an error of another kind.
             guard error.code == .serverUnreachable, hasBegun else { throw error }
             throw FileProviderError(
                 .cannotSynchronize, "\(location): the transfer broke off: \(error.message)", cause: BrokenTransfer())
         }
     }
 
-    /// - Returns: the offset of the first byte that comes; nil: there is nothing at this place.
+    /// - Returns: the offset of the first byte to come; nil: no document is at this place.
     private func check(_ reply: HTTPReply, _ range: Range<Int64>) async throws -> Int64? {
         switch reply.status {
         case 200, 206: break
@@ -106,7 +106,7 @@ private struct Download {
         default:
             _ = try? await reply.prefix(64 << 10)
             let what = provider.refusal(reply.status, Filename(bytes: location.components.last ?? []))
-            // 412 and 416: what is there is shorter by now.
+            // 412 and 416: the document is shorter by now.
             guard reply.status == 412 || reply.status == 416 else { throw what }
             try await compare(nil, size: nil)
             throw what
@@ -115,7 +115,7 @@ private struct Download {
         guard reply.status == 206 else { return 0 }
         guard let start = Self.start(reply.field("Content-Range")), start <= range.lowerBound else {
             throw FileProviderError(
-                .cannotSynchronize, "\(location): the server sends another range than was asked for")
+                .cannotSynchronize, "\(location): the server sends another range than requested")
         }
         return start
     }
@@ -126,13 +126,13 @@ private struct Download {
         return Int64(field.dropFirst(6).prefix { $0 != "-" }.drop { $0 == " " })
     }
 
-    /// The version that comes, where the head of the answer says it.
+    /// The version in the head of the answer, if it is there.
     private func validator(of reply: HTTPReply) -> Validator? {
         switch wanted {
         case .tag: return reply.field("ETag").flatMap { Validator(tag: $0) }
         case .summed(_, let checksum):
             let sent = reply.field("OC-Checksum").flatMap { ContentChecksum.best($0) }
-            // A proxy may have left it out.
+            // A proxy may have dropped the header.
             guard let found = sent ?? Self.total(reply).map({ ContentChecksum.size($0) }),
                 ContentChecksum.isSameKind(found, checksum)
             else { return nil }
@@ -145,7 +145,7 @@ private struct Download {
         }
     }
 
-    /// How large the whole is, in bytes, where the answer says it.
+    /// The size of the whole document, in bytes, if the answer has it.
     private static func total(_ reply: HTTPReply) -> Int64? {
         reply.status == 206
             ? reply.field("Content-Range").flatMap { $0.split(separator: "/").last }.flatMap { Int64($0) }
@@ -157,19 +157,19 @@ private struct Download {
         _ found: Validator?, size: Int64?, encoding: String? = nil
     ) async throws(FileProviderError) {
         if found == wanted, encoding == nil { return }
-        // Not said, or another one: the server's own list decides.
+        // Absent or different: the server's listing decides.
         guard let resource = try await provider.client.resource(location),
             let item = try await provider.item(identifier, resource)
         else { throw provider.gone(identifier) }
         if resource.isFolder || resource.validator != wanted { throw provider.mismatch(item) }
-        // (What lies compressed on the server is sent as it lies there.)
+        // (A document stored compressed on the server is sent as it is stored.)
         if let encoding, size != resource.size { throw DAVClient.encoded(encoding, "\(location)") }
-        // An answer with another version, or that says nothing of it, must at least be as large: proxies, and some servers,
-        // give the answer a tag of its own.
+        // An answer with another version, or none, must at least have the same size: proxies, and some servers, give
+        // the answer a tag of its own.
         if found == nil ? size.map({ $0 != resource.size }) ?? false : size != resource.size {
             throw FileProviderError(
                 .serverUnreachable,
-                "\(location): another answer came than the document: does this network want you to sign in?")
+                "\(location): the answer is not the document; if this network wants you to sign in, do so")
         }
     }
 }

@@ -7,12 +7,14 @@ extension WebDAVProvider {
     ) async throws(FileProviderError) -> Item {
         _ = try await probe.traits()
         try checkName(filename)
-        guard identifier != .rootContainer else { throw FileProviderError(.unsupported, "the topmost folder stays") }
+        guard identifier != .rootContainer else {
+            throw FileProviderError(.unsupported, "the topmost folder cannot be moved")
+        }
         let target = Place(parent: folder, name: filename)
         return try await reach(identifier) { location throws(FileProviderError) in
             guard let resource = try await client.resource(location), let current = try await item(identifier, resource)
             else { return nil }
-            // Somebody else has moved it as well.
+            // Another client has made the same move.
             if let from = try await place(of: identifier), from == target { return current }
             return try await within(folder) { parent throws(FileProviderError) in
                 try await move(identifier, location.asFolder(resource.isFolder), to: target, in: parent)
@@ -47,12 +49,12 @@ extension WebDAVProvider {
         guard let moved = try await shown(new) else {
             throw FileProviderError(
                 .cannotSynchronize,
-                "“\(target.name)”: was moved, and the server does not show it; it is looked for again")
+                "“\(target.name)”: was moved, but the server does not list it; Hydrant looks again")
         }
         return Self.item(identifier, target, moved)
     }
 
-    /// Never replaces. Returns nil when it is done, else the status.
+    /// Never replaces. Returns nil on success, else the status.
     private func move(_ location: HTTPLocation, to target: HTTPLocation) async throws(FileProviderError) -> Int? {
         let outcome = try await client.move(location, to: target)
         return outcome.isSuccess ? nil : outcome.status
@@ -67,7 +69,7 @@ extension WebDAVProvider {
         try await checkFolder(target.parent, folder)
         guard try await isTaken(new) else { throw refusal(status, target.name) }
         let collision = try await collision(target, new)
-        // The name that it has itself, in another case, on a server that does not tell them apart.
+        // Its own name in another case, on a server that does not distinguish them.
         guard collision.code == .invalidName, let name = source.components.last,
             source.components.dropLast() == new.components.dropLast(),
             Filename(bytes: name).string.lowercased() == target.name.string.lowercased()

@@ -1,8 +1,8 @@
 import FileProvider
 import HTTPTransport
 
-/// An exclusive write lock on one place (RFC 4918, 6 and 9.10), for the moment in which something is put there: between a
-/// server's look at a condition and what it then does, somebody else may come in.
+/// An exclusive write lock on one place (RFC 4918, 6 and 9.10), held for a moment: between a server's check of a
+/// condition and the change itself, another client may make a change.
 struct WriteLock: Sendable {
     private let token: String
     private let location: HTTPLocation
@@ -10,25 +10,25 @@ struct WriteLock: Sendable {
     /// The server made an empty document to hold the lock.
     let madeDocument: Bool
 
-    /// Seconds after which a server forgets the lock of somebody who has died.
+    /// Seconds after which a server drops the lock of a dead client.
     private static let timeout = 60
-    /// Somebody else's lock is waited for so often, and so long each time.
+    /// The number of attempts on a lock of another client, and the pause between them.
     private static let attempts = 60
     private static let pause = Duration.milliseconds(150)
 
-    /// The header for a change of the place itself, or of what is moved there.
+    /// The header for a change of the place itself, or for a move to it.
     ///
-    /// - Parameter base: which version must be there.
+    /// - Parameter base: the version that must be there.
     func condition(_ base: Validator? = nil) -> (name: String, value: String) {
         var state = "<\(token)>"
         if case .tag(let tag)? = base { state += " [\"\(tag)\"]" }
         return ("If", "<\(location.url)> (\(state))")
     }
 
-    /// Nil: the server has no locks, or none for this place; what it thinks of the place, the change itself will tell.
+    /// Nil: the server has no locks, or none for this place; the change itself will tell what is wrong with the place.
     ///
-    /// - Parameter isAlone: no other lock is taken or given back at this server meanwhile: Apache mixes them up.
-    /// - Throws: ``FileProviderError/Code/busy`` when somebody else keeps it locked.
+    /// - Parameter isAlone: no other lock is taken or given back at this server meanwhile, as Apache mixes them up.
+    /// - Throws: ``FileProviderError/Code/busy`` when another client keeps it locked.
     static func take(
         _ location: HTTPLocation, _ client: DAVClient, isAlone: Bool
     ) async throws(FileProviderError) -> WriteLock? {
@@ -52,12 +52,12 @@ struct WriteLock: Sendable {
                 throw FileProviderError(.cancelled, "\(location): given up")
             }
         }
-        throw FileProviderError(.busy, "\(location): is locked by somebody")
+        throw FileProviderError(.busy, "\(location): is locked by another program")
     }
 
-    /// A server that is busy may fail, and the lock would keep everybody out until it runs out.
+    /// Repeated, as a busy server may fail, and the lock would keep other clients out until it expires.
     ///
-    /// - Returns: whether it was there until now.
+    /// - Returns: whether the lock still existed.
     @discardableResult
     func unlock(_ client: DAVClient) async -> Bool {
         let request = HTTPRequest("UNLOCK", location, headers: [("Lock-Token", "<\(token)>")])
@@ -69,13 +69,13 @@ struct WriteLock: Sendable {
         return false
     }
 
-    /// Lets go, whatever becomes of the task; nobody need wait for it.
+    /// Gives the lock back, even if the task is cancelled; the caller need not wait.
     ///
-    /// - Parameter removing: also takes away the document that was made for the lock.
+    /// - Parameter removing: also deletes the document that was made for the lock.
     func release(_ client: DAVClient, removing: Bool = false) async {
         let remove = removing && madeDocument
         let task = Task {
-            // Only while it is the empty one.
+            // Only while it is still the empty one.
             if remove, let resource = try? await client.resource(location), resource.size == 0, !resource.isFolder {
                 let headers = [condition(), resource.validator.condition]
                 _ = try? await client.send(HTTPRequest("DELETE", location, headers: headers))
@@ -87,7 +87,7 @@ struct WriteLock: Sendable {
 }
 
 extension HTTPRequest {
-    /// With what shows that these locks are ours.
+    /// The request with the tokens of these locks.
     func with(_ locks: [WriteLock]) -> HTTPRequest {
         guard !locks.isEmpty else { return self }
         var request = self

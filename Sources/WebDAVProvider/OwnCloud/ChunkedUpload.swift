@@ -3,8 +3,8 @@ import FileProvider
 import HTTPTransport
 import Logging
 
-/// A large document on its way to ownCloud or Nextcloud in parts, which the server puts together at the end: what has
-/// arrived need not be sent again, and the old version stays whole until the new one is.
+/// A large document on its way to ownCloud or Nextcloud in parts, which the server puts together at the end: parts that
+/// have arrived need not be sent again, and the old version stays whole until the new one is complete.
 ///
 /// Source: docs.nextcloud.com, developer manual, WebDAV, chunked upload v2: parts of 5 MB or more but for the last, numbered
 /// from 1 to 10,000, kept for 24 hours.
@@ -14,7 +14,7 @@ struct ChunkedUpload {
     let contents: any ContentSource
     let target: HTTPLocation
     let name: Filename
-    /// What it is told about the whole: checksum, date, and on which condition it takes its place.
+    /// Headers about the whole: checksum, date, and the condition under which it replaces its target.
     let headers: [(name: String, value: String)]
     let checksum: String
     let logger: Logger
@@ -28,7 +28,7 @@ struct ChunkedUpload {
         return max(Self.smallest, (needed / (1 << 20) + 1) << 20)
     }
 
-    /// The same for the same contents at the same place: whoever tries again finds what has arrived.
+    /// The same for the same contents at the same place, so that another attempt finds the parts that have arrived.
     private var folder: HTTPLocation {
         let text = "\(target.path) \(checksum) \(contents.size)"
         let digits = Array("0123456789abcdef")
@@ -38,18 +38,18 @@ struct ChunkedUpload {
         return uploads.appending(Array(name.utf8), isFolder: true)
     }
 
-    /// - Returns: what became of the last step; 404: the server takes no parts.
+    /// - Returns: the outcome of the last step; 404: the server takes no parts.
     func run() async throws(FileProviderError) -> DAVClient.Outcome {
         for isLast in [false, true] {
             guard let arrived = try await begin() else { return DAVClient.Outcome(status: 404) }
             guard let refusal = try await sendParts(arrived) else { break }
-            // The server has just thrown it away, a day after it was begun.
+            // The server has just deleted the parts, a day after the upload began.
             if refusal.status != 404 || isLast { return refusal }
         }
         let outcome = try await client.send(
             HTTPRequest(
                 "MOVE", folder.appending(Array(".file".utf8)), headers: headers + about, isTransfer: true))
-        // Nothing of it is of use any more, or it does not fit together.
+        // The parts are of no use any more, or do not fit together.
         if outcome.status == 400 || outcome.status == 412 {
             _ = try? await client.send(HTTPRequest("DELETE", folder))
         }
@@ -60,7 +60,7 @@ struct ChunkedUpload {
         [("Destination", client.destination(target)), ("OC-Total-Length", "\(contents.size)")]
     }
 
-    /// - Returns: the sizes of the parts that are there; nil: the server takes none.
+    /// - Returns: the sizes of the parts that have arrived; nil: the server takes none.
     private func begin() async throws(FileProviderError) -> [String: Int64]? {
         var arrived: [String: Int64] = [:]
         let wanted: [DAVProperty] = [.resourceType, .contentLength, .lastModified]
@@ -79,7 +79,7 @@ struct ChunkedUpload {
         return made.isSuccess ? [:] : nil
     }
 
-    /// - Returns: nil: all of them are there; else how one was refused.
+    /// - Returns: nil: all parts are there; else the outcome of the one that was refused.
     private func sendParts(_ arrived: [String: Int64]) async throws(FileProviderError) -> DAVClient.Outcome? {
         var number = 1
         var start: Int64 = 0

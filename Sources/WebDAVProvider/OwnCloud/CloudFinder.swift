@@ -2,12 +2,12 @@ import FileProvider
 import HTTPTransport
 import Synchronization
 
-/// Finds out where a document or folder is by its number, which Nextcloud keeps wherever somebody moves it.
+/// Finds a document or folder by its number, which Nextcloud keeps through every move.
 ///
 /// Source: docs.nextcloud.com, developer manual, WebDAV, search (RFC 5323); ownCloud 10 has no such search.
 final class CloudFinder: Sendable {
     private let moments = Mutex<[ContinuousClock.Instant]>([])
-    /// Of many things that are gone most are deleted: not every one is looked for.
+    /// Most missing items are deleted, so not every one is looked for.
     private static let most = 1_000
     private static let span = Duration.seconds(60)
 
@@ -20,13 +20,13 @@ final class CloudFinder: Sendable {
         }
     }
 
-    /// - Returns: nil: there is no such thing, or the server cannot tell.
+    /// - Returns: nil: no item has the number, or the server cannot tell.
     func find(
         _ number: Int64, _ cloud: CloudPlaces, _ client: DAVClient
     ) async throws(FileProviderError) -> HTTPLocation? {
         guard mayAsk else {
             throw FileProviderError(
-                .busy, "\(number): is looked for later, since a thousand others were just looked for")
+                .busy, "\(number): Hydrant looks for it later, after a thousand other searches")
         }
         var found: HTTPLocation?
         let condition = "<D:eq>\(DAVProperty.list([.fileID]))<D:literal>\(number)</D:literal></D:eq>"
@@ -38,9 +38,9 @@ final class CloudFinder: Sendable {
 }
 
 extension WebDAVProvider {
-    /// Takes over where an item is by now, with the folders above it.
+    /// Finds where an item is now, with the folders above it, and registers the places.
     ///
-    /// - Returns: false: nobody knows.
+    /// - Returns: false: not found.
     func findByNumber(_ identifier: ItemIdentifier) async throws(FileProviderError) -> Bool {
         guard let cloud = probe.traitsIfKnown?.cloud, identifier.rawValue.hasPrefix("f:"),
             let number = Int64(identifier.rawValue.dropFirst(2)),

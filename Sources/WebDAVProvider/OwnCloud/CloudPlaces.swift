@@ -1,19 +1,19 @@
 import HTTPTransport
 
-/// Where ownCloud and Nextcloud have what belongs to a user's documents: beside `…/remote.php/dav/files/USER/`.
+/// The other collections of a user on ownCloud and Nextcloud, beside `…/remote.php/dav/files/USER/`.
 ///
 /// Source: docs.nextcloud.com, developer manual, WebDAV: chunked upload, trash.
 struct CloudPlaces: Sendable, Equatable {
-    /// Takes parts of documents.
+    /// For parts of documents.
     var uploads: HTTPLocation
     var trash: HTTPLocation
-    /// Answers searches, below it.
+    /// For searches; the parent of the others.
     var service: HTTPLocation
-    /// What is searched: all that is the user's.
+    /// The scope of searches: all of the user's documents.
     var scope: String
 
-    /// - Parameter root: the folder that is mounted; nil: it is reached by another way (`…/remote.php/webdav/`, a public link),
-    ///   which does not say whose it is.
+    /// - Parameter root: the mounted folder. The result is nil when its URL is of another form (`…/remote.php/webdav/`,
+    ///   a public link), which does not name the user.
     init?(root: HTTPLocation) {
         let components = root.components
         guard

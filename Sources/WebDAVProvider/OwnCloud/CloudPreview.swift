@@ -2,8 +2,8 @@ package import FileProvider
 import HTTPTransport
 
 extension WebDAVProvider: ThumbnailProviding {
-    /// Nextcloud's preview of a document, which the server makes when it is asked first; of other servers there are none, and they
-    /// are not asked.
+    /// Nextcloud's preview of a document, which the server makes on the first request; other servers have none, and are
+    /// not asked.
     ///
     /// Source: Nextcloud, `core/Controller/PreviewController.php` (`/index.php/core/preview`).
     package func thumbnail(
@@ -13,16 +13,16 @@ extension WebDAVProvider: ThumbnailProviding {
         let picture = try await client.transport.exchange(HTTPRequest("GET", place, isRepeatable: true)) { reply in
             guard reply.status == 200, ["image/png", "image/jpeg"].contains(reply.mediaType) else {
                 _ = try? await reply.prefix(64 << 10)
-                // Of such a document there is none (404; 400 in old versions), or the server shows something else.
+                // The server has no preview of such a document (404; 400 in old versions), or shows something else.
                 if reply.status == 200 || 400..<500 ~= reply.status { return [UInt8]() }
                 throw FileProviderError(
                     .cannotSynchronize,
-                    "\(identifier): the server answers \(reply.status) to the question for a preview")
+                    "\(identifier): the server answers \(reply.status) to a request for a preview")
             }
             let bytes = try await reply.prefix(Self.largestPreview + 1)
             return bytes.count > Self.largestPreview ? [] : bytes
         }
-        // A preview does not say which version it is of.
+        // A preview does not name its version.
         let now = try await providePlaceholder(for: identifier)
         guard now.version.content == version else { throw mismatch(now) }
         return picture.isEmpty ? nil : Thumbnail(bytes: picture)
@@ -33,12 +33,12 @@ extension WebDAVProvider: ThumbnailProviding {
 }
 
 extension CloudPlaces {
-    /// Nil: the item has no number of the server's.
+    /// Nil: the item has no number of the server.
     fileprivate func preview(of identifier: ItemIdentifier, size: Int) -> HTTPLocation? {
         guard identifier.rawValue.hasPrefix("f:"), let number = Int64(identifier.rawValue.dropFirst(2)) else {
             return nil
         }
-        // (Before `remote.php/dav`.)
+        // (The part before `remote.php/dav`.)
         let components = service.components.dropLast(2) + ["index.php", "core", "preview"].map { Array($0.utf8) }
         let side = min(max(size, 1), 2_048)
         return HTTPLocation(

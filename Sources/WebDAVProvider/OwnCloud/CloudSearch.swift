@@ -2,12 +2,12 @@ package import FileProvider
 import HTTPTransport
 
 extension CloudPlaces {
-    /// Asks Nextcloud for what is anywhere below a folder.
+    /// Asks Nextcloud for items anywhere below a folder.
     ///
     /// - Parameters:
     ///   - scope: the folder, as ``scope`` has it.
     ///   - condition: one of the elements that `D:where` takes, with the prefixes D and O.
-    /// - Returns: false: the server does not search (ownCloud), or not for this.
+    /// - Returns: false: the server cannot search (ownCloud), or not for this.
     ///
     /// Source: RFC 5323; docs.nextcloud.com, developer manual, WebDAV, search.
     @discardableResult
@@ -28,7 +28,7 @@ extension CloudPlaces {
         return try await client.transport.exchange(request) { reply in
             guard reply.status == 207 else {
                 _ = try? await reply.prefix(64 << 10)
-                // It cannot search; else it may be able to in a while.
+                // The server cannot search; other errors may pass.
                 if 400..<500 ~= reply.status || reply.status == 501 { return false }
                 throw FileProviderError(.cannotSynchronize, "\(service): the server answers \(reply.status) to SEARCH")
             }
@@ -39,14 +39,14 @@ extension CloudPlaces {
 }
 
 extension WebDAVProvider: SearchingProvider {
-    /// Nextcloud does; ownCloud 10 says that it is one as well, and answers that it cannot.
+    /// Nextcloud can; ownCloud 10 claims to, and then refuses.
     package var canSearch: Bool {
         probe.traitsIfKnown.map { $0.family == .ownCloud && $0.cloud != nil } ?? false
     }
 
     package func search(_ search: StoreSearch) async throws(FileProviderError) -> StoreFindings {
         let traits = try await probe.traits()
-        let refusal = FileProviderError(.unsupported, "\(root): the server does not search")
+        let refusal = FileProviderError(.unsupported, "\(root): the server cannot search")
         guard traits.family == .ownCloud, let cloud = traits.cloud, let condition = Self.condition(search) else {
             throw refusal
         }
@@ -66,7 +66,7 @@ extension WebDAVProvider: SearchingProvider {
         return StoreFindings(Array(findings.prefix(limit)), isComplete: count <= limit)
     }
 
-    /// Nil: it cannot be shown, or is not in the folder that is mounted.
+    /// Nil: it cannot be shown, or is outside the mounted folder.
     private func finding(_ response: DAVResponse, _ cloud: CloudPlaces) -> StoreFinding? {
         guard let resource = try? DAVResource(response, on: cloud.service, named: cloud.service.origin.host),
             let names = resource.location.components(below: root), !names.isEmpty
@@ -77,12 +77,12 @@ extension WebDAVProvider: SearchingProvider {
             identifier: resource.identifier.map { ItemIdentifier($0) })
     }
 
-    /// To Nextcloud a folder is as large as all that is in it.
+    /// Nextcloud gives a folder the size of all its contents.
     private static func isOfOneKind(_ finding: StoreFinding, _ search: StoreSearch) -> Bool {
         search.size == nil || finding.kind.isDocument
     }
 
-    /// Nil: it is longer than a server may take.
+    /// Nil: too long for a server.
     private static func condition(_ search: StoreSearch) -> String? {
         guard search.hasConditions, search.nameParts.count <= 16, search.filenameExtensions.count <= 128 else {
             return nil
@@ -99,7 +99,7 @@ extension WebDAVProvider: SearchingProvider {
         "<D:like><D:prop><D:displayname/></D:prop><D:literal>\(XMLStream.escaped(pattern))</D:literal></D:like>"
     }
 
-    /// The pattern has no way to say that % and _ stand for themselves: any character does then, and too much is found.
+    /// A pattern cannot quote % and _: it matches any character instead, and finds too much.
     private static func literal(_ text: String) -> String { String(text.map { "%\\".contains($0) ? "_" : $0 }) }
 
     private static func within(_ range: ClosedRange<Int64>, _ property: String) -> [String] {

@@ -1,13 +1,13 @@
 import Crypto
 import FileProvider
 
-/// What contents are known by on ownCloud and Nextcloud besides their entity tag, which two versions within one second may
-/// share: `SHA1:…`, kept by the server as it was sent.
+/// Distinguishes contents on ownCloud and Nextcloud together with the entity tag, which two versions within one second
+/// may share: `SHA1:…`, kept by the server as it was sent.
 ///
-/// Source: docs.nextcloud.com, developer manual, WebDAV, `OC-Checksum`; seen with Nextcloud 34: the tag of a document stays
-/// while its date in seconds does, whatever its size, and no checksum is ever verified.
+/// Source: docs.nextcloud.com, developer manual, WebDAV, `OC-Checksum`; seen with Nextcloud 34: the tag of a document
+/// stays the same while its date in seconds does, whatever its size, and the server verifies no checksum.
 enum ContentChecksum {
-    /// Of several (`MD5:… SHA1:…`) the best, as it stands there; nil: there is none that can be used.
+    /// The best of several (`MD5:… SHA1:…`), verbatim; nil: none can be used.
     static func best(_ text: String) -> String? {
         let all = text.split(separator: " ").filter { word in
             word.contains(":") && word.utf8.count <= 200 && word.utf8.allSatisfy { $0 > 32 && $0 < 127 && $0 != 0x3b }
@@ -18,15 +18,16 @@ enum ContentChecksum {
         return all.first.map(String.init)
     }
 
-    /// Stands for the checksum of what was sent without one: within a second a document may even have two sizes under one tag.
+    /// Replaces the checksum of a document sent without one: within a second a document may even have two sizes under
+    /// one tag.
     static func size(_ size: Int64) -> String { "size:\(size)" }
 
-    /// What of two checksums is before the colon.
+    /// Compares the algorithms of two checksums: the part before the colon.
     static func isSameKind(_ one: String, _ other: String) -> Bool {
         one.prefix { $0 != ":" }.uppercased() == other.prefix { $0 != ":" }.uppercased()
     }
 
-    /// Reads all of it.
+    /// Reads all contents.
     static func of(_ contents: any ContentSource, _ name: Filename) async throws(FileProviderError) -> String {
         var hash = Insecure.SHA1()
         var offset: Int64 = 0

@@ -1,12 +1,12 @@
 import FileProvider
 import HTTPTransport
 
-/// ownCloud and Nextcloud put a PUT in its place at its end, and a MOVE over a document would make another one of it: a
-/// document goes to its own place, as one request, or in parts.
+/// ownCloud and Nextcloud replace a document when a PUT ends, and a MOVE over a document would make another document of
+/// it: so contents go to their own place, as one request, or in parts.
 extension Upload {
-    /// In bytes: what is larger is sent in parts, so that it need not begin anew.
+    /// In bytes: larger documents are sent in parts, so that an upload need not begin anew.
     private static let mostAtOnce: Int64 = 10 << 20
-    /// The same for what replaces something: a PUT that breaks off leaves an empty document there (Nextcloud 34).
+    /// The same for a document that is replaced: a PUT that breaks off leaves an empty document there (Nextcloud 34).
     private static let mostOver: Int64 = 256 << 10
     private static let mostAttempts = 4
 
@@ -18,18 +18,18 @@ extension Upload {
             else { return nil }
             guard !current.isFolder else { throw provider.mismatch(item) }
             guard current.validator == base else {
-                // Sent before; the answer was lost.
+                // An earlier attempt succeeded, but its answer was lost.
                 if current.size == contents.size, current.validator.checksum == checksum { return item }
                 throw provider.mismatch(item)
             }
-            // The server's tag is made of the date: the new one must not be the old one.
+            // The server makes the tag from the date: the new date must differ from the old one.
             let isAlike = current.modified == modified.seconds
             let date = modified.seconds + (isAlike ? 1 : 0)
             let outcome = try await sendIfItFits(date, checksum, base)
             if outcome.isSuccess {
                 return try await check(identifier, checksum, base)
             }
-            // 412: it is looked at again. 423: somebody else writes just now.
+            // 412: look again. 423: another client is writing.
             guard outcome.status == 412 else { throw provider.refusal(outcome.status, place.name) }
             try await pause()
         }
@@ -38,7 +38,7 @@ extension Upload {
 
     func createAtOnce() async throws(FileProviderError) -> Item {
         let checksum = try await ContentChecksum.of(contents, place.name)
-        // Before much is sent: it may be there already, and only the answer was lost.
+        // Before sending much: an earlier attempt may have succeeded, and only its answer was lost.
         if contents.size > Self.mostAtOnce, let found = try await client.resource(location) {
             guard found.size == contents.size, found.validator.checksum == checksum else {
                 throw try await provider.collision(place, location)
@@ -52,7 +52,8 @@ extension Upload {
             throw provider.refusal(outcome.status, place.name)
         }
         let resource = try await there()
-        // Of two at once the server may take both, the one over the other: it looks at conditions before the bytes come.
+        // The server checks conditions before the bytes arrive: of two simultaneous uploads, it may take both, one over
+        // the other.
         guard resource.size == contents.size, resource.validator.checksum == checksum else {
             throw try await provider.collision(place, location)
         }
@@ -60,8 +61,8 @@ extension Upload {
         return WebDAVProvider.item(identifier, place, resource)
     }
 
-    /// A server that has no room may say so, and close the connection, while the bytes are still on their way: then its answer
-    /// is lost.
+    /// A server without room may say so and close the connection while the bytes are still on their way: its answer is
+    /// then lost.
     private func sendIfItFits(
         _ date: Int64, _ checksum: String, _ base: Validator?
     ) async throws(FileProviderError) -> DAVClient.Outcome {
@@ -80,10 +81,10 @@ extension Upload {
         _ date: Int64, _ checksum: String, _ base: Validator?
     ) async throws(FileProviderError) -> DAVClient.Outcome {
         var headers = [("OC-Checksum", checksum)]
-        // Nextcloud 34 answers 500 to one of the first day, and has taken the document all the same.
+        // Nextcloud 34 answers 500 to a date of the first day of 1970, but has taken the document.
         if date > 86_400 { headers.append(("X-OC-Mtime", "\(date)")) }
         if contents.size > (base == nil ? Self.mostAtOnce : Self.mostOver), let cloud = traits.cloud {
-            // (If-Match would be about what is moved.)
+            // (If-Match would be about the source of the move.)
             let condition = base.map { $0.condition(at: location) } ?? ("Overwrite", "F")
             let upload = ChunkedUpload(
                 client: client, uploads: cloud.uploads, contents: contents, target: location, name: place.name,
@@ -97,7 +98,7 @@ extension Upload {
                 "PUT", location, headers: headers, body: .content(contents, 0..<contents.size), isTransfer: true))
     }
 
-    /// - Returns: what is there now, if it is what was sent.
+    /// - Returns: the current item, if it has the sent contents.
     private func check(
         _ identifier: ItemIdentifier, _ checksum: String, _ base: Validator
     ) async throws(FileProviderError) -> Item {

@@ -4,7 +4,7 @@ import HTTPTransport
 extension WebDAVProvider: Trashing {
     package var hasTrash: Bool { probe.traitsIfKnown?.hasTrash ?? false }
 
-    /// DELETE puts everything there.
+    /// DELETE puts every item there.
     package func trashItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {

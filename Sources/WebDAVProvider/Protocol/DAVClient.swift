@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The methods of WebDAV (RFC 4918): what they mean is for others to say.
+/// The methods of WebDAV (RFC 4918), without their meaning for Hydrant.
 struct DAVClient: Sendable {
     let transport: HTTPTransport
     let logger: Logger
@@ -12,7 +12,7 @@ struct DAVClient: Sendable {
     private let lockLane = Lanes(1)
     private let unknown = Unknown()
 
-    /// What the server is known not to have, and how it wants to be told a target.
+    /// Properties that the server is known to lack, and the form of a target that it understands.
     private final class Unknown: Sendable {
         let properties = Mutex<Set<DAVProperty>>([])
         let form = Mutex(TargetForm.url)
@@ -26,23 +26,24 @@ struct DAVClient: Sendable {
         self.logger = logger
     }
 
-    /// What became of a request without an answer worth reading.
+    /// The outcome of a request whose answer has no body worth reading.
     struct Outcome: Sendable {
         var status: Int
         var entityTag: Validator?
         /// Without its angle brackets.
         var lockToken: String?
-        /// Somebody's lock stands in the way: on the place, or on the folder that it is in, which Apache calls otherwise.
+        /// A lock of another client is in the way: on the place, or on its folder (Apache uses another status for
+        /// that).
         var isLocked = false
         var isSuccess: Bool { status == 200 || status == 201 || status == 204 }
     }
 
-    /// Sends a request that changes something, or whose answer is in its head.
+    /// Sends a request that changes something, or whose answer is all in its head.
     func send(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
         try await transport.exchange(request) { reply in
             // Read to its end, so that the connection can be used again.
             let body = try? await reply.prefix(64 << 10)
-            // A page that asks for a password says 200 to everything.
+            // A sign-in page answers 200 to everything.
             if reply.status == 200, reply.mediaType == "text/html", request.method != "OPTIONS" {
                 throw Self.page(request.location)
             }
@@ -59,7 +60,7 @@ struct DAVClient: Sendable {
         }
     }
 
-    /// The same, of what no other of its kind may run beside.
+    /// As ``send(_:)``, for requests that must run one at a time.
     func alone(_ request: HTTPRequest) async throws(FileProviderError) -> Outcome {
         do { try await lockLane.enter() } catch {
             throw FileProviderError(.cancelled, "\(request.location): given up")
@@ -68,8 +69,8 @@ struct DAVClient: Sendable {
         return try await send(request)
     }
 
-    /// The same, of what changes folders: with the locks that we have on them. Those of others, and of an upload just
-    /// before, are waited for a moment.
+    /// As ``send(_:)``, for changes of folders: with our locks on them. Waits a moment for locks of other clients, and
+    /// of an upload just before.
     func change(_ request: HTTPRequest, in folders: [HTTPLocation]) async throws(FileProviderError) -> Outcome {
         for _ in 0..<40 {
             let outcome = try await turns.withLocks(on: folders, self) { locks throws(FileProviderError) in
@@ -80,17 +81,17 @@ struct DAVClient: Sendable {
                 throw FileProviderError(.cancelled, "\(request.location): given up")
             }
         }
-        throw FileProviderError(.busy, "\(request.location): is locked by somebody")
+        throw FileProviderError(.busy, "\(request.location): is locked by another program")
     }
 
-    /// How a target is written into `Destination` (RFC 4918, 10.3). Behind a proxy a server may not know its own name, or that it
-    /// is reached over https, and takes a target for another server's.
+    /// The form of a target in `Destination` (RFC 4918, 10.3). Behind a proxy a server may not know its own name, or
+    /// that it is reached over https, and takes a target for another server's.
     enum TargetForm: CaseIterable {
-        /// As the server is reached from here: what all of them understand that are reached directly.
+        /// The URL as used from here: all servers understand it that are reached directly.
         case url
-        /// Without a host (most servers; Apache does not).
+        /// Without a host (most servers, but not Apache).
         case path
-        /// Over http at the usual port: Apache behind a proxy that ends TLS.
+        /// Over http at the usual port: for Apache behind a proxy that ends TLS.
         case plain
 
         func text(_ target: HTTPLocation) -> String {
@@ -107,7 +108,7 @@ struct DAVClient: Sendable {
 
     /// MOVE (RFC 4918, 9.9), or COPY.
     ///
-    /// - Throws: ``FileProviderError/Code/cannotSynchronize`` when the server takes every target for another server's.
+    /// - Throws: ``FileProviderError/Code/cannotSynchronize`` when the server takes every form for another server.
     func move(
         _ source: HTTPLocation, to target: HTTPLocation, method: String = "MOVE", overwrites: Bool = false,
         _ conditions: [(name: String, value: String)] = []
@@ -117,37 +118,37 @@ struct DAVClient: Sendable {
             let headers = [("Destination", form.text(target)), ("Overwrite", overwrites ? "T" : "F")] + conditions
             let outcome = try await change(
                 HTTPRequest(method, source, headers: headers), in: Array(Set([source.folder, target.folder])))
-            // 502: it is on another server (9.9.4). What is no URL Apache does not understand.
+            // 502: the target is on another server (9.9.4). Apache answers 400 to a target that is not a URL.
             if outcome.status == 502 || outcome.status == 400 && form != first { continue }
             if form != first {
                 logger.info(
-                    "the server is told targets in another way",
+                    "the server needs another form of targets",
                     metadata: ["url": "\(source.origin)", "form": "\(form)"])
                 unknown.form.withLock { $0 = form }
             }
             return outcome
         }
-        // It does answer, and only this not.
+        // The server answers other requests.
         guard try await look(source, [.resourceType, .lastModified]) != nil else { return Outcome(status: 404) }
         throw FileProviderError(
             .cannotSynchronize,
-            "\(target): the server takes this for a place on another server (502); a proxy before it changes the host or the "
-                + "protocol: have it pass on the header Host, and the server know its own URL")
+            "\(target): the server takes this for another server's place (502), since a proxy changes the host or the "
+                + "protocol; let the proxy pass on the header Host, and set the server's own URL")
     }
 
     static func page(_ place: HTTPLocation) -> FileProviderError {
         FileProviderError(
             .serverUnreachable,
-            "\(place.origin) answers with a web page: is this the URL of a WebDAV folder? Or does this network want you to "
-                + "sign in first?")
+            "\(place.origin): answers with a web page; check the URL of the WebDAV folder, or sign in to this "
+                + "network first")
     }
 
     // MARK: Looking
 
-    /// From now on these are not asked for.
+    /// These properties are not requested any more.
     func leaveOut(_ properties: Set<DAVProperty>) { unknown.properties.withLock { $0 = properties } }
 
-    /// The body of a PROPFIND for these, as far as the server may have them.
+    /// The body of a PROPFIND for these properties, without those that the server lacks.
     func question(_ properties: [DAVProperty]) -> [UInt8] {
         let unknown = unknown.properties.withLock { $0 }
         return DAVProperty.question(properties.filter { !unknown.contains($0) })
@@ -155,9 +156,9 @@ struct DAVClient: Sendable {
 
     enum Depth: String { case itself = "0", children = "1" }
 
-    /// Hands over what the server says of a place, and of what is in it, in pieces, as it comes.
+    /// Passes on the server's responses for a place, and for its children, in pieces, as they arrive.
     ///
-    /// - Returns: false: there is nothing at this place.
+    /// - Returns: false: nothing is at this place.
     func list(
         _ place: HTTPLocation, _ depth: Depth, _ properties: [DAVProperty] = DAVProperty.ofItems,
         _ each: ([DAVResponse]) async throws -> Void
@@ -214,15 +215,15 @@ struct DAVClient: Sendable {
     /// In bytes, of one answer.
     private static let mostText = 256 << 20
 
-    /// Nobody asked for that, and what is small may become as large as it likes.
+    /// Compression was not requested, and a small answer may become very large.
     static func encoded(_ encoding: String, _ what: String) -> FileProviderError {
         FileProviderError(
             .cannotSynchronize,
-            "\(what): the server's answer is compressed (\(encoding.prefix(40))), which was not asked for; turn that off on the "
-                + "server, or in the proxy before it")
+            "\(what): the server compresses its answer (\(encoding.prefix(40))) unasked; turn this off on the server, or in "
+                + "the proxy before it")
     }
 
-    /// Why a question was not answered.
+    /// The error for a PROPFIND that failed.
     private func refusal(_ reply: HTTPReply, _ what: String) async throws -> FileProviderError {
         _ = try? await reply.prefix(64 << 10)
         if let error = HTTPFailure.error(status: reply.status, what, reply.location.origin) { return error }
@@ -230,7 +231,7 @@ struct DAVClient: Sendable {
         return FileProviderError(.cannotSynchronize, "\(what): the server answers \(reply.status) to PROPFIND")
     }
 
-    /// What the server says of one place; nil: there is nothing.
+    /// The server's response for one place; nil: nothing is there.
     func look(
         _ place: HTTPLocation, _ properties: [DAVProperty] = DAVProperty.ofItems
     ) async throws(FileProviderError) -> DAVResponse? {
@@ -239,29 +240,29 @@ struct DAVClient: Sendable {
         do throws(FileProviderError) {
             isThere = try await list(place, .itself, properties) { first = first ?? $0.first }
         } catch {
-            // A server may stumble over what somebody else is doing there.
+            // A server may fail because of another client's change.
             guard error.code == .cannotSynchronize else { throw error }
             first = nil
             isThere = try await list(place, .itself, properties) { first = first ?? $0.first }
         }
         guard isThere else { return nil }
         guard let response = first else {
-            throw FileProviderError(.cannotSynchronize, "\(place): the server says nothing of it")
+            throw FileProviderError(.cannotSynchronize, "\(place): the server's answer does not mention it")
         }
         if response.isNothing { return nil }
         return response
     }
 
-    /// As ``look(_:_:)``, taken as what it is.
+    /// As ``look(_:_:)``, parsed.
     func resource(_ place: HTTPLocation) async throws(FileProviderError) -> DAVResource? {
         guard let response = try await look(place) else { return nil }
         let resource: DAVResource
-        // (Asked for one place, it says what that is, whatever it calls itself.)
+        // (The answer is about the requested place, whatever path it names.)
         let host = place.resolve(response.href)?.origin.host ?? place.origin.host
         do { resource = try DAVResource(response, on: place, named: host) } catch {
             throw FileProviderError(.cannotSynchronize, "\(place): the server's answer cannot be used: \(error)")
         }
-        // Who cuts names would have us change another document.
+        // On a server that cuts names, this would change another document.
         if let asked = place.components.last, let answered = resource.location.components.last,
             NamePart.isAltered(asked, answered)
         {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Properties of resources that are asked for, by namespace and name.
+/// The requested properties, by namespace and name.
 enum DAVProperty: String, CaseIterable {
     case resourceType = "DAV:|resourcetype"
     case contentLength = "DAV:|getcontentlength"
@@ -8,12 +8,13 @@ enum DAVProperty: String, CaseIterable {
     case entityTag = "DAV:|getetag"
     /// RFC 5842, 3.1.
     case resourceID = "DAV:|resource-id"
-    /// docs.nextcloud.com, WebDAV: the number of the file, unique on the server; and what this user may do.
+    /// docs.nextcloud.com, WebDAV: the number of the file, unique on the server; and the operations that this user may
+    /// do.
     case fileID = "http://owncloud.org/ns|fileid"
     case permissions = "http://owncloud.org/ns|permissions"
-    /// What contents were sent with: `SHA1:…`, or several.
+    /// The checksums that a client sent with the contents: `SHA1:…`, or several.
     case checksums = "http://owncloud.org/ns|checksums"
-    /// Of a folder of which the server tells what has changed since (RFC 6578, 4).
+    /// For a folder whose changes the server can report (RFC 6578, 4).
     case syncToken = "DAV:|sync-token"
     /// RFC 4331; in bytes.
     case quotaUsed = "DAV:|quota-used-bytes"
@@ -21,7 +22,7 @@ enum DAVProperty: String, CaseIterable {
 
     fileprivate static let count = allCases.count
 
-    /// Of an element as ``XMLStream`` names it.
+    /// From an element name of ``XMLStream``.
     init?(element name: UnsafePointer<CChar>) {
         guard
             let property = Self.names.first(where: {
@@ -49,17 +50,17 @@ enum DAVProperty: String, CaseIterable {
         }
     }
 
-    /// What a listing asks for.
+    /// The properties that a listing requests.
     static let ofItems: [DAVProperty] = [
         .resourceType, .contentLength, .lastModified, .entityTag, .resourceID, .fileID, .permissions,
         .checksums,
     ]
 
-    /// Of those, what Apache's mod_dav_fs has none of: for each resource it looks for them in a database of properties that
-    /// clients have set, which takes twice as long as all else, and answers that they are not there.
+    /// Those that Apache's mod_dav_fs does not have: it looks for them in a database of client properties for each
+    /// resource, which takes twice as long as all the rest, and answers that they are missing.
     static let unknownToApache: Set<DAVProperty> = [.resourceID, .fileID, .permissions, .checksums, .syncToken]
 
-    /// What a folder's listing asks for.
+    /// The properties that a listing of a folder requests.
     static let ofFolders = ofItems + [.syncToken]
 
     /// The body of a PROPFIND (RFC 4918, 9.1).
@@ -80,7 +81,7 @@ enum DAVProperty: String, CaseIterable {
     }
 }
 
-/// Values by property, as an answer has them.
+/// The values in an answer, by property.
 struct DAVProperties: Sendable {
     private var values: [String?] = []
 

@@ -1,24 +1,24 @@
 import FileProvider
 import HTTPTransport
 
-/// What a server says of one document or folder.
+/// A document or folder, as the server reports it.
 struct DAVResource: Sendable {
-    /// Where it is, as the server wrote it.
+    /// Its URL, as the server wrote it.
     var location: HTTPLocation
     var isFolder: Bool
-    /// In bytes; of a folder 0.
+    /// In bytes; 0 for a folder.
     var size: Int64
     /// Seconds since 1970.
     var modified: Int64
-    /// Of a document.
+    /// For a document.
     var validator: Validator
     /// An identifier that the server keeps.
     var identifier: String?
-    /// Nextcloud's letters for what this user may do; nil: everything, as far as is known.
+    /// Nextcloud's letters for the operations that this user may do; nil: all, as far as known.
     var permissions: String?
 }
 
-/// Why one entry of a listing cannot be shown, for people.
+/// Why an entry of a listing cannot be shown, for people.
 struct BadEntry: Error, CustomStringConvertible {
     let name: Filename
     let reason: String
@@ -33,11 +33,11 @@ struct BadEntry: Error, CustomStringConvertible {
 
 extension DAVResource {
     /// - Parameters:
-    ///   - server: what `href` is seen from.
-    ///   - host: as the server calls itself, where that is another name.
+    ///   - server: the base of a relative `href`.
+    ///   - host: the server's own name for itself, if it is another one.
     init(_ response: DAVResponse, on server: HTTPLocation, named host: String) throws(BadEntry) {
         guard let location = server.resolve(response.href) else {
-            throw BadEntry(response, "its address is no percent-encoded path")
+            throw BadEntry(response, "its address is not a percent-encoded path")
         }
         guard [server.origin.host, host].contains(location.origin.host) else {
             throw BadEntry(response, "its address is on another server, \(location.origin)")
@@ -58,7 +58,7 @@ extension DAVResource {
         }
         let text = properties[.contentLength] ?? ""
         if text.isEmpty { throw BadEntry(response, "the server does not say its size") }
-        guard let size = Int64(text) else { throw BadEntry(response, "its size is no number") }
+        guard let size = Int64(text) else { throw BadEntry(response, "its size is not a number") }
         if size < 0 { throw BadEntry(response, "its size is negative") }
         self.size = size
         let tag = properties[.entityTag].flatMap { Validator(tag: $0) }

@@ -1,24 +1,25 @@
 import FileProvider
 import HTTPTransport
 
-/// What tells one version of a document from another, as the server says it.
+/// Distinguishes the versions of a document, as the server reports them.
 enum Validator: Hashable, Sendable {
     /// An entity tag without its quotes (RFC 9110, 8.8.3), weak or not: Apache calls a tag weak while the document is less
     /// than a second old, and the same one strong from then on.
     case tag(String)
-    /// A tag, and the checksum of the contents: of ownCloud and Nextcloud, whose tags two versions within one second may share.
+    /// A tag, and the checksum of the contents: for ownCloud and Nextcloud, where two versions within one second may
+    /// share a tag.
     case summed(String, String)
-    /// Of a server that gives no tags: seconds since 1970 of the last change, and the size in bytes. Two changes within one
-    /// second that leave the size are not told apart.
+    /// For a server without tags: seconds since 1970 of the last change, and the size in bytes. It does not distinguish
+    /// two changes within one second that keep the size.
     case dateAndSize(Int64, Int64)
 
     init?(tag: String) {
         var text = tag.trimmingASCIIWhitespace().utf8[...]
         if text.starts(with: "W/".utf8) { text = text.dropFirst(2) }
-        // WsgiDAV leaves the quotes out in a listing, and has them in an answer's head.
+        // WsgiDAV omits the quotes in a listing, but not in an answer's head.
         let quote = UInt8(ascii: "\"")
         if text.count >= 2, text.first == quote, text.last == quote { text = text.dropFirst().dropLast() }
-        // What cannot stand in a header again is no tag.
+        // A tag must be usable in a header.
         guard !text.isEmpty, text.allSatisfy({ $0 > 32 && $0 < 127 && $0 != quote }) else { return nil }
         self = .tag(String(Substring(text)))
     }
@@ -54,7 +55,7 @@ enum Validator: Hashable, Sendable {
         }
     }
 
-    /// The same for the target of a MOVE (RFC 4918, 10.4); nil: it cannot be said.
+    /// The same for the target of a MOVE (RFC 4918, 10.4); nil: not possible.
     func condition(at place: HTTPLocation) -> (name: String, value: String)? {
         switch self {
         case .tag(let tag), .summed(let tag, _): ("If", "<\(place.path)> ([\"\(tag)\"])")

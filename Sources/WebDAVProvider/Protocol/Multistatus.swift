@@ -4,32 +4,32 @@ import HTTPTransport
 /// One `response` of a 207 answer (RFC 4918, 14.24).
 package struct DAVResponse {
     var href = ""
-    /// Of the resource as a whole, where it is said.
+    /// The status of the whole resource, if there is one.
     var status: Int?
-    /// Those that the server has, with status 200.
+    /// Properties with status 200.
     var properties = DAVProperties()
     var isFolder = false
 
-    /// In bytes, of what it says: what it takes to keep it.
+    /// The bytes that it takes to keep this response.
     var size: Int { href.utf8.count + properties.size }
 
-    /// Not there: or no more than a lock on a name, as Apache keeps one.
+    /// Absent, or only a lock on a name, as Apache keeps one.
     var isNothing: Bool {
         status == 404 || !isFolder && properties[.contentLength] == nil && properties[.lastModified] == nil
     }
 }
 
-/// Reads a 207 answer as it comes.
+/// Parses a 207 answer as it arrives.
 package final class MultistatusReader {
     package init() {}
 
-    /// Of a `sync-collection` report (RFC 6578, 6.4).
+    /// From a `sync-collection` report (RFC 6578, 6.4).
     private(set) var syncToken: String?
     private var complete: [DAVResponse] = []
     private var response: DAVResponse?
     private var isMultistatus = false
     private var isDone = false
-    /// The elements that are open.
+    /// The stack of open elements.
     private var open: [Element] = []
     private var text: [UInt8] = []
     private var found: [(DAVProperty, String)] = []
@@ -39,12 +39,12 @@ package final class MultistatusReader {
         began: { [unowned self] in try self.began($0) }, text: { [unowned self] in try self.take($0) },
         ended: { [unowned self] in self.ended() })
 
-    /// In bytes of the answer: where the last response ended.
+    /// The offset in the answer at which the last response ended.
     private var lastResponse = 0
 
-    /// In bytes, of one value.
+    /// In bytes; for one value.
     private static let longestValue = 64 << 10
-    /// In bytes, of one response: what it says is kept until it ends.
+    /// In bytes; for one response, which is kept until it ends.
     private static let longestResponse = 256 << 10
 
     /// - Returns: the responses that are complete now.
@@ -56,13 +56,13 @@ package final class MultistatusReader {
 
     /// The body has ended.
     ///
-    /// - Throws: when the answer has not.
+    /// - Throws: when the answer is not complete.
     package func finish() throws {
         try stream.feed(UnsafeRawBufferPointer(start: nil, count: 0), isLast: true)
-        guard isDone else { throw BadXML("it is no list of resources") }
+        guard isDone else { throw BadXML("it is not a list of resources") }
     }
 
-    /// What it is looked for by.
+    /// The elements that matter.
     private enum Element: Equatable {
         case multistatus, response, propstat, prop, collection, href, status
         case property(DAVProperty)
@@ -89,7 +89,7 @@ package final class MultistatusReader {
         let element = Element(name)
         if open.isEmpty {
             guard element == .multistatus else {
-                throw BadXML("it is no list of resources (\(String(cString: name)))")
+                throw BadXML("it is not a list of resources (\(String(cString: name)))")
             }
             isMultistatus = true
         }
@@ -102,7 +102,7 @@ package final class MultistatusReader {
         case (6, .collection) where open[4] == .property(.resourceType): foundFolder = true
         default: break
         }
-        // What a value is made of (an `href` in a resource-id) belongs to it.
+        // Elements inside a value (an `href` in a resource-id) belong to the value.
         if open.count <= 5 { text.removeAll(keepingCapacity: true) }
     }
 

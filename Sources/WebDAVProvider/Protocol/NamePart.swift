@@ -1,12 +1,12 @@
 import FileProvider
 
-/// What of a name some servers take for something else: for the end of the path (`;`, `?`), for an encoding (`%`, `+`), for
-/// what a Windows leaves out (a full stop at the end).
+/// A part of a name that some servers misread: as the end of the path (`;`, `?`), as an encoding (`%`, `+`), or that a
+/// Windows server drops (a full stop at the end).
 enum NamePart: Hashable, Comparable {
     case byte(UInt8)
     case lastStop, lastSpace
 
-    /// In the order in which they are tried.
+    /// In the order of the tests.
     static func all(in name: [UInt8]) -> [NamePart] {
         var parts = Set(name.filter { $0 < 32 || $0 == 127 || "?#;%+\\:".utf8.contains($0) }.map { NamePart.byte($0) })
         if name.last == UInt8(ascii: ".") { parts.insert(.lastStop) }
@@ -14,17 +14,17 @@ enum NamePart: Hashable, Comparable {
         return parts.sorted()
     }
 
-    /// A name that has it, and nothing else of the kind.
+    /// A name that has this part, and no other.
     func name(after stem: String) -> [UInt8] {
         switch self {
-        // (With digits behind it: `%41` is what is decoded twice. And at the end, where some leave more out.)
+        // (With digits behind it, as `%41` may be decoded twice; and at the end, as some servers drop more there.)
         case .byte(let byte): Array(stem.utf8) + [byte] + Array("41".utf8) + [byte]
         case .lastStop: Array(stem.utf8) + [UInt8(ascii: ".")]
         case .lastSpace: Array(stem.utf8) + [UInt8(ascii: " ")]
         }
     }
 
-    /// What servers make of that.
+    /// The names that servers may make of it.
     func alterations(after stem: String) -> [[UInt8]] {
         switch self {
         case .byte(let byte):
@@ -45,7 +45,7 @@ enum NamePart: Hashable, Comparable {
         }
     }
 
-    /// Whether a server that was asked for one name has answered for what it has made of it.
+    /// Whether the server has answered for an altered name.
     static func isAltered(_ asked: [UInt8], _ answered: [UInt8]) -> Bool {
         answered.count < asked.count && !all(in: asked).isEmpty
     }

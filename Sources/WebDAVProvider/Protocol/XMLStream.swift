@@ -2,14 +2,14 @@ import CExpat
 import FileProvider
 import Glibc
 
-/// XML as it comes, through libexpat: elements by their namespace and name.
+/// A streaming XML parser on libexpat: elements by their namespace and name.
 ///
-/// A document type is refused: that is where entities are declared, which can be made to fill the memory ("a billion
-/// laughs") or to have us read other files. No answer of a WebDAV server needs one.
+/// A document type is refused: it could declare entities that fill the memory ("a billion laughs") or read other files.
+/// No answer of a WebDAV server needs one.
 ///
-/// Not for several threads at once.
+/// Not thread-safe.
 final class XMLStream {
-    /// `DAV:|href`, and of what is in no namespace, the name; while the handler runs.
+    /// `DAV:|href`; without a namespace, the plain name. Valid while the handler runs.
     typealias Name = UnsafePointer<CChar>
 
     private let parser: XML_Parser
@@ -19,12 +19,12 @@ final class XMLStream {
     private var failure: (any Error)?
     private var depth = 0
     private static let deepest = 64
-    /// In bytes, of what was fed, and where in it an element began or ended last.
+    /// The bytes fed so far, and the offset at which an element last began or ended.
     private var fed = 0
     private(set) var lastElement = 0
-    /// In bytes, between two of these: the parser keeps a tag until it ends, and looks at all of it again and again.
+    /// In bytes, between two elements: the parser keeps a tag until it ends, and scans all of it again and again.
     private static let longestGap = 128 << 10
-    /// In bytes: a namespace's name is a part of the name of each element in it.
+    /// In bytes: the name of a namespace is a part of the name of each element in it.
     private static let longestNamespace = 1_024
 
     init(
@@ -75,7 +75,7 @@ final class XMLStream {
         Unmanaged<XMLStream>.fromOpaque(data!).takeUnretainedValue()
     }
 
-    /// Errors do not cross C: the parser is stopped, and ``feed(_:isLast:)`` throws.
+    /// Errors cannot pass through C: this stops the parser, and ``feed(_:isLast:)`` throws.
     private func handle(_ body: (XMLStream) throws -> Void) {
         guard failure == nil else { return }
         do { try body(self) } catch {
@@ -99,14 +99,14 @@ final class XMLStream {
     }
 }
 
-/// What is wrong with an answer in XML.
+/// The fault in an XML answer.
 struct BadXML: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
 extension XMLStream {
-    /// A text as it stands between two tags. What XML 1.0 has no characters for (2.2) becomes U+FFFD.
+    /// Text for use between two tags. Characters that XML 1.0 does not have (2.2) become U+FFFD.
     static func escaped(_ text: String) -> String {
         let isAllowed = { (one: Unicode.Scalar) in
             one.value >= 0x20 && one.value & ~1 != 0xfffe || "\t\n\r".unicodeScalars.contains(one)
