@@ -1,12 +1,13 @@
 import FileProvider
 import Glibc
 
-/// What a user may do with the files of the store, as access(2) says it: permission bits, access lists, read-only disks.
+/// The operations that a user may do on files of the store, by access(2): permission bits, access lists, read-only
+/// disks.
 ///
-/// A document is changed by putting another file in its place, so for that its folder counts as well. What its owner
-/// could allow himself with chmod(2) counts as allowed: the permission bits, which are shown, say the rest.
+/// A document is changed by replacing its file, so its folder counts as well. Rights that the owner could get with
+/// chmod(2) count as granted: the permission bits, which are shown, express the rest.
 struct Access {
-    /// Root may everything.
+    /// Root may do everything.
     let user: uid_t
 
     func capabilities(of status: FileStatus, named name: [UInt8], in folder: Folder) -> ItemCapabilities {
@@ -15,7 +16,7 @@ struct Access {
         guard user != 0 else { return .all.subtracting(here) }
         var may: ItemCapabilities = []
         let isOwner = status.owner == user
-        // unlink(2), rename(2): in a folder with the sticky bit only what is one's own.
+        // unlink(2), rename(2): in a folder with the sticky bit, users may replace only their own files.
         let isSticky = folder.status.permissions & 0o1000 != 0 && folder.status.owner != user
         let ownsFolder = folder.status.owner == user && folder.identifier != .rootContainer
         let mayReplace =
@@ -37,7 +38,7 @@ struct Access {
         return may.subtracting(here)
     }
 
-    /// The topmost folder has no folder above it here, and its mode is not ours to change.
+    /// The topmost folder has no folder above it here, and the provider must not change its mode.
     func capabilities(ofRoot root: Folder) -> ItemCapabilities {
         guard user != 0 else { return .all }
         var may: ItemCapabilities = [.renaming, .deleting]
@@ -49,13 +50,13 @@ struct Access {
 }
 
 extension Folder {
-    /// faccessat(2), with the rights that this thread has for files.
+    /// faccessat(2), with the effective rights of this thread.
     fileprivate func mayAccess(_ name: [UInt8], _ mode: Int32) -> Bool {
         withName(name) { faccessat(descriptor.number, $0, mode, AT_EACCESS | AT_SYMLINK_NOFOLLOW) } == 0
     }
 
-    /// As access(2) says, or as its owner could make it say with chmod(2): not on a read-only disk (EROFS), and not of what
-    /// may never be changed (EPERM, chattr(1)).
+    /// By access(2), or after a chmod(2) by the owner: not on a read-only disk (EROFS), and not for an immutable file
+    /// (EPERM, chattr(1)).
     fileprivate func lets(_ name: [UInt8], _ mode: Int32, isOwner: Bool) -> Bool {
         mayAccess(name, mode) || (isOwner && errno == EACCES)
     }

@@ -1,5 +1,5 @@
-/// A POSIX access list (acl(5)), as the kernel keeps it in an attribute: a version (32 bits), and of each entry its kind,
-/// its permissions (16 bits each) and whose it is (32 bits); little-endian.
+/// A POSIX access list (acl(5)), as the kernel keeps it in an attribute: a version (32 bits), and for each entry its
+/// kind, its permissions (16 bits each) and its user or group (32 bits); little-endian.
 struct AccessList: Hashable, Sendable {
     static let attribute = "system.posix_acl_access"
     private static let version: [UInt8] = [2, 0, 0, 0]
@@ -18,7 +18,7 @@ struct AccessList: Hashable, Sendable {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Where each entry begins; nil of what cannot be read.
+    /// The offset and kind of each entry; nil for a list of an unknown form.
     private var entries: [(offset: Int, kind: Kind)]? {
         guard bytes.starts(with: Self.version), (bytes.count - 4) % Self.entryLength == 0 else { return nil }
         var all: [(Int, Kind)] = []
@@ -29,9 +29,9 @@ struct AccessList: Hashable, Sendable {
         return all
     }
 
-    /// The permission bits that give nobody more than the list does: a mode has the mask in the place of the group's
-    /// rights, and a user or group that is named in the list is one of group or others for whoever sees the mode only.
-    /// What cannot be read gives group and others nothing.
+    /// Permission bits that grant no more than the list does: in a mode with a list, the group bits are the list's
+    /// mask, and a program that sees only the mode takes a named user or group for one of group or others. An unknown
+    /// list grants nothing to group and others.
     func narrowed(_ mode: UInt16) -> UInt16 {
         guard let entries else { return mode & ~0o077 }
         func permissions(_ offset: Int) -> UInt16 { UInt16(bytes[offset + 2] & 7) }
@@ -45,7 +45,7 @@ struct AccessList: Hashable, Sendable {
         return mode & ~0o077 | group << 3 | others
     }
 
-    /// The same for a file that another group owns: which gets no more than everybody.
+    /// The list for a file that another group owns: that group gets no more than others.
     func ownedByAnotherGroup(_ mode: UInt16) -> AccessList {
         var list = self
         for entry in entries ?? [] where entry.kind == .owningGroup {

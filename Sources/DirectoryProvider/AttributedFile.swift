@@ -1,31 +1,30 @@
 import CLinux
 import Glibc
 
-/// One file, as the calls of xattr(7) reach it.
+/// One file, for the calls of xattr(7).
 struct AttributedFile {
     private let path: [UInt8]
     /// Whether the path is that of a descriptor, which is a link of /proc to the file.
     private let isDescriptor: Bool
-    /// What the path goes through.
+    /// Keeps the descriptor in the path open.
     private let descriptor: Descriptor
 
-    /// By folder and name, never through a link. The calls know no folder descriptors; through /proc they
-    /// take one all the same.
+    /// By folder and name, never through a link. The calls take no folder descriptors, but a path through /proc does
+    /// the same.
     init(_ name: [UInt8], in folder: Folder) {
         descriptor = folder.descriptor
         path = Array("/proc/self/fd/\(descriptor.number)/".utf8) + name
         isDescriptor = false
     }
 
-    /// The file that is open, also one that was opened with O_PATH (which fsetxattr(2) refuses).
+    /// The open file, also one that was opened with O_PATH (which fsetxattr(2) refuses).
     init(_ descriptor: Descriptor) {
         self.descriptor = descriptor
         path = Array("/proc/self/fd/\(descriptor.number)".utf8)
         isDescriptor = true
     }
 
-    /// The names of all that the file has, of every namespace. Names that are not UTF-8, which no item can
-    /// have, are left out.
+    /// The names of all attributes, in every namespace. Names that are not UTF-8, which no item can have, are left out.
     func names() throws(SystemError) -> [String] {
         let list = try growing("listxattr") { path, buffer, size in
             let names = buffer?.assumingMemoryBound(to: CChar.self)
@@ -34,7 +33,7 @@ struct AttributedFile {
         return list.split(separator: 0).compactMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// - Throws: ENODATA when it has no such attribute; ERANGE when its value is longer than `longest`.
+    /// - Throws: ENODATA when the file has no such attribute; ERANGE when the value is longer than `longest`.
     func value(of name: String, upTo longest: Int = .max) throws(SystemError) -> [UInt8] {
         try growing("getxattr", upTo: longest) { path, buffer, size in
             isDescriptor ? getxattr(path, name, buffer, size) : lgetxattr(path, name, buffer, size)
@@ -59,8 +58,8 @@ struct AttributedFile {
         }
     }
 
-    /// Whether the file system keeps attributes of its users: what it says when asked for one. (A list of
-    /// names says nothing: where none can be kept, it is just empty.)
+    /// Whether the file system keeps user attributes, by the error for a missing one. (An empty list of names does not
+    /// tell.)
     var keepsAttributes: Bool {
         do throws(SystemError) { _ = try value(of: Identity.attribute) } catch {
             return error.number == ENODATA || error.number == EACCES
@@ -68,8 +67,8 @@ struct AttributedFile {
         return true
     }
 
-    /// Most answers fit into the first kilobyte; for others it calls twice more, for the length and for the
-    /// bytes, and again when they grew in between.
+    /// Most results fit into the first kilobyte; for larger ones this asks for the length, and then for the bytes, and
+    /// again if the result grew in between.
     private func growing(
         _ what: StaticString, upTo longest: Int = .max,
         _ call: (UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int) -> Int

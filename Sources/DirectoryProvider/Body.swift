@@ -1,9 +1,9 @@
 import FileProvider
 
-/// What tells the contents of a document from others without reading them: the file, its size and its date.
+/// Distinguishes contents of a document without reading them: by file, size and date.
 ///
-/// Never the change time (ctime), which a rename changes as well (``Sightings`` looks at that). Inode and birth time tell
-/// apart two documents of the same size and date; the inode alone does not, for it is used again.
+/// The change time (ctime) is no part of it, as a rename changes it too (``Sightings`` uses it). Inode and birth time
+/// distinguish two documents of the same size and date; the inode alone does not, as inodes are reused.
 struct Body: Hashable, Sendable {
     var inode: UInt64
     var born: Timestamp
@@ -16,12 +16,13 @@ struct Body: Hashable, Sendable {
         (inode, self.born, size, modified) = (status.inode, born, status.size, status.modified)
     }
 
-    /// As the version of contents that were found to be others at `doubt`, while size and date stayed the same.
+    /// As a version; `doubt` is the time at which the contents were found to differ although size and date had stayed
+    /// the same.
     func version(doubt: Timestamp?) -> ContentVersion {
         ContentVersion("\(inode):\(born):\(size):\(modified)" + (doubt.map { ":\($0)" } ?? ""))
     }
 
-    /// From such a version; nil of one of a link, and of a file system without birth times.
+    /// Parses such a version; nil for one of a link, or of a file system without birth times.
     static func parse(_ version: ContentVersion) -> (body: Body, doubt: Timestamp?)? {
         let parts = String(decoding: version.bytes, as: UTF8.self).split(
             separator: ":", omittingEmptySubsequences: false)

@@ -1,13 +1,13 @@
 import Crypto
 import Glibc
 
-/// Half of a SHA-256: what tells the contents of a document from others where size, date and file are the same.
+/// Half of a SHA-256: distinguishes contents of a document with the same size, date and file.
 struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
     private let high: UInt64
     private let low: UInt64
 
-    /// In bytes. Whoever lists a folder waits while the documents in it are compared of which only the change time has
-    /// changed; a larger one counts as changed at once.
+    /// In bytes. A listing waits while documents of which only the change time has changed are compared; a larger
+    /// document counts as changed at once.
     static let largest: Int64 = 64 << 20
 
     fileprivate init(_ hash: SHA256.Digest) {
@@ -35,13 +35,13 @@ struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Takes the bytes of one document, from the first to the last.
+/// Hashes the bytes of one document, from the first to the last.
 struct ContentHasher {
     private var hash = SHA256()
     private var taken: Int64 = 0
     private let size: Int64
 
-    /// Nil for a document that is not compared.
+    /// Nil for a document that is too large to compare.
     init?(size: Int64) {
         guard size > 0, size <= ContentDigest.largest else { return nil }
         self.size = size
@@ -52,19 +52,19 @@ struct ContentHasher {
         taken += Int64(bytes.count)
     }
 
-    /// Nil: not all of it has come.
+    /// Nil: not all bytes have arrived.
     var digest: ContentDigest? { taken == size ? ContentDigest(hash.finalize()) : nil }
 }
 
-/// What comparing a document with a digest showed.
+/// The result of comparing a document with a digest.
 enum Comparison { case same, different, changedMeanwhile }
 
 extension Entry {
     private static let piece = 1 << 20
-    /// In nanoseconds; the coarsest clock by which Linux dates changes ticks a hundred times a second.
+    /// In nanoseconds; the coarsest clock with which Linux dates changes ticks a hundred times a second.
     private static let tick: Int64 = 20_000_000
 
-    /// Reads the document, to the end unless it is changed meanwhile. What cannot be read counts as different.
+    /// Reads the document, to its end unless it changes meanwhile. A document that cannot be read counts as different.
     func compare(with digest: ContentDigest) -> Comparison {
         guard var hasher = ContentHasher(size: status.size),
             let file = try? folder.open(name, O_RDONLY), let first = try? file.status()
@@ -82,17 +82,17 @@ extension Entry {
         return hasher.digest == digest ? .same : .different
     }
 
-    /// The file that was looked at, and nothing has happened to it since, a rename neither.
+    /// Whether this is the file that was looked at, unchanged since, and not renamed either.
     private func isStill(_ now: FileStatus) -> Bool {
         now.isUnchanged(since: status, usesInodes: true) && now.changed == status.changed
     }
 
-    /// What is written after this gets another change time than the file has.
+    /// Ensures that a later write gives the file another change time.
     private func waitForTick() {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let (seconds, overflow) = Int64(now.tv_sec).subtractingReportingOverflow(status.changed.seconds)
-        // (Far from now, or in the future, after the clock was set back: no wait would help.)
+        // (A date far away, or in the future after the clock was set back: waiting would not help.)
         guard !overflow, (-1...1).contains(seconds) else { return }
         let age = seconds * 1_000_000_000 + Int64(now.tv_nsec) - Int64(status.changed.nanoseconds)
         if (0..<Self.tick).contains(age) { usleep(UInt32((Self.tick - age) / 1000 + 1)) }

@@ -37,7 +37,7 @@ extension DirectoryProvider {
         _ template: ItemTemplate, _ modified: Timestamp, contents: any ContentSource, in folder: Folder
     ) async throws(FileProviderError) -> Item {
         let name = template.filename.bytes
-        // A name that is taken need not wait for the upload; one that gets taken meanwhile is seen below.
+        // Fails early for a taken name, before the upload; a name that is taken meanwhile is seen below.
         try await blocking { [store] () throws(FileProviderError) in
             if try folder.status(of: name) != nil { throw store.collision(name, in: folder) }
         }
@@ -58,13 +58,13 @@ extension DirectoryProvider {
                     try store.renameWithoutReplacing(draft.name, in: folder, to: folder, as: name)
                 } catch {
                     if error.code == .filenameCollision { throw store.collision(name, in: folder) }
-                    // What FAT says of a colon. The folder and the draft are fine, so it is the name.
+                    // As FAT does for a colon. Folder and draft are fine, so the name is at fault.
                     guard error.errno == EINVAL else { throw error }
                     throw FileProviderError(.invalidName, error.message, cause: error.cause)
                 }
                 try folder.sync()
                 do throws(FileProviderError) { return try store.item(name, in: folder, holding: ours) } catch {
-                    // Made, and replaced by another program at once: the name is his.
+                    // The item was made, but another program replaced it at once, and has the name.
                     if error.code == .versionMismatch { throw store.collision(name, in: folder) }
                     throw error
                 }
@@ -72,7 +72,7 @@ extension DirectoryProvider {
         }
     }
 
-    /// Names that would be a path, or one of our own files.
+    /// Refuses names that would be a path, or one of the provider's own files.
     static func checkName(_ name: Filename) throws(FileProviderError) {
         if let problem = name.problem { throw FileProviderError(.invalidName, "\(name): \(problem)") }
         if OwnName.isOurs(name.bytes) {
@@ -82,7 +82,7 @@ extension DirectoryProvider {
 }
 
 extension Store {
-    /// A folder or a link: made in a place of our own, complete, and then brought to its name.
+    /// Makes a folder or a link: complete in a private place, then moved to its name.
     func make(
         _ template: ItemTemplate, _ modified: Timestamp, in parent: Folder
     ) throws(FileProviderError) {
@@ -92,7 +92,7 @@ extension Store {
             let workshop = try Workshop(in: parent, of: self)
             defer { workshop.discard() }
             switch template.kind {
-            case .document: throw FileProviderError(.unsupported, "\(path): a document without contents")
+            case .document: throw FileProviderError(.unsupported, "\(path): a document needs contents")
             case .folder: try makeFolder(template, modified, in: parent, workshop)
             case .symbolicLink(let target):
                 let made = try makeLink(to: target, path: path, workshop)
@@ -100,7 +100,7 @@ extension Store {
                 try put(workshop, at: template.filename.bytes, in: parent)
             }
         } catch {
-            // The names of our own files would only puzzle people.
+            // Names of the provider's own files would only puzzle users.
             guard let cause = error.cause as? SystemError, error.code != .invalidName, error.code != .unsupported else {
                 throw error
             }
@@ -114,11 +114,11 @@ extension Store {
         } catch {
             let path = parent.path(of: name)
             switch error.errno {
-            // Where it cannot be seen to in one step, another folder may have come in between.
+            // Without an atomic rename, another folder may have come in between.
             case ENOTEMPTY, ENOTDIR, EISDIR: throw Self.taken(path)
-            // What FAT says of a colon. The folder is fine, so it is the name.
+            // As FAT does for a colon. The folder is fine, so the name is at fault.
             case EINVAL:
-                throw FileProviderError(.invalidName, "\(path): no name for this file system", cause: error.cause)
+                throw FileProviderError(.invalidName, "\(path): the file system refuses this name", cause: error.cause)
             default: throw error
             }
         }
@@ -135,19 +135,18 @@ extension Store {
         let made = try workshop.makeFolder()
         let status = try naming(path) { () throws(SystemError) in try made.status() }
         setUserAttributes(template, of: made, in: parent)
-        // mkdir(2) takes the umask away from the mode; the user's mode is meant as it is. What the folder above gave it of
-        // setgid stays.
+        // mkdir(2) applies the umask, but the user's mode must be set as it is. Setgid from the parent folder stays.
         let permissions =
             (template.posixPermissions ?? 0o755) & Permissions.ofItems | status.permissions & Permissions.setID
             | Permissions.setID(template.setID, for: status)
-        // rename(2): whoever brings a folder into another one must be allowed to write to it.
+        // rename(2): moving a folder into another one requires the right to write to it.
         try setPermissions(permissions | 0o200, of: made, path: path)
         try naming(path) { () throws(SystemError) in try made.setModifiedOfPath(modified) }
         try put(workshop, at: name, in: parent)
         if permissions & 0o200 == 0 { try setPermissions(permissions, of: made, path: path) }
     }
 
-    /// Before the mode, which may take the right to write away.
+    /// Set before the mode, which may remove the right to write.
     fileprivate func setUserAttributes(_ template: ItemTemplate, of file: Descriptor, in folder: Folder) {
         guard let attributes = template.extendedAttributes,
             keepsAttributes(folder.status, named: [UInt8(ascii: ".")], in: folder)
@@ -164,11 +163,11 @@ extension Store {
         }
         do throws(FileProviderError) { return try workshop.makeLink(to: target) } catch {
             guard error.errno == EPERM else { throw error }
-            throw FileProviderError(.unsupported, "\(path): this file system keeps no links", cause: error.cause)
+            throw FileProviderError(.unsupported, "\(path): this file system has no symbolic links", cause: error.cause)
         }
     }
 
-    /// Of the file itself, through an O_PATH descriptor, so that no name is looked up again.
+    /// On the file itself, through an O_PATH descriptor, so that no name is looked up again.
     func setPermissions(
         _ permissions: UInt16, of file: Descriptor, path: String
     ) throws(FileProviderError) {
@@ -177,27 +176,27 @@ extension Store {
         }
     }
 
-    /// A name could not be made because its folder has been removed; unless the store has.
+    /// The error for a name whose folder has been removed, unless the whole store is gone.
     fileprivate func folderIsGone(_ folder: Folder, cause: FileProviderError) -> FileProviderError {
         do throws(FileProviderError) { try checkRoot() } catch { return error }
         return FileProviderError(.noSuchItem, "\(folder.path()): the folder is gone", cause: cause.cause)
     }
 
-    /// The name is taken, by this item.
+    /// The error that the name is taken, with the item that has it.
     func collision(_ name: [UInt8], in folder: Folder) -> FileProviderError {
         FileProviderError(
             .filenameCollision, "\(folder.path(of: name)): the name is taken",
             item: try? look(at: name, in: folder)?.item)
     }
 
-    /// The item that was just put at `name`, of a document with the contents that were put there: `ours`.
+    /// The item just put at `name`; for a document, `ours` is the file that was put there.
     ///
-    /// - Throws: ``FileProviderError/Code/versionMismatch`` when another program has replaced them already. To tell his
-    ///   version as that of our contents would let the next change of ours overwrite his, unseen.
+    /// - Throws: ``FileProviderError/Code/versionMismatch`` when another program has replaced the file already. If we
+    ///   returned that version for our contents, the next change would overwrite the other program's, unseen.
     func item(_ name: [UInt8], in folder: Folder, holding ours: FileStatus? = nil) throws(FileProviderError) -> Item {
         seams.beforeReply?()
-        // In microseconds. Somebody else's contents that were exchanged with ours, too late, are there for a moment, until he
-        // has seen what he displaced: it was ours that won.
+        // In microseconds. When another program exchanged its contents with ours too late, they are there for a moment,
+        // until that program sees what it displaced: ours won.
         var pause: UInt32 = 1_000
         while true {
             guard let entry = try look(at: name, in: folder) else {

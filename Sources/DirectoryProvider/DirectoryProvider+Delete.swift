@@ -1,10 +1,10 @@
 public import FileProvider
 import Glibc
 
-/// Items that go.
+/// Deletions.
 extension DirectoryProvider {
-    /// A document is set aside first, and unlinked when what was set aside is the base version; so what
-    /// another program wrote in that moment is not deleted.
+    /// A document is first moved aside, and unlinked if the moved file has the base version: so contents that another
+    /// program wrote at that moment are not deleted.
     public func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion
     ) async throws(FileProviderError) {
@@ -40,7 +40,7 @@ extension Store {
         }
         if try isStill(entry, at: aside) {
             seams.beforeUnlink?()
-            // Whoever still has it open may have written just now.
+            // A program that still has the file open may have written just now.
             if try isStill(entry, at: aside) { return try folder.unlink(aside) }
         }
         try putBack(aside, to: entry)
@@ -58,7 +58,7 @@ extension Store {
             guard error.code == .filenameCollision else { throw error }
             try keep(
                 aside, in: entry.folder, besides: entry.name,
-                reason: "it changed while it was deleted, and its name is taken")
+                reason: "it changed during its deletion, and its name is taken")
             signal(entry.folder.identifier)
         }
         let now = try look(at: entry.name, in: entry.folder)
@@ -75,8 +75,8 @@ extension Store {
                 }
                 throw error
             }
-            // Nobody sees our own files, so they are no reason to refuse. What was set aside, by a killed daemon, may be
-            // somebody's only copy: it goes on above.
+            // Our own files are invisible to users, so they are no reason to refuse. A file set aside by a killed
+            // daemon may be the only copy of a document: it moves to the folder above.
             guard let inside = try open(entry.name, in: entry.folder), inside.identifier == entry.identifier
             else { throw error }
             let names = try inside.names()

@@ -3,7 +3,8 @@ public import FileProvider
 public import struct Foundation.URL
 
 /// Bookmarks. An inode with its birth time (``Identity``) names the document on every machine that mounts the same
-/// directory; where identifiers are paths, or hold a device number that the next boot changes, the catalog's does.
+/// directory; where identifiers are paths, or have a device number that changes with the next boot, the catalog's
+/// identifier is used.
 extension DirectoryProvider {
     public func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
@@ -24,7 +25,7 @@ extension DirectoryProvider {
 }
 
 extension DirectoryProvider: QuotaReporting {
-    /// Of the file system that the directory is on (statvfs(3)); what is set aside for root counts as used.
+    /// For the file system of the directory (statvfs(3)); blocks reserved for root count as used.
     public func quota() async throws(FileProviderError) -> StoreQuota {
         try await blocking { [store] () throws(FileProviderError) in
             try store.checkRoot()

@@ -1,14 +1,14 @@
 public import FileProvider
 import Glibc
 
-/// Where programs take the bytes from.
+/// Downloads.
 extension DirectoryProvider {
-    /// The first piece is small: somebody waits for it.
+    /// The first piece is small, as a program waits for it.
     private static let firstPiece = 64 << 10
     private static let largestPiece = 1 << 20
 
-    /// A document that is being changed in place is given up at the first piece that may be of two
-    /// versions; one that is replaced by renaming is read to its end, since the open file stays as it was.
+    /// A download ends at the first piece that may mix two versions of a document that is being changed in place; a
+    /// document that is replaced by a rename is read to its end, as the open file does not change.
     public func startProvidingItem(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>,
         into sink: any ContentSink
@@ -33,7 +33,7 @@ extension DirectoryProvider {
                 }
             } catch {
                 guard error.code == .versionMismatch else { throw error }
-                // Where it is now, or that it is gone. It may just have been renamed.
+                // The item at its present place, as it may just have been renamed; or that it is gone.
                 let item = try await providePlaceholder(for: identifier)
                 attempts += 1
                 guard item.version.content == version, attempts < 16 else {
@@ -49,7 +49,7 @@ extension DirectoryProvider {
             count = min(count * 4, Self.largestPiece)
         }
         guard var hasher else { return }
-        // Programs that begin at a document's end (an archive's) have the rest already: it is read once more.
+        // Programs that begin at the end of a document (an archive) already have the rest: it is read once more.
         while offset < document.status.size, !Task.isCancelled {
             let (start, wanted) = (offset, min(Self.largestPiece, Int(document.status.size - offset)))
             let bytes = try? await blocking { [document] () throws(FileProviderError) in
@@ -85,8 +85,8 @@ private struct OpenDocument: Sendable {
         try checkVersion()
     }
 
-    /// A program that sets the date back leaves another change time. So does a rename: whoever asks looks again. (What was
-    /// replaced has lost its name, and another change time by that.)
+    /// A program that sets the date back leaves another change time. So does a rename, after which the caller looks
+    /// again. (A replaced file loses its name, which also changes its change time.)
     private func checkVersion() throws(FileProviderError) {
         let now = try naming(path) { () throws(SystemError) in try descriptor.status() }
         let isTouched = usesInodes && now.links > 0 && now.changed != status.changed
@@ -99,7 +99,7 @@ private struct OpenDocument: Sendable {
         let bytes = try naming(path) { () throws(SystemError) in
             try descriptor.read(at: offset, upTo: count)
         }
-        // After the read and before anybody sees the bytes.
+        // After the read, and before any other task sees the bytes.
         try checkVersion()
         guard bytes.count == count else {
             throw FileProviderError(.cannotSynchronize, "\(path): ends before byte \(offset + Int64(count))")

@@ -1,17 +1,17 @@
 public import FileProvider
 import Glibc
 
-/// Dates and permissions that are set by themselves.
+/// Changes of dates and permissions alone.
 extension DirectoryProvider {
-    /// The modification time is part of a document's content version, so the item that is returned has
-    /// another one. A document whose contents are not at `baseVersion` is refused: with the old date it
-    /// could pass for the old contents. (A program that writes into it between this check and the change
-    /// of the date, some microseconds, hides its change until it writes again.)
+    /// The modification time is part of a document's content version, so the returned item has another version. A
+    /// document whose contents do not have the version `baseVersion` is refused: with the old date it could pass for
+    /// the old contents. (A program that writes into the document between this check and the change of the date, some
+    /// microseconds, hides its change until it writes again.)
     public func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item {
         if identifier == .rootContainer {
-            throw FileProviderError(.unsupported, "the topmost folder's metadata is not ours to change")
+            throw FileProviderError(.unsupported, "the metadata of the topmost folder cannot be changed")
         }
         return try await withEntry(identifier) { [store] entry throws(FileProviderError) in
             try entry.check(at: baseVersion.content)
@@ -24,9 +24,9 @@ extension DirectoryProvider {
 }
 
 extension Store {
-    /// Through one descriptor, so that date and mode go to the file that was looked at.
+    /// Uses one descriptor, so that date and mode are set on the file that was checked.
     ///
-    /// - Returns: that file afterwards; nil of a link.
+    /// - Returns: the file's status afterwards; nil for a link.
     fileprivate func set(_ metadata: ItemMetadata, of entry: Entry) throws(FileProviderError) -> FileStatus? {
         let modified = Timestamp(metadata.contentModificationDate)
         seams.beforeOpening?()
@@ -39,7 +39,7 @@ extension Store {
             return nil
         }
         var permissions = metadata.posixPermissions.map { wanted in
-            // Others' folders may be meant to give their group to what is made in them; a mount does not show it.
+            // A folder may have setgid to pass on its group; a mount does not show it.
             let kept = entry.status.kind == .folder ? now.permissions & Permissions.setID : 0
             return Permissions.merged(wanted, over: now.permissions, shownAs: entry.permissions) | kept
                 | Permissions.setID(metadata.setID, for: now)
@@ -47,8 +47,8 @@ extension Store {
         if let attributes = metadata.extendedAttributes, attributes != entry.attributes,
             keepsAttributes(of: entry)
         {
-            // xattr(7): they are read and written as the contents are, so the mode may keep even the owner
-            // from it. Who is not the owner goes by what there is.
+            // xattr(7): reading and writing attributes needs the same rights as the contents, so the mode may deny it
+            // even to the owner. Other users must do with their rights.
             let needed = now.permissions | 0o600
             if needed != now.permissions, (try? setPermissions(needed, of: file, path: entry.path)) != nil {
                 permissions = permissions ?? now.permissions
@@ -67,8 +67,8 @@ extension Store {
 }
 
 extension Entry {
-    /// Whether the file that was opened under its name is the one that was looked at. Where inodes mean nothing, it belongs
-    /// to the same owner at least: the mode of one user's document goes to no other user's.
+    /// Whether the opened file is the one that was checked. Where inodes are not stable, it has at least the same
+    /// owner: the mode of one user's document never goes to another user's.
     fileprivate func isOf(_ now: FileStatus) -> Bool {
         guard now.kind == status.kind else { return false }
         let isSame =

@@ -1,9 +1,9 @@
 public import FileProvider
 import Glibc
 
-/// Other names, other folders.
+/// Renames and moves.
 extension DirectoryProvider {
-    /// Where identifiers are paths, the item comes back with another one, and so does all that is in it.
+    /// Where identifiers are paths, the returned item has another identifier, as do all items in a folder.
     public func moveItem(
         _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename,
         baseVersion: ItemVersion
@@ -23,7 +23,7 @@ extension Store {
     fileprivate func move(
         _ entry: Entry, to folder: Folder, as name: [UInt8], base: MetadataVersion
     ) throws(FileProviderError) -> Item {
-        // There already: by us, when the reply was lost, or by others who meant the same.
+        // Already there: moved by us, and the reply was lost, or by another program.
         if entry.folder.identifier == folder.identifier, entry.name == name { return entry.item }
         guard entry.isInPlace(of: base) else {
             throw FileProviderError(
@@ -38,7 +38,7 @@ extension Store {
         try checkDepth(of: name, in: folder)
         seams.beforeCommit?()
         try rename(entry, to: folder, as: name)
-        // By name: another file may have taken the name before the rename did.
+        // By name: another file may have taken the name before the rename.
         if entry.usesInodes, let moved = try folder.status(of: name), !moved.isSameFile(as: entry.status) {
             try? renameWithoutReplacing(name, in: folder, to: entry.folder, as: entry.name)
             throw FileProviderError(.busy, "\(entry.path): replaced by another program just now")
@@ -64,7 +64,7 @@ extension Store {
                 throw error
             }
             let taken = collision(name, in: folder)
-            // Only the case differs, and the file system does not care: the name is its own.
+            // Only the case differs, and the file system ignores case: the name is its own.
             guard entry.usesInodes, taken.item?.identifier == entry.identifier else { throw taken }
             try entry.folder.rename(entry.name, to: folder, as: name)
         }

@@ -2,12 +2,11 @@ public import FileProvider
 import Glibc
 import Logging
 
-/// Changed documents.
+/// Changes of documents.
 extension DirectoryProvider {
-    /// The new contents are written beside the document and exchanged with it in one step; then what was
-    /// displaced is looked at. If it is not the base version, another program was faster: the exchange
-    /// is undone, or, when even that comes too late, both are kept. Nothing is unlinked but the base
-    /// version itself.
+    /// The new contents are written beside the document and exchanged with it in one step; then the displaced file is
+    /// checked. If it does not have the base version, another program was faster: the exchange is undone, or, when even
+    /// that comes too late, both versions are kept. Only the base version itself is ever unlinked.
     ///
     /// A document with several names is replaced under this one; the others keep the old contents.
     public func itemChanged(
@@ -22,7 +21,7 @@ extension DirectoryProvider {
         let draft = try await draft(of: contents, in: folder)
         return try await discarding(draft) { () async throws(FileProviderError) in
             try checkCancellation()
-            // Looked for again: it may have been renamed during the upload.
+            // Looked up again: it may have been renamed during the upload.
             return try await withEntry(identifier) { [store] entry throws(FileProviderError) in
                 try entry.checkIsDocument(at: base)
                 try store.dress(draft, as: entry, metadata)
@@ -56,20 +55,20 @@ extension Entry {
 }
 
 extension Store {
-    /// Makes the draft look like the document that it replaces.
+    /// Gives the draft the attributes of the document that it replaces.
     fileprivate func dress(
         _ draft: Draft, as old: Entry, _ metadata: ItemMetadata
     ) throws(FileProviderError) {
         let file = draft.descriptor
-        // Only root may give files away; to a group of his everybody may.
+        // Only root may change the owner of a file; every user may change the group to one of his or her groups.
         if fchown(file.number, old.status.owner, old.status.group) != 0 {
             _ = fchown(file.number, .max, old.status.group)
         }
         let status = try draft.status
         let permissions = Self.permissions(metadata, of: status, replacing: old)
         if old.usesInodes, let value = Identity.attributeValue(old.identifier, for: status) {
-            // Before the user's attributes, which may fill the room there is. Without it the document
-            // would come back as a stranger: better not at all.
+            // Before the user's attributes, which may fill the space. Without this attribute the document would return
+            // as another item: fail instead.
             try naming(old.path) { () throws(SystemError) in
                 try AttributedFile(file).set(Identity.attribute, to: value)
             }
@@ -81,7 +80,7 @@ extension Store {
             carryLeftOutAttributes(of: old, to: file)
         }
         var modified = Timestamp(metadata.contentModificationDate)
-        // Without inodes, size and date are all that tells two contents apart: the date gives way.
+        // Without inodes, only size and date distinguish two contents: change the date.
         for step: Int64 in [1, 1_000, 1_000_000, 10_000_000, 2_000_000_000] {
             try draft.finish(permissions: permissions, modified: modified)
             let new = Entry.contentVersion(of: try draft.status, usesInodes: old.usesInodes)
@@ -98,16 +97,17 @@ extension Store {
         if let wanted = metadata.posixPermissions {
             mode = Permissions.merged(wanted, over: mode, shownAs: old.permissions)
         }
-        // The rights of a group that it does not have are no other group's. (With a list these bits are its mask.)
+        // A group that the draft does not have must not pass its rights to another group. (With a list these bits are
+        // its mask.)
         if draft.group != old.status.group, old.accessList == nil { mode &= ~0o070 | (mode & 7) << 3 }
         return mode | Permissions.setID(metadata.setID, for: draft)
     }
 
-    /// Puts the draft in the place of `old`, whose contents are at `base`.
+    /// Replaces `old`, whose contents have the version `base`, by the draft.
     fileprivate func commit(
         _ draft: Draft, over old: Entry, base: ContentVersion
     ) throws(FileProviderError) -> Item {
-        // From the exchange on, that name may be the only one of what somebody wrote.
+        // After the exchange, the name may be the only one of another program's version.
         let aside = TemporaryName.make(.aside)
         let ours = try draft.status
         sightings.expect(draft.digest, of: ours)
@@ -117,7 +117,7 @@ extension Store {
             try draft.folder.rename(draft.name, to: draft.folder, as: aside)
             try renameAtomically(aside, in: draft.folder, to: old.folder, as: old.name, flag: .exchange)
         } catch {
-            // Under its own name again, for whoever removes it.
+            // Under its own name again, for its removal.
             try? draft.folder.rename(aside, to: draft.folder, as: draft.name)
             guard error.saysFlagUnsupported else { throw error }
             return try renameOver(old, with: draft, base: base)
@@ -129,7 +129,7 @@ extension Store {
         return try item(old.name, in: old.folder, holding: ours)
     }
 
-    /// Where the file system cannot exchange: a check right before, and no proof after.
+    /// For a file system that cannot exchange: a check right before, and none after.
     private func renameOver(
         _ old: Entry, with draft: Draft, base: ContentVersion
     ) throws(FileProviderError) -> Item {

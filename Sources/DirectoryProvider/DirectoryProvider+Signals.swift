@@ -2,14 +2,14 @@ public import FileProvider
 import Logging
 import Synchronization
 
-/// What others change.
+/// Signals for changes by other programs.
 extension DirectoryProvider {
-    /// The root is watched when this returns, the folders below it a moment later; since something may
-    /// have been missed until then, `.everything` is sent once all are.
+    /// On return the root is watched; the folders below it follow a moment later. As changes may be missed until then,
+    /// `.everything` is sent once all are watched.
     ///
-    /// Needs inotify, which does not see what another machine does on a network file system.
+    /// Uses inotify, which does not report changes by other machines on a network file system.
     public func changeSignals() -> AsyncStream<ChangeSignal> {
-        // The oldest are kept: what finds no room is made up for by an `.everything`, so nothing is lost.
+        // Keeps the oldest: an `.everything` follows for signals that did not fit, so nothing is lost.
         let (stream, continuation) = AsyncStream.makeStream(
             of: ChangeSignal.self, bufferingPolicy: .bufferingOldest(1024))
         do throws(SystemError) {
@@ -26,7 +26,7 @@ extension DirectoryProvider {
 }
 
 extension Store {
-    /// Something happened in this folder that inotify may not tell in time.
+    /// Signals a change in this folder that inotify may not report in time.
     func signal(_ folder: ItemIdentifier) {
         for watcher in watchers.withLock({ $0 }) { watcher.signal(folder) }
     }

@@ -1,6 +1,6 @@
 public import FileProvider
 
-/// It makes no pictures of its own; those that programs give are kept beside the documents (``KeptThumbnails``).
+/// The provider makes no thumbnails; it keeps those that programs give, beside the documents (``KeptThumbnails``).
 extension DirectoryProvider: ThumbnailKeeping {
     public func thumbnail(
         of identifier: ItemIdentifier, version: ContentVersion, size: Int
@@ -17,7 +17,7 @@ extension DirectoryProvider: ThumbnailKeeping {
         guard !thumbnail.bytes.isEmpty, thumbnail.bytes.count <= Thumbnail.mostBytes else {
             throw FileProviderError(
                 .unsupported,
-                "a thumbnail of \(thumbnail.bytes.count) bytes is not kept; at most \(Thumbnail.mostBytes)")
+                "a thumbnail has \(thumbnail.bytes.count) bytes, more than \(Thumbnail.mostBytes)")
         }
         try await withEntry(identifier) { [store] entry throws(FileProviderError) in
             try entry.checkIsDocument(at: version)

@@ -4,25 +4,24 @@ import NIOPosix
 
 /// A directory of real documents as the store.
 ///
-/// Others may work in the directory at the same time, with any program: what they write is never
-/// overwritten unseen. Links in it are shown and never followed; sockets, pipes and devices are left out.
+/// Other programs may work in the directory at the same time: their changes are never overwritten unseen. Links in it
+/// are shown and never followed; sockets, pipes and devices are left out.
 ///
-/// Who may write to a file may also write the attribute by which Hydrant knows a replaced document again; which file is
-/// believed, and how a change is noticed that keeps size and date, ``Sightings`` says.
+/// A user who may write to a file may also write the attribute by which Hydrant recognises a replaced document;
+/// ``Sightings`` says which files are believed, and how a change that keeps size and date is noticed.
 ///
-/// What it asks of the file system: birth times and user attributes (`user.hydrant.identity`), or else
-/// identifiers are paths; RENAME_EXCHANGE, or else a document that another program replaces in the very
-/// moment of an upload, between the last check and the rename, is lost.
+/// Requirements on the file system: birth times and user attributes (`user.hydrant.identity`), or else identifiers are
+/// paths; RENAME_EXCHANGE, or else a document is lost that another program replaces in the very moment of an upload,
+/// between the last check and the rename.
 ///
-/// A document with several names (hard links) is replaced under the one name that was changed; the
-/// others keep the old contents, as with every program that saves by renaming.
+/// A document with several names (hard links) is replaced under the changed name; the others keep the old contents, as
+/// with every program that saves by renaming.
 ///
-/// Extended attributes in `user.` (but our own) are those of the items, of documents and folders, where the
-/// file system keeps any; of the topmost folder they are neither told nor set. One that it does not take
-/// (ENOSPC, E2BIG, EDQUOT, EPERM) is logged and left out, never a reason to refuse contents or a mode; ext4 has
-/// room for some 4 KB of them in a file. What is beyond ``ExtendedAttribute/mostBytes`` is left out of the item, and stays as it
-/// is. One whose name is not UTF-8 is not told, and a replaced document
-/// loses it.
+/// The items of documents and folders have their extended attributes in `user.` (except our own), where the file system
+/// keeps any; those of the topmost folder are neither shown nor set. An attribute that the file system refuses (ENOSPC,
+/// E2BIG, EDQUOT, EPERM) is logged and left out, and is never a reason to refuse contents or a mode; ext4 has room for
+/// some 4 KB of them in a file. Attributes beyond ``ExtendedAttribute/mostBytes`` are left out of the item, and stay as
+/// they are. An attribute whose name is not UTF-8 is not shown, and a replaced document loses it.
 public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalidatable {
     public let providerIdentifier = "hydrant.directory"
     let store: Store
@@ -62,10 +61,10 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
         try? await threads.shutdownGracefully()
     }
 
-    // MARK: The way to the store
+    // MARK: Access to the store
 
-    /// Runs `body` on a thread that may block. Once begun it is never cut short, and it begins even when the
-    /// task is cancelled: so a cleanup always happens.
+    /// Runs `body` on a thread that may block. It is never interrupted, and begins even when the task is cancelled: so
+    /// cleanups always run.
     func blocking<Result: Sendable>(
         _ body: @escaping @Sendable () throws(FileProviderError) -> Result
     ) async throws(FileProviderError) -> Result {
@@ -80,9 +79,9 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
         if Task.isCancelled { throw FileProviderError(.cancelled, "cancelled") }
     }
 
-    /// Runs `body` with the item, wherever it is by now.
+    /// Runs `body` with the item at its present place.
     ///
-    /// - Throws: ``FileProviderError/Code/noSuchItem`` only when all of the store was seen without it.
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` only when the whole store was searched without finding it.
     func withEntry<Result: Sendable>(
         _ identifier: ItemIdentifier,
         _ body: @escaping @Sendable (Entry) throws(FileProviderError) -> Result
@@ -111,12 +110,12 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
             return try attempt(store)
         }
         if let result = try await blocking(checked) { return result }
-        // Of a path, the first look has said it all.
+        // For a path, the first look is enough.
         let failure = Identity.components(of: identifier) == nil ? await search.afresh() : nil
         if let result = try await blocking(checked) { return result }
         if let failure {
             throw FileProviderError(
-                .cannotSynchronize, "\(identifier) was not found, but not everything could be seen",
+                .cannotSynchronize, "\(identifier) was not found, but parts of the store could not be read",
                 cause: failure)
         }
         store.index.forget(identifier)
@@ -124,7 +123,7 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
         throw FileProviderError(.noSuchItem, "\(store.rootPath): no item \(identifier)")
     }
 
-    // MARK: Looking
+    // MARK: Hooks that do not change the store
 
     public func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
         if identifier == .rootContainer {
@@ -141,7 +140,7 @@ public final class DirectoryProvider: ChangeSignaling, MetadataUpdating, Invalid
     ) async throws(FileProviderError) -> ItemPage {
         try await withFolder(folder) { [store, listings] folder throws(FileProviderError) in
             let page = try listings.page(of: folder, startingAt: page, in: store)
-            // A folder that lost its store in the middle looks empty; nobody may take that for deletions.
+            // A folder whose store vanished in mid-listing looks empty, which must not count as deletions.
             try store.checkRoot()
             return page
         }

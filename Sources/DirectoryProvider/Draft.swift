@@ -1,12 +1,12 @@
 import FileProvider
 import Glibc
 
-/// A new document on its way into the store: written beside its place under a name that nobody sees.
+/// A new document before it gets its place: a file beside that place, under a hidden name.
 struct Draft: Sendable {
     let folder: Folder
     let name: [UInt8]
     let descriptor: Descriptor
-    /// Of all that was written to it.
+    /// Of all bytes written to it.
     private(set) var digest: ContentDigest?
 
     init(in folder: Folder) throws(FileProviderError) {
@@ -17,11 +17,11 @@ struct Draft: Sendable {
             do throws(FileProviderError) {
                 descriptor = try folder.open(name, O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
             } catch {
-                // Of the folder, which people know; the draft's name would only puzzle them.
+                // Named by the folder, which users know.
                 throw FileProviderError(SystemError(number: error.errno, call: "open"), path: folder.path())
             }
-            // Held for as long as somebody is at work on it: a draft without a lock was left by a crash. One
-            // that was swept up before the lock was there is begun anew.
+            // Locked during its use: a draft without a lock was left by a crash. A draft that was swept up before it
+            // was locked is made anew.
             let isSweptUp = flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK
             if !isSweptUp, let status = try? descriptor.status(), status.links > 0 {
                 (self.name, self.descriptor) = (name, descriptor)
@@ -30,14 +30,14 @@ struct Draft: Sendable {
         }
     }
 
-    /// Removes a draft that nobody is at work on any more.
+    /// Removes a draft that is not in use any more.
     static func sweep(_ name: [UInt8], in folder: Folder) {
         guard let descriptor = try? folder.open(name, O_RDONLY), flock(descriptor.number, LOCK_EX | LOCK_NB) == 0
         else { return }
         try? remove(name, in: folder)
     }
 
-    /// Removes a draft; or the ``Workshop`` that has the name, if nothing but its own is in it.
+    /// Removes a draft; or the ``Workshop`` of this name, if it has only our own files.
     static func remove(_ name: [UInt8], in folder: Folder) throws(FileProviderError) {
         do throws(FileProviderError) { try folder.unlink(name) } catch {
             guard error.errno == EISDIR else { throw error }
@@ -51,8 +51,8 @@ struct Draft: Sendable {
         }
     }
 
-    /// Sets what a new document has, and makes its bytes last. The mode comes after the owner, since
-    /// chown(2) takes setuid away, and the time after everything.
+    /// Sets the metadata of a new document, and syncs its bytes. The mode comes after the owner, since chown(2) removes
+    /// setuid, and the time last.
     func finish(permissions: UInt16, modified: Timestamp) throws(FileProviderError) {
         try naming(folder.path(of: name)) { () throws(SystemError) in
             _ = try check("fchmod") { fchmod(descriptor.number, mode_t(permissions)) }
@@ -67,14 +67,14 @@ struct Draft: Sendable {
         return draft
     }
 
-    /// Leaves no trace. Best effort: what stays is swept up later.
+    /// Removes it. Best effort: a leftover is swept up later.
     func discard() { try? folder.unlink(name) }
 }
 
 extension DirectoryProvider {
     private static let piece = 1 << 20
 
-    /// A draft in `folder` with all of `contents`; after an error there is none.
+    /// A draft in `folder` with all of `contents`; removed again on an error.
     func draft(
         of contents: any ContentSource, in folder: Folder
     ) async throws(FileProviderError) -> Draft {
@@ -107,14 +107,14 @@ extension DirectoryProvider {
             guard !bytes.isEmpty, bytes.count <= wanted else {
                 throw FileProviderError(
                     .cannotSynchronize,
-                    "the contents to upload end at byte \(offset), \(contents.size) were announced")
+                    "the contents to upload end at byte \(offset), not \(contents.size)")
             }
             hasher?.take(bytes)
             offset += Int64(bytes.count)
             let isLast = offset == contents.size
             try await blocking { () throws(FileProviderError) in
                 try naming(draft.folder.path()) { () throws(SystemError) in
-                    // What is all zeros stays a hole; the last byte makes the size.
+                    // Zeros become a hole; the last byte sets the size.
                     let isHole = bytes.allSatisfy { $0 == 0 }
                     if isHole && isLast {
                         try draft.descriptor.write([0], at: start + Int64(bytes.count) - 1)

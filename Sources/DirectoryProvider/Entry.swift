@@ -1,32 +1,32 @@
 import FileProvider
 
-/// One file of the store as it was at one moment, and the folder it was found in.
+/// One file of the store at one moment, and its folder.
 struct Entry: Sendable {
     let folder: Folder
     let name: [UInt8]
     let status: FileStatus
     let identifier: ItemIdentifier
-    /// Of the file itself, whatever its name, and whichever item it has taken the place of.
+    /// The identifier of the file itself, whatever its name and the item that it replaced.
     let own: ItemIdentifier
-    /// Whether inode numbers mean something here.
+    /// Whether inode numbers are stable here.
     let usesInodes: Bool
-    /// Of a link.
+    /// For a link.
     let target: [UInt8]?
-    /// Those of its user; nil where none are kept, or where they may not be read.
+    /// The user's attributes; nil where none are kept, or where they may not be read.
     let attributes: [String: [UInt8]]?
-    /// The names of those that are too much with the others; they stay in the store as they are.
+    /// The names of attributes beyond the limit; they stay in the store as they are.
     var leftOutAttributes: [String] = []
     let accessList: AccessList?
-    /// What the user of the store may do with it.
+    /// The operations that the store's user may do.
     let capabilities: ItemCapabilities
-    /// Since when its contents are others than those that had this inode, size and date before.
+    /// The time since which its contents differ from earlier ones of the same inode, size and date.
     var doubt: Timestamp?
-    /// Of its contents, where they have passed through here.
+    /// The digest of its contents, if they were read or written here.
     var digest: ContentDigest?
 
     var path: String { folder.path(of: name) }
 
-    /// Where the file system has no lasting inodes, size and date are all there is.
+    /// Where inodes are not stable, only size and date.
     static func contentVersion(of status: FileStatus, usesInodes: Bool, doubt: Timestamp? = nil) -> ContentVersion {
         if usesInodes, let body = Body(status) { return body.version(doubt: doubt) }
         return ContentVersion("-:\(status.size):\(status.modified)")
@@ -51,38 +51,38 @@ struct Entry: Sendable {
             : MetadataVersion(bytes: dress)
     }
 
-    /// All that a program can change of it but contents and name.
+    /// All that a program can change except contents and name.
     private var dress: [UInt8] {
         let own = " \(String(status.permissions, radix: 8)) \(status.owner):\(status.group) \(status.modified)"
         let rest = attributesVersion + accessVersion + capabilitiesVersion + flagsVersion + linksVersion
         return Array((own + rest).utf8) + place
     }
 
-    /// What is to be remembered of it.
+    /// The record to remember.
     func sighting(_ look: UInt64) -> Sightings.Sighting? {
         guard usesInodes, status.kind == .document, let body = Body(status) else { return nil }
         return Sightings.Sighting(file: own, body: body, changed: status.changed, dress: dress.hashValue, look: look)
     }
 
-    /// Nothing for most items, which have no list.
+    /// Empty for most items, which have no list.
     private var accessVersion: String {
         accessList.map { " acl \(UserAttributes.digest([AccessList.attribute: $0.bytes]))" } ?? ""
     }
 
-    /// chattr(1), and another name of the file (link(2)), change the change time as well.
+    /// chattr(1) and link(2) change the change time as well.
     private var flagsVersion: String { status.flags == 0 ? "" : " flags \(status.flags)" }
     private var linksVersion: String { status.links == 1 ? "" : " links \(status.links)" }
 
-    /// Nothing for those that may be done everything with.
+    /// Empty for items that allow all operations.
     private var capabilitiesVersion: String { capabilities == .all ? "" : " may \(capabilities.rawValue)" }
 
-    /// Nothing for most items, which have none.
+    /// Empty for most items, which have none.
     private var attributesVersion: String {
         guard let attributes else { return " -" }
         return attributes.isEmpty ? "" : " \(UserAttributes.digest(attributes))"
     }
 
-    /// Whether it has the name and the folder that it had at `version`.
+    /// Whether it has the name and the folder of `version`.
     func isInPlace(of version: MetadataVersion) -> Bool {
         version.bytes.suffix(place.count).elementsEqual(place)
     }
@@ -103,7 +103,7 @@ struct Entry: Sendable {
             extendedAttributes: attributes, capabilities: capabilities, isVolume: isVolume)
     }
 
-    /// Another file system begins here, or something else that no rename leads into or out of.
+    /// Whether another file system begins here, or another boundary that no rename crosses.
     private var isVolume: Bool {
         status.kind == .folder && identifier != .rootContainer
             && (status.isMountPoint || status.device != folder.status.device)
@@ -121,8 +121,8 @@ extension Timestamp {
 }
 
 extension Store {
-    /// What `name` in `folder` is now. Nil when nothing has the name, or something that is no item:
-    /// sockets, pipes, devices, our own temporary files, and what lies too deep.
+    /// The present state of `name` in `folder`. Nil when nothing has the name, or something that is not an item:
+    /// sockets, pipes, devices, our own temporary files, and files that lie too deep.
     func look(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard !OwnName.isOurs(name), mayHoldItems(folder) else { return nil }
         let place = Sightings.Place(folder: folder.identifier, name: name)
@@ -136,7 +136,7 @@ extension Store {
                     [entry, attempt] digest in
                     seams.beforeComparing?(name)
                     let found = entry.compare(with: digest)
-                    // What is changed over and over is taken for changed.
+                    // A document that changes over and over counts as changed.
                     return found == .changedMeanwhile && attempt == 8 ? .different : found
                 }
                 guard let contents else { continue }
@@ -149,8 +149,8 @@ extension Store {
 
     private func lookAgain(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard var status = try folder.status(of: name) else { return nil }
-        // The attributes are read by name, after the status: if the name has got another file in between,
-        // they do not belong together, and both are read again.
+        // The attributes are read by name, after the status: if another file has got the name in between, both are read
+        // again.
         for _ in 0..<16 {
             let entry = try entry(status, named: name, in: folder)
             if entry == nil, status.kind == .special { return nil }
@@ -158,10 +158,10 @@ extension Store {
             if let entry, after.isSameFile(as: status), after.links == status.links { return entry }
             status = after
         }
-        throw FileProviderError(.busy, "\(folder.path(of: name)): replaced over and over")
+        throw FileProviderError(.busy, "\(folder.path(of: name)): other programs keep replacing it")
     }
 
-    /// Nil for what is no item, and when a link vanished before its target was read.
+    /// Nil for a file that is not an item, and when a link vanished before its target was read.
     private func entry(
         _ status: FileStatus, named name: [UInt8], in folder: Folder
     ) throws(FileProviderError) -> Entry? {
@@ -173,7 +173,7 @@ extension Store {
         var identifier = own
         var target: [UInt8]?
         let file = AttributedFile(name, in: folder)
-        // xattr(7): a link has none of its user.
+        // xattr(7): links have no user attributes.
         let mayHave = status.kind == .document || status.kind == .folder
         let names = mayHave && keepsAttributes(status, named: name, in: folder) ? try? file.names() : nil
         let accessList = mayHave ? accessList(of: file, names: names) : nil
@@ -206,13 +206,13 @@ extension Store {
             capabilities: Access(user: user).capabilities(of: status, named: name, in: folder))
     }
 
-    /// Nil of most files. Where the names of its attributes are not known, it is asked for by its own.
+    /// Nil for most files. Where the names of the attributes are unknown, the list is requested by its name.
     private func accessList(of file: AttributedFile, names: [String]?) -> AccessList? {
         guard names?.contains(AccessList.attribute) ?? true else { return nil }
         return (try? file.value(of: AccessList.attribute)).map { AccessList(bytes: $0) }
     }
 
-    /// What the root shows of itself. Its attributes are not ours to change, so they are not shown either.
+    /// The item of the root. Its attributes must not be changed, so they are not shown either.
     func rootItem() throws(FileProviderError) -> Item {
         let status = try naming(root.path()) { () throws(SystemError) in try root.descriptor.status() }
         let entry = Entry(

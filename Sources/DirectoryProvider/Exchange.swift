@@ -2,42 +2,42 @@ import FileProvider
 import Glibc
 import Logging
 
-/// After the new contents were exchanged with a document: what was displaced is somebody's, until it is
-/// proved to be the base version.
+/// The state after new contents were exchanged with a document: the displaced file may be another program's version,
+/// until it is shown to have the base version.
 struct Exchange {
     let store: Store
-    /// Where the document was, and the new contents are now.
+    /// The document's place, with the new contents now.
     let place: Entry
     let asideFolder: Folder
-    /// The name under which the displaced file is.
+    /// The name of the displaced file.
     let aside: [UInt8]
-    /// What we put there.
+    /// Our new file.
     let ours: FileStatus
 
     /// - Throws: ``FileProviderError/Code/versionMismatch`` when another version had arrived.
     func settle() throws(FileProviderError) {
         guard let displaced = try asideFolder.status(of: aside) else {
-            throw FileProviderError(.cannotSynchronize, "\(place.path): what was displaced has vanished")
+            throw FileProviderError(.cannotSynchronize, "\(place.path): the displaced version has vanished")
         }
         guard isBase(displaced) else { return try undo() }
         store.seams.beforeUnlink?()
-        // Whoever still has it open may have written just now.
+        // A program that still has the file open may have written just now.
         let last = try asideFolder.status(of: aside)
         if let last, isBase(last) {
             try asideFolder.unlink(aside)
         } else {
-            // Ours stands, rightly: it replaced the base. What came after that is kept beside it.
+            // Ours replaced the base version, and stays. Contents written after that are kept beside it.
             try keepAside()
         }
         if asideFolder !== place.folder { try asideFolder.sync() }
     }
 
-    /// What was in the place when it was seen to have the base version. (The exchange itself changes the change time.)
+    /// Whether this is the file that had the base version. (The exchange itself changes the change time.)
     private func isBase(_ status: FileStatus) -> Bool {
         status.kind == .document && status.isUnchanged(since: place.status, usesInodes: place.usesInodes)
     }
 
-    /// Exchanges back, if our file is still there as we put it, and proves that it was ours which came back.
+    /// Exchanges back, if our file is still in place unchanged, and checks that our file came back.
     private func undo() throws(FileProviderError) {
         guard try isOurs(place.name, in: place.folder) else { return try giveWay() }
         try store.renameAtomically(
@@ -51,8 +51,7 @@ struct Exchange {
         try folder.status(of: name)?.isUnchanged(since: ours, usesInodes: place.usesInodes) ?? false
     }
 
-    /// Too late for going back: yet another version is in our place. It stays, and the file set aside
-    /// gets a name.
+    /// Too late to undo: another version is in our place. It stays, and the displaced file gets a visible name.
     private func giveWay() throws(FileProviderError) {
         try keepAside()
         throw try mismatch()
@@ -60,7 +59,7 @@ struct Exchange {
 
     private func keepAside() throws(FileProviderError) {
         try store.keep(
-            aside, in: asideFolder, besides: place.name, reason: "two programs changed it at one time")
+            aside, in: asideFolder, besides: place.name, reason: "two programs changed it at the same time")
         store.signal(asideFolder.identifier)
         try asideFolder.sync()
     }

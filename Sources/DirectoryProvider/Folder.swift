@@ -2,10 +2,10 @@ import CLinux
 import FileProvider
 import Glibc
 
-/// An open folder of the store. Every call on the store's files is relative to one of these and takes one
-/// name, never a path and never a link: that is what keeps the provider inside its root.
+/// An open folder of the store. Every call on the store's files is relative to such a folder and takes one name, never
+/// a path and never a link: this keeps the provider inside its root.
 final class Folder: Sendable {
-    /// O_PATH: to start from, not to read.
+    /// O_PATH: a base for other calls, not readable.
     let descriptor: Descriptor
     let identifier: ItemIdentifier
     /// The names from the root down to it.
@@ -30,7 +30,7 @@ final class Folder: Sendable {
         return ([rootPath] + names.map { String(decoding: $0, as: UTF8.self) }).joined(separator: "/")
     }
 
-    /// A folder in it that is open; known by no identifier of its own.
+    /// An open folder inside it, without an identifier of its own.
     func inner(_ descriptor: Descriptor, named name: [UInt8], status: FileStatus) -> Folder {
         Folder(
             descriptor: descriptor, identifier: identifier, components: components + [name], status: status,
@@ -64,17 +64,17 @@ final class Folder: Sendable {
         return Descriptor(try call("open", on: name) { openat(descriptor.number, $0, all, mode) })
     }
 
-    /// Whatever has the name, not for reading, never a link's target.
+    /// Opens any file that has the name, not for reading, and never a link's target.
     func openPath(_ name: [UInt8]) throws(FileProviderError) -> Descriptor {
         Descriptor(try call("open", on: name) { clinux_open_path(descriptor.number, $0) })
     }
 
-    /// The folder `name` as a place to start from; a link in its place is not followed.
+    /// The folder `name` as a base for other calls; a link of that name is not followed.
     func openFolder(_ name: [UInt8]) throws(FileProviderError) -> Descriptor {
         Descriptor(try call("open", on: name) { clinux_open_folder(descriptor.number, $0, false) })
     }
 
-    /// All names in it but `.` and `..`.
+    /// All names except `.` and `..`.
     func names() throws(FileProviderError) -> [[UInt8]] {
         let number = try naming(path()) { () throws(SystemError) in
             try check("open") { openat(descriptor.number, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -126,7 +126,7 @@ final class Folder: Sendable {
         }
     }
 
-    /// A second name for a document, which fails when the name is taken.
+    /// A second name for a document; fails when the name is taken.
     func link(_ name: [UInt8], to folder: Folder, as newName: [UInt8]) throws(FileProviderError) {
         _ = try call("linkat", on: newName) { new in
             withName(name) { linkat(descriptor.number, $0, folder.descriptor.number, new, 0) }
@@ -151,7 +151,7 @@ final class Folder: Sendable {
         }
     }
 
-    /// Makes changed names last. A file system that cannot sync a folder says EINVAL: it does what it can.
+    /// Syncs changed names to disk. Ignores EINVAL from a file system that cannot sync a folder.
     func sync() throws(FileProviderError) {
         do throws(SystemError) {
             let number = try check("open") {

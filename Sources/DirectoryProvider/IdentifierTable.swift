@@ -1,8 +1,7 @@
 import FileProvider
 
-/// What is known of each of many items. A dictionary of large values reserves the room of up to 2.7 of them for each one that
-/// it holds, and keeps that room when values are removed. This one reserves room for references, and gives it back when most
-/// values are gone.
+/// Values by item identifier. A dictionary of large values reserves room for up to 2.7 of them per value, and keeps
+/// that room when values are removed. This one reserves room for references, and frees it when most values are gone.
 struct IdentifierTable<Value: Sendable>: Sendable {
     private final class Kept: Sendable {
         let value: Value
@@ -20,7 +19,7 @@ struct IdentifierTable<Value: Sendable>: Sendable {
     }
 
     var count: Int { kept.count }
-    /// How many there is room for.
+    /// The number of values that there is room for.
     var capacity: Int { kept.capacity }
 
     private mutating func remove(_ identifier: ItemIdentifier) {

@@ -1,18 +1,17 @@
 import FileProvider
 
-/// How items get their identifiers; the only place that knows what one looks like.
+/// Makes the identifiers of items; only this type knows their form.
 ///
-/// - `i:INODE:BIRTH`: by inode and birth time, which no other file of the file system ever has again. It
-///   survives renames. `d:DEVICE:INODE:BIRTH` on a file system mounted below the root.
-/// - `p:PATH`, percent-escaped: where there is no birth time or there are no user attributes, and for a
-///   document with several names, since identifiers must be unique. It ends with a rename.
+/// - `i:INODE:BIRTH`: by inode and birth time, which no other file of the file system ever has. It survives renames.
+///   `d:DEVICE:INODE:BIRTH` on a file system mounted below the root.
+/// - `p:PATH`, percent-escaped: where there are no birth times or no user attributes, and for a document with several
+///   names, since identifiers must be unique. A rename changes it.
 ///
-/// Replacing a document makes a new inode, yet its identifier stays: the new file carries the old
-/// identifier in an attribute, together with the inode it is meant for. A copy of the file has another
-/// inode, so there the attribute says nothing.
+/// Replacing a document makes a new inode, but the identifier stays: the new file carries the old identifier in an
+/// attribute, together with its own inode. A copy of the file has another inode, so its attribute does not count.
 enum Identity {
     static let attribute = "user.hydrant.identity"
-    /// What the SDK allows.
+    /// The limit of the SDK.
     private static let longest = 1024
 
     static func ofInode(_ status: FileStatus, isOnRootDevice: Bool) -> ItemIdentifier? {
@@ -22,8 +21,8 @@ enum Identity {
             : ItemIdentifier("d:\(status.device):\(status.inode):\(born)")
     }
 
-    /// What a file is by itself that was this item when it had this body. (One that was no item of its own is taken for
-    /// one of the root's file system.)
+    /// The identifier of the file itself that was this item with this body. (A file that was not an item of its own
+    /// counts as one of the root's file system.)
     static func ofFile(_ body: Body, knownAs item: ItemIdentifier) -> ItemIdentifier {
         let end = "\(body.inode):\(body.born)"
         return isOfInode(item) && item.rawValue.hasSuffix(":" + end) ? item : ItemIdentifier("i:" + end)
@@ -32,7 +31,7 @@ enum Identity {
     static func ofPath(_ components: [[UInt8]]) -> ItemIdentifier {
         let escaped = components.map(escape).joined(separator: "/")
         if escaped.utf8.count + 2 <= longest { return ItemIdentifier("p:" + escaped) }
-        // Too long for an identifier: a digest and the end. It cannot be read back, only looked for.
+        // Too long for an identifier: a digest and the end. It cannot be parsed, only searched for.
         return ItemIdentifier("h:\(digest(escaped)):" + String(escaped.suffix(900)))
     }
 
@@ -41,7 +40,7 @@ enum Identity {
         identifier == .rootContainer || identifier.rawValue.hasPrefix("i:")
     }
 
-    /// The names from the root down; nil when the identifier is no path, or one that no item can have.
+    /// The names from the root down; nil when the identifier is not a path, or is one that no item can have.
     static func components(of identifier: ItemIdentifier) -> [[UInt8]]? {
         guard identifier.rawValue.hasPrefix("p:") else { return nil }
         let parts = Array(identifier.rawValue.utf8.dropFirst(2)).split(
@@ -57,8 +56,8 @@ enum Identity {
         status.born.map { Array("\(identifier.rawValue) \(status.inode):\($0)".utf8) }
     }
 
-    /// The identifier in `value`, if it was written for the file with `status` at `path`; whether to believe it,
-    /// ``Sightings`` says.
+    /// The identifier in `value`, if it was written for the file with `status` at `path`; ``Sightings`` says whether to
+    /// believe it.
     static func identifier(
         in value: [UInt8], for status: FileStatus, path: ItemIdentifier
     ) -> ItemIdentifier? {
@@ -66,7 +65,7 @@ enum Identity {
         guard let space = text.lastIndex(of: " ") else { return nil }
         let identifier = ItemIdentifier(String(text[..<space]))
         guard attributeValue(identifier, for: status) == value else { return nil }
-        // It was one of several names when it was replaced. Elsewhere, the path may be another item's.
+        // The file had several names when it was replaced. In another place, the path may be another item's.
         return identifier == path || isOfInode(identifier) ? identifier : nil
     }
 
@@ -112,7 +111,7 @@ enum Identity {
         return bytes
     }
 
-    /// FNV-1a, twice with different starts: no defence, just a short name for a long path.
+    /// FNV-1a, twice with different starts: not a defence, just a short name for a long path.
     private static func digest(_ text: String) -> String {
         func hash(_ start: UInt64) -> String {
             String(text.utf8.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)

@@ -1,12 +1,12 @@
 import Glibc
 import Surroundings
 
-/// What is mounted below the root. The kernel tells whoever polls the table of mounts that it is another one, not what
-/// changed, and inotify says nothing of a mount.
+/// The mounts below the root. Polling the mount table tells that it changed, but not how, and inotify does not report
+/// mounts.
 final class InnerMounts {
-    /// To poll(2), for POLLPRI; nil where there is no /proc.
+    /// For poll(2) with POLLPRI; nil where there is no /proc.
     let table: Descriptor?
-    /// The kernel has told it of the table.
+    /// Whether the kernel has reported a change of the table.
     var mayHaveChanged = true
     private let prefix: [UInt8]
     private var mounted: Set<[UInt8]> = []
@@ -19,7 +19,7 @@ final class InnerMounts {
         _ = hasChanged()
     }
 
-    /// Whether they are others than at the call before.
+    /// Whether the mounts differ from those of the last call.
     func hasChanged() -> Bool {
         guard mayHaveChanged else { return false }
         mayHaveChanged = false
@@ -28,7 +28,7 @@ final class InnerMounts {
         return now != mounted
     }
 
-    /// Of each its number and its place.
+    /// The number and the place of each mount.
     private func read() -> Set<[UInt8]> {
         Set(
             MountInfo.all().filter { $0.mountPoint.starts(with: prefix) }.map {

@@ -3,13 +3,12 @@ import FileProvider
 import Glibc
 import Synchronization
 
-/// Watches the store with inotify(7) on a thread of its own, and says once per folder and 50 ms what
-/// changed.
+/// Watches the store with inotify(7) on its own thread, and signals each changed folder once per 50 ms.
 final class InotifyWatcher: Sendable {
     let inotify: Descriptor
     let store: Store
     let signals: AsyncStream<ChangeSignal>.Continuation
-    /// Wakes the thread: to stop, or to send what ``signal(_:)`` was given.
+    /// Wakes the thread, to stop or to send a request of ``signal(_:)``.
     private let wake: Descriptor
     private struct Requests {
         var stop = false
@@ -27,7 +26,7 @@ final class InotifyWatcher: Sendable {
         rootWatch = try WatchTree.addWatch(to: store.root, of: inotify)
     }
 
-    /// Begins; the thread ends with ``stop()``.
+    /// Starts the thread; ``stop()`` ends it.
     func start() {
         let loop = Unmanaged.passRetained(WatchLoop(self, rootWatch: rootWatch))
         var thread = pthread_t()
@@ -56,7 +55,7 @@ final class InotifyWatcher: Sendable {
         eventfd_write(wake.number, 1)
     }
 
-    /// Waits for an event, a request, another table of mounts or the time; then says what was requested. Nil is the end.
+    /// Waits for an event, a request, a change of mounts or the timeout; returns the requests. Nil: stop.
     fileprivate func wait(milliseconds: Int32, mounts: InnerMounts) -> Set<ItemIdentifier>? {
         var waiting = [inotify, wake].map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
         if let table = mounts.table { waiting.append(pollfd(fd: table.number, events: Int16(POLLPRI), revents: 0)) }
@@ -71,26 +70,26 @@ final class InotifyWatcher: Sendable {
     }
 }
 
-/// The watcher's thread: nothing in here is touched by another one.
+/// The state of the watcher's thread, used by no other thread.
 private final class WatchLoop {
-    /// Events gather for so long, so that a busy folder is told once.
+    /// Events are gathered for so long, so that a busy folder is signalled once.
     private static let gathering = Duration.milliseconds(50)
 
     private let watcher: InotifyWatcher
     private let tree: WatchTree
     private var changed: Set<ItemIdentifier> = []
     private var everything = false
-    /// The topmost folder itself has other permissions.
+    /// The permissions of the topmost folder itself have changed.
     private var rootChanged = false
     private var mustRewatch = false
-    /// When to send what has gathered.
+    /// The time at which to send the gathered events.
     private var due: ContinuousClock.Instant?
-    /// When the next `.everything` stands in for folders without a watch.
+    /// The time of the next `.everything`, for folders without a watch.
     private var nextRound: ContinuousClock.Instant?
     private let mounts: InnerMounts
     /// Whether all folders were watched once.
     private var hasAll = false
-    /// So many buffers of events are read before anything else is seen to: events may come without end.
+    /// The most buffers of events read in one go: events may come without end.
     private static let mostReads = 64
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -121,13 +120,13 @@ private final class WatchLoop {
         }
     }
 
-    /// Large trees take several turns, so that news of what is watched already need not wait.
+    /// Large trees take several turns, so that events of watched folders need not wait.
     private func walk() {
         guard tree.isWalking else { return }
         let (new, isComplete) = tree.walk(until: .now + watcher.store.seams.walkTurn)
         changed.formUnion(new)
         guard isComplete else { return }
-        // What happened in folders without a watch, until now.
+        // Covers changes so far in folders without a watch.
         everything = true
         if !hasAll { due = .now }
         hasAll = true
@@ -142,7 +141,7 @@ private final class WatchLoop {
                 0, left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1))
     }
 
-    /// Where some folders go unwatched, all are asked for again every few seconds.
+    /// While some folders are not watched, signals all of them every few seconds.
     private func standIn() {
         guard tree.isIncomplete else { return }
         if let nextRound, nextRound > .now { return }
@@ -159,7 +158,7 @@ private final class WatchLoop {
         (everything, changed, rootChanged) = (false, [], false)
         for signal in signals {
             if case .dropped = watcher.signals.yield(signal) {
-                // Nobody took the earlier ones yet. One that says it all, as soon as there is room.
+                // Earlier signals are still queued: send one `.everything` when there is room.
                 everything = true
                 due = .now + .milliseconds(200)
                 return
@@ -203,7 +202,7 @@ private final class WatchLoop {
         }
         if has(IN_MOVE_SELF) { tree.noteMoved(watch) }
         if has(IN_IGNORED) { return tree.forget(watch) }
-        // What may be done with the items of a folder is a matter of the folder's permissions, too.
+        // A folder's permissions also decide what users may do with its items.
         if name.isEmpty, has(IN_ATTRIB), watcher.store.user != 0, let folder = tree.identifier(of: watch) {
             changed.insert(folder)
             if watch == tree.rootWatch { rootChanged = true }
@@ -215,7 +214,7 @@ private final class WatchLoop {
                 watcher.store.sightings.noteWritten(Sightings.Place(folder: folder, name: name))
             }
         }
-        // It may hold things already, made before its watch stood.
+        // The folder may already have items, made before its watch.
         if has(IN_ISDIR), has(IN_CREATE, IN_MOVED_TO) {
             changed.formUnion(tree.watch(name, in: watch).map { [$0] } ?? [])
         }

@@ -4,20 +4,21 @@ import FileProvider
 import Glibc
 import Logging
 
-/// Names in the store that are ours, and no items.
+/// Names in the store that are the provider's own, and not items.
 enum OwnName {
     static func isOurs(_ name: [UInt8]) -> Bool { name == KeptThumbnails.folder || TemporaryName.kind(of: name) != nil }
 }
 
-/// Pictures that programs gave documents: PNG files in a folder of ours beside the documents, so that they go wherever their folder
-/// goes, whoever moves or removes that, and nobody can see a picture who cannot get to the document. Each is called by its document's
-/// name, size and date: so every machine that has the directory finds it, whichever inode numbers it sees there, and the one of
-/// contents that are no more is not found. A document that somebody else renames, or moves to another folder, loses its picture.
+/// Pictures that programs gave documents: PNG files in a folder beside the documents, so that pictures follow their
+/// folder through moves and deletions, and only a user who can reach the document can see its picture. A picture's name
+/// is made of its document's name, size and date: so every machine with the directory finds it, whichever inode numbers
+/// it sees, and a picture of old contents is not found. A document that another program renames, or moves to another
+/// folder, loses its picture.
 enum KeptThumbnails {
     static let folder = Array(".hydrant-thumbnails".utf8)
     private static let suffix = Array(".png".utf8)
 
-    /// What the names of a document's pictures begin with.
+    /// The start of the names of a document's pictures.
     static func prefix(_ name: [UInt8]) -> [UInt8] {
         let digits = Array("0123456789abcdef".utf8)
         return SHA256.hash(data: name).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
@@ -32,12 +33,12 @@ enum KeptThumbnails {
 }
 
 extension Store {
-    /// Nil: there is none in this folder.
+    /// Nil: this folder has no pictures.
     private func thumbnails(of folder: Folder) throws(FileProviderError) -> Folder? {
         try open(KeptThumbnails.folder, in: folder)
     }
 
-    /// The picture that a document has; nil: none, or one of other contents.
+    /// The document's picture; nil: none, or one of other contents.
     func keptThumbnail(of entry: Entry) throws(FileProviderError) -> [UInt8]? {
         guard let folder = try thumbnails(of: entry.folder) else { return nil }
         let name = KeptThumbnails.name(entry.name, entry.status)
@@ -51,13 +52,13 @@ extension Store {
             guard status.kind == .document, status.size > 0, status.size <= Int64(Thumbnail.mostBytes) else {
                 return nil
             }
-            // Contents that were changed while size and date stayed as they were.
+            // For contents that changed while size and date stayed the same.
             if let doubt = entry.doubt, status.modified < doubt { return nil }
             return try file.read(at: 0, upTo: Int(status.size))
         }
     }
 
-    /// A rename or a deletion beside takes an empty folder away, perhaps just after it was made here: so many tries.
+    /// A rename or deletion at the same time may remove the empty folder that was just made: the number of attempts.
     private static let tries = 10
 
     func keepThumbnail(_ bytes: [UInt8], of entry: Entry) throws(FileProviderError) {
@@ -90,10 +91,10 @@ extension Store {
         try folder.sync()
     }
 
-    /// Seen by those who see the document.
+    /// Makes the picture readable for the users who can read the document.
     private func dress(_ draft: Draft, as entry: Entry) throws(FileProviderError) {
         let file = draft.descriptor.number
-        // Only root may give files away; to a group of his everybody may.
+        // Only root may change the owner of a file; every user may change the group to one of his or her groups.
         if fchown(file, entry.status.owner, entry.status.group) != 0 { _ = fchown(file, .max, entry.status.group) }
         var mode = entry.status.permissions & 0o666 | 0o600
         // (With an access list these bits are its mask.)
@@ -107,7 +108,7 @@ extension Store {
     private func makeThumbnails(in parent: Folder) throws(FileProviderError) -> Folder {
         let status = try naming(parent.path()) { () throws(SystemError) in try parent.descriptor.status() }
         var mode = status.permissions & 0o777 | 0o700
-        // Its group is that of the folder above only where that says so.
+        // The folder has the group of its parent only if the parent has setgid.
         if status.permissions & 0o2000 == 0, status.group != getegid() { mode &= ~0o070 }
         let template = ItemTemplate(
             parentIdentifier: parent.identifier, filename: Filename(bytes: KeptThumbnails.folder), kind: .folder,
@@ -116,17 +117,18 @@ extension Store {
             do throws(FileProviderError) {
                 try make(template, Timestamp(template.contentModificationDate), in: parent)
             } catch {
-                // Somebody else was faster.
+                // Another program was faster.
                 guard error.code == .filenameCollision else { throw error }
             }
             if let folder = try thumbnails(of: parent) { return folder }
             if let status = try parent.status(of: KeptThumbnails.folder), status.kind != .folder { break }
         }
         throw FileProviderError(
-            .unsupported, "\(parent.path(of: KeptThumbnails.folder)): is no folder; no thumbnails are kept here")
+            .unsupported,
+            "\(parent.path(of: KeptThumbnails.folder)): is not a folder; rename it to keep thumbnails here")
     }
 
-    // MARK: Going
+    // MARK: Removal
 
     private func forgetPictures(
         of name: [UInt8], in folder: Folder, but kept: [UInt8]? = nil
@@ -137,14 +139,14 @@ extension Store {
         }
     }
 
-    /// The document has other contents by now, or is gone. Best effort: what stays is not found, and swept up later.
+    /// For a document that has other contents, or is gone. Best effort: a leftover is never found, and swept up later.
     func forgetThumbnails(of name: [UInt8], in parent: Folder) {
         guard let folder = try? thumbnails(of: parent) else { return }
         try? forgetPictures(of: name, in: folder)
         removeIfEmpty(parent)
     }
 
-    /// The same contents were put there once more, perhaps with another date. Best effort.
+    /// For contents that were written again unchanged, perhaps with another date. Best effort.
     func keepThumbnail(of entry: Entry, at item: Item) {
         guard let folder = try? thumbnails(of: entry.folder), let now = try? entry.folder.status(of: entry.name),
             now.size == item.size, FileTime(now.modified) == item.contentModificationDate
@@ -156,7 +158,7 @@ extension Store {
 
     private func removeIfEmpty(_ parent: Folder) { try? parent.removeFolder(KeptThumbnails.folder) }
 
-    /// The document was moved. Best effort: else it has none.
+    /// For a document that was moved. Best effort: otherwise it loses its picture.
     func moveThumbnail(of entry: Entry, to parent: Folder, as name: [UInt8]) {
         guard entry.status.kind == .document, let old = try? thumbnails(of: entry.folder) else { return }
         let (before, after) = (
@@ -178,7 +180,7 @@ extension Store {
         }
     }
 
-    /// Those of documents that others have removed or renamed, and drafts that a crash has left.
+    /// Removes pictures of documents that other programs have removed or renamed, and drafts that a crash has left.
     func sweepThumbnails(of parent: Folder, _ names: [[UInt8]]) {
         guard names.contains(KeptThumbnails.folder), let folder = try? thumbnails(of: parent),
             let pictures = try? folder.names()
@@ -192,7 +194,7 @@ extension Store {
             else { continue }
             try? folder.unlink(name)
         }
-        // A young one may have been made for a picture that is just coming.
+        // A new folder may have been made for a picture that is about to come.
         if pictures.isEmpty, let status = try? folder.descriptor.status(),
             Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
         {
@@ -200,7 +202,7 @@ extension Store {
         }
     }
 
-    /// With all that is in it: the folder that they are in is to go. What is not ours in it stays, and it then, too.
+    /// Removes all pictures, for the deletion of their folder. Files that are not ours stay, and so does the folder.
     func removeThumbnails(of parent: Folder) throws(FileProviderError) {
         guard let folder = try thumbnails(of: parent) else { return try parent.unlink(KeptThumbnails.folder) }
         for name in try folder.names() where KeptThumbnails.isPicture(name) || TemporaryName.kind(of: name) == .draft {

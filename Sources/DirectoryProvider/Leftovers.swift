@@ -3,10 +3,10 @@ import Glibc
 import Logging
 import Surroundings
 
-/// What a crash left behind in the store.
+/// Leftovers of a crash in the store.
 extension Store {
-    /// Removes forgotten drafts from `folder`, and makes visible what was set aside and never put back:
-    /// it may be the only copy of what somebody wrote. Best effort, wherever names are listed anyway.
+    /// Removes forgotten drafts from `folder`, and gives files that were set aside and never put back a visible name:
+    /// such a file may be the only copy of a document. Best effort, run wherever names are listed anyway.
     func sweep(_ folder: Folder, _ names: [[UInt8]]) {
         for name in names {
             guard let kind = TemporaryName.kind(of: name) else { continue }
@@ -19,18 +19,18 @@ extension Store {
         }
     }
 
-    /// By the change time: the modification time is the document's, years ago perhaps.
+    /// By the change time: the modification time is the document's, perhaps years ago.
     private func isLeftover(_ name: [UInt8], in folder: Folder) -> Bool {
         guard let status = try? folder.status(of: name), status.kind != .folder else { return false }
         return Self.isOld(status.changed, at: Int64(time(nil)), seams.leftoverAge)
     }
 
-    /// Dates may be any, also those that no clock ever shows.
+    /// Dates may have any value, also one that no clock shows.
     static func isOld(_ changed: Timestamp, at now: Int64, _ age: Int64) -> Bool {
         now.clampedSubtracting(changed.seconds) > age
     }
 
-    /// Gives a file set aside a name that people see.
+    /// Gives a file set aside a visible name.
     @discardableResult
     func keep(
         _ aside: [UInt8], in folder: Folder, besides name: [UInt8], reason: String

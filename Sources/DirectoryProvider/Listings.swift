@@ -3,37 +3,37 @@ import Synchronization
 
 /// Pages of folders.
 ///
-/// A folder's names are read in one go and kept for its next pages: the kernel promises only then that
-/// an entry that is there throughout is seen. A page whose names are no longer kept (a restart, a page
-/// asked for twice) begins the folder again: twice told is harmless, missed is not.
+/// A folder's names are read in one go and kept for its next pages: only then does the kernel promise that an entry
+/// that stays there is seen. A page whose names are no longer kept (after a restart, or when it is requested twice)
+/// begins the folder again: items may be listed twice, but none is missed.
 ///
-/// The files are looked at one after another, so one that is renamed in between may be met under both its
-/// names (a save by rename: first the new file, then the document that it has replaced). The later look is
-/// the true one, and the earlier name is looked at once more: nobody, or another file, has it by now.
+/// The files are looked at one after another, so a file renamed in between may be met under both names (a save by
+/// rename: first the new file, then the document that it replaced). The later look counts, and the earlier name is
+/// looked at again: it is free by now, or another file has it.
 final class Listings: Sendable {
     static let pageSize = 500
-    /// Folders that are being paged through at once; the oldest gives way.
+    /// The most folders that are paged through at once; the oldest is dropped.
     private static let most = 256
-    /// A folder that changes all the time is read again so many times.
+    /// A folder that keeps changing is read again so many times.
     private static let mostRounds = 3
-    /// And so many names in it are looked at once more.
+    /// The most names of a folder that are looked at again.
     private static let mostLooksAgain = 10_000
 
     private struct Listing {
         let folder: ItemIdentifier
-        /// Every name listed so far in this run, and those still to come.
+        /// Every name listed so far in this round, and those still to come.
         var names: [[UInt8]]
         var next = 0
-        /// Under which name each item was seen last.
+        /// The name under which each item was last seen.
         var seen: [ItemIdentifier: [UInt8]] = [:]
         var looksAgain = 0
-        /// Whether a name was gone at its turn: perhaps renamed to one that the reading did not see.
+        /// Whether a name had vanished at its turn: the file may have been renamed to a name that was not read.
         var hasLost = false
         var round = 0
     }
     private struct State {
         var kept: [UInt64: Listing] = [:]
-        /// Tokens of another run of the program must not fit this one.
+        /// A token of an earlier run of the program must not fit.
         var lastToken = UInt64.random(in: 0...(.max / 2))
     }
     private let state = Mutex(State())
@@ -46,7 +46,7 @@ final class Listings: Sendable {
         if let kept = page.flatMap(take), kept.folder == folder.identifier {
             listing = kept
         } else {
-            // In order: so a long listing can be taken page by page.
+            // Sorted, so that a long listing can be taken page by page.
             let names = try names(of: folder, in: store).sorted { $0.lexicographicallyPrecedes($1) }
             listing = Listing(folder: folder.identifier, names: names)
         }
@@ -65,24 +65,24 @@ final class Listings: Sendable {
         return ItemPage(items: items, nextPage: end < listing.names.count ? keep(listing) : nil)
     }
 
-    /// What lies too deep. It is there: nobody may take it for deleted.
+    /// Items that lie too deep: left out, so that they do not count as deleted.
     private func leftOut(of folder: Folder, in store: Store) throws(FileProviderError) -> ItemPage {
         let names = try names(of: folder, in: store).prefix(Self.pageSize)
-        let reason = "it is more than \(store.seams.deepest) names deep in the store"
+        let reason = "the store nests folders more than \(store.seams.deepest) deep here"
         return ItemPage(items: [], leftOut: names.map { LeftOutItem(filename: Filename(bytes: $0), reason: reason) })
     }
 
     private func look(
         at name: [UInt8], in folder: Folder, of store: Store, _ listing: inout Listing, _ items: inout [Item]
     ) throws(FileProviderError) {
-        // The name, and which item it had when it was looked at before.
+        // The name, and the item that it had at an earlier look.
         var waiting: [(name: [UInt8], had: ItemIdentifier?)] = [(name, nil)]
         while let (name, had) = waiting.popLast() {
             store.seams.beforeLook?(name)
             let entry = try store.look(at: name, in: folder)
-            // One file does have two names (a folder that is mounted twice): no news.
+            // One file may have two names (a folder that is mounted twice): nothing new.
             if let had, entry?.identifier == had { continue }
-            // What is on an earlier page has been told; what comes later counts.
+            // Earlier pages have been sent; later looks count.
             if had != nil { items.removeAll { $0.filename.bytes == name } }
             guard let entry else {
                 listing.hasLost = true

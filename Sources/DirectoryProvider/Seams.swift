@@ -1,46 +1,46 @@
 import FileProvider
 
-/// Where tests reach in: file systems that lack something, and moments in which others act. Nothing here
-/// is set outside of tests.
+/// Hooks for tests: file systems that lack a feature, and moments at which other programs act. Never set outside of
+/// tests.
 struct Seams: Sendable {
-    /// As on a file system without birth times or user attributes.
+    /// Simulates a file system without birth times or user attributes.
     var pathIdentifiersOnly = false
-    /// As on a file system without user attributes.
+    /// Simulates a file system without user attributes.
     var attributesUnsupported = false
-    /// As if the file system refused this user attribute, with this errno; nil is no refusal.
+    /// Simulates a refusal of this user attribute, with this errno; nil: none.
     var attributeRefusal: (@Sendable (_ name: String) -> Int32?)?
-    /// As on a file system without RENAME_EXCHANGE and RENAME_NOREPLACE.
+    /// Simulates a file system without RENAME_EXCHANGE and RENAME_NOREPLACE.
     var renameFlagsUnsupported = false
-    /// Seconds after which a forgotten file of our own is dealt with.
+    /// Seconds after which a forgotten file of our own is removed or made visible.
     var leftoverAge: Int64 = 6 * 3600
-    /// As if fs.inotify.max_user_watches were this.
+    /// Simulates this value of fs.inotify.max_user_watches.
     var watchLimit = Int.max
-    /// Seconds between two `.everything` signals while folders go unwatched.
+    /// Seconds between two `.everything` signals while some folders are not watched.
     var unwatchedInterval: Double = 5
-    /// So many bytes of attributes an item has at most.
+    /// The most bytes of attributes of an item.
     var mostAttributeBytes = ExtendedAttribute.mostBytes
-    /// An item has so many names from the topmost folder down to it, at most.
+    /// The most names from the topmost folder down to an item.
     var deepest = 256
-    /// For so long the watcher's thread looks for more folders before it looks for events again.
+    /// The time that the watcher's thread walks before it reads events again.
     var walkTurn = Duration.milliseconds(20)
-    /// As if a folder below the root could not be read in a walk.
+    /// Simulates a folder below the root that cannot be read in a walk.
     var walkFails = false
-    /// On the watcher's thread, before it reads events.
+    /// Called on the watcher's thread, before it reads events.
     var beforeEvents: (@Sendable () -> Void)?
-    /// Before each name of a listing is looked at.
+    /// Called before each name of a listing is looked at.
     var beforeLook: (@Sendable (_ name: [UInt8]) -> Void)?
-    /// Before a document is compared of which only the change time has changed.
+    /// Called before a document of which only the change time has changed is compared.
     var beforeComparing: (@Sendable (_ name: [UInt8]) -> Void)?
-    /// After a folder is made, before it is opened.
+    /// Called after a folder is made, before it is opened.
     var afterMakingFolder: (@Sendable (_ name: [UInt8]) -> Void)?
-    /// After an item whose metadata are to be set is looked at, before it is opened.
+    /// Called after the item of a metadata change is checked, before it is opened.
     var beforeOpening: (@Sendable () -> Void)?
-    /// Between the last check of the version and the exchange, the move aside or the rename.
+    /// Called between the last check of the version and the exchange, the move aside or the rename.
     var beforeCommit: (@Sendable () -> Void)?
-    /// After the exchange, before what was displaced is looked at.
+    /// Called after the exchange, before the displaced file is checked.
     var afterExchange: (@Sendable () -> Void)?
-    /// After new contents, or a date, are in their place, before they are looked at for the answer.
+    /// Called after new contents, or a date, are in place, before the returned item is read.
     var beforeReply: (@Sendable () -> Void)?
-    /// After what was displaced was found to be the base version, before it is unlinked.
+    /// Called after the displaced file was found to be the base version, before it is unlinked.
     var beforeUnlink: (@Sendable () -> Void)?
 }

@@ -1,9 +1,9 @@
 import FileProvider
 
-/// Walks of the whole tree for those who miss an item: one at a time, shared by all who wait for its
-/// start, and never so often that they take up the disk.
+/// Walks of the whole tree, for calls that miss an item: one walk at a time, shared by all calls that wait for its
+/// start, and with pauses that spare the disk.
 actor Search {
-    /// Nil when everything was seen.
+    /// Nil when the whole tree was seen.
     typealias Outcome = FileProviderError?
 
     private let walk: @Sendable () async -> Outcome
@@ -12,7 +12,7 @@ actor Search {
 
     init(walk: @escaping @Sendable () async -> Outcome) { self.walk = walk }
 
-    /// A walk that begins after this call: an earlier one may have passed the item's new place already.
+    /// A walk that begins after this call: an earlier walk may have passed the item's new place already.
     func afresh() async -> Outcome {
         if let waiting { return await waiting.value }
         let before = running
@@ -33,7 +33,7 @@ actor Search {
         let began = ContinuousClock.now
         let outcome = await walk()
         let took = ContinuousClock.now - began
-        // A tenth of the time at most, but nobody waits longer than this.
+        // Walks take at most a tenth of the time, but no caller waits longer than this.
         earliest = .now + min(took * 9, .seconds(10))
         return outcome
     }

@@ -2,32 +2,32 @@ import Dispatch
 import FileProvider
 import Synchronization
 
-/// What was seen of documents before, in this run or, by what the catalog keeps, in an earlier one.
+/// Earlier observations of documents, in this run or, from the catalog, in an earlier one.
 ///
-/// By it a change is noticed that keeps inode, size and date (``contents(of:at:_:comparing:)``), and a file is believed or
-/// not when its attribute says that it is an item (``identifier(claimed:own:of:at:)``).
+/// With them the provider notices a change that keeps inode, size and date (``contents(of:at:_:comparing:)``), and
+/// decides whether to believe a file whose attribute names an item (``identifier(claimed:own:of:at:)``).
 final class Sightings: Sendable {
-    /// A document as it was at one moment.
+    /// A document at one moment.
     struct Sighting: Sendable {
-        /// What it is whatever its name, and whichever item it has taken the place of.
+        /// The identifier of the file itself, whatever its name and the item that it replaced.
         var file: ItemIdentifier
         var body: Body
         var changed: Timestamp
-        /// Of all else that changes the change time: place, owner, mode, attributes.
+        /// A hash of all else that changes the change time: place, owner, mode, attributes.
         var dress: Int
-        /// When its contents were found to be others, with the size and the date of those before.
+        /// The time at which its contents were found to differ, with the same size and date.
         var doubt: Timestamp?
-        /// Of its contents; nil: nobody has read them all.
+        /// The digest of its contents; nil: they were not read completely.
         var digest: ContentDigest?
-        /// Looks are numbered: what one sees that began earlier may be older. 0: in an earlier run.
+        /// The number of the look: a look that began earlier may be older. 0: in an earlier run.
         var look: UInt64
 
         var contents: Contents { Contents(doubt: doubt, digest: digest) }
     }
 
-    /// What there is to the contents of a document besides its size and date.
+    /// Properties of a document's contents besides size and date.
     struct Contents {
-        /// Since when they are others than earlier ones of the same inode, size and date; nil: they are not.
+        /// The time since which they differ from earlier ones of the same inode, size and date; nil: they do not.
         var doubt: Timestamp?
         var digest: ContentDigest?
     }
@@ -50,22 +50,22 @@ final class Sightings: Sendable {
 
     fileprivate struct State {
         var seen = IdentifierTable<Sighting>()
-        /// Of files that are not the item that they would be by themselves (they have several names, or have replaced
-        /// another file), which one they were last.
+        /// The last item of each file that is not an item of its own (it has several names, or has replaced another
+        /// file).
         var items: [ItemIdentifier: ItemIdentifier] = [:]
-        /// Of files of ours that nobody has seen in their place yet.
+        /// Our own files that were not yet seen in their place.
         var expected: [Body: ContentDigest] = [:]
-        /// The folders of which everything that the catalog knows is in ``seen``.
+        /// The folders whose known items are all in ``seen``.
         var known: Set<ItemIdentifier> = []
-        /// Which files are what they claim to be.
+        /// Whether each file is the item that it claims to be.
         var claims: [Claim: Bool] = [:]
-        /// Where programs wrote, or closed after writing, and nobody has looked since.
+        /// Places where programs wrote, or closed after writing, since the last look.
         var written: Set<Place> = []
     }
 
     fileprivate enum Answer {
         case known(Contents)
-        /// They are those of this digest, or others.
+        /// The contents must be compared with this digest first.
         case comparing(ContentDigest)
 
         var contents: Contents? { if case .known(let contents) = self { contents } else { nil } }
@@ -76,7 +76,7 @@ final class Sightings: Sendable {
     private let domain = Mutex<(any FileProviderDomain)?>(nil)
     private let user: UInt32
     private let index: StoreIndex
-    /// With more of them, the change time alone tells.
+    /// Beyond so many, only the change time tells.
     private static let mostWritten = 65_536
 
     init(user: UInt32, index: StoreIndex) {
@@ -86,12 +86,12 @@ final class Sightings: Sendable {
 
     func serve(_ domain: (any FileProviderDomain)?) { self.domain.withLock { $0 = domain } }
 
-    /// Before a file is looked at.
+    /// Called before a file is looked at.
     func beginLook() -> UInt64 { looks.add(1, ordering: .relaxed).newValue }
 
     // MARK: Contents
 
-    /// inotify says that somebody writes, or has written.
+    /// inotify has reported writing.
     func noteWritten(_ place: Place) {
         state.withLock { state in
             if state.written.count >= Self.mostWritten { state.written = [] }
@@ -99,7 +99,7 @@ final class Sightings: Sendable {
         }
     }
 
-    /// A change of ours, of a file's date or mode: that its change time is another one says nothing.
+    /// A change of a file's date or mode by us: its new change time does not count.
     func noteOwnChange(_ identifier: ItemIdentifier, _ file: FileStatus) {
         guard let body = Body(file) else { return }
         state.withLock { state in
@@ -111,7 +111,7 @@ final class Sightings: Sendable {
         }
     }
 
-    /// Contents that have passed through here: those of the item at `version`.
+    /// The digest of contents that were read or written here: those of the item at `version`.
     func note(_ digest: ContentDigest, of identifier: ItemIdentifier, at version: ContentVersion) {
         state.withLock { state in
             guard let seen = state.seen[identifier], seen.body.version(doubt: seen.doubt) == version else { return }
@@ -130,15 +130,15 @@ final class Sightings: Sendable {
         state.withLock { _ = $0.expected.removeValue(forKey: body) }
     }
 
-    /// Remembers what is seen now, and says which contents these are.
+    /// Records an observation, and returns which contents these are.
     ///
-    /// With inode, size and date as before, a changed change time (ctime) says that the contents may be others. Those of
-    /// which there is a digest are compared with it. Others are others, unless a rename, a link, another mode, owner,
-    /// attribute or flag explains the change time and nobody was seen writing. (What changed together with one of these
-    /// while nobody watched is not noticed without a digest.)
+    /// With inode, size and date as before, a new change time (ctime) says that the contents may differ. Contents with
+    /// a digest are compared with it. Others count as different, unless a rename, a link, another mode, owner,
+    /// attribute or flag explains the change time and no program was seen writing. (Without a digest, a change of
+    /// contents together with one of these is not noticed if it happened while nothing was watched.)
     ///
-    /// - Parameter compare: the contents that are there with those that were. Called once at most, outside of locks.
-    /// - Returns: nil when they were changed while they were compared: what is seen now is no longer true.
+    /// - Parameter compare: compares the present contents with a digest. Called at most once, without locks.
+    /// - Returns: nil when the contents changed during the comparison: the observation is outdated.
     func contents(
         of identifier: ItemIdentifier, at place: Place, _ seen: Sighting,
         comparing compare: (ContentDigest) -> Comparison
@@ -161,7 +161,7 @@ final class Sightings: Sendable {
 
     var count: Int { state.withLock { $0.seen.count } }
 
-    /// There is no such item any more. (A file of it that has another name was seen under that.)
+    /// The item is gone. (A file of the item that has another name was seen under that name.)
     func forget(_ identifier: ItemIdentifier) {
         state.withLock { state in
             guard let last = state.seen[identifier] else { return }
@@ -172,10 +172,10 @@ final class Sightings: Sendable {
 
     // MARK: Identity
 
-    /// What a file is whose attribute says that it is the item `claimed`. Whoever may write to a file can write that, so it
-    /// is believed of three only: the file that was the item when it was last seen, wherever it is by now; what has the
-    /// item's place, which only those can bring there who may replace the item anyway; and where nobody knows the item, a
-    /// file that only the daemon's user may write to.
+    /// The item of a file whose attribute claims that it is `claimed`. Every user who may write to a file can write the
+    /// attribute, so it is believed in three cases only: the file was the item when it was last seen, in any place; the
+    /// file is in the item's place, where only users can put it who may replace the item anyway; or the item is
+    /// unknown, and only the daemon's user may write to the file.
     func identifier(
         claimed: ItemIdentifier, own: ItemIdentifier, of file: FileStatus, at place: Place
     ) -> ItemIdentifier {
@@ -187,7 +187,7 @@ final class Sightings: Sendable {
         return isTrue ? claimed : own
     }
 
-    /// A file of ours, which is to take the place of the item.
+    /// A file of ours that is about to replace the item.
     func believe(_ identifier: ItemIdentifier, of file: FileStatus) {
         state.withLock { $0.claims[Claim(identifier, of: file)] = true }
     }
@@ -199,7 +199,7 @@ final class Sightings: Sendable {
         if let seen = state.withLock({ $0.seen[claimed]?.body }), seen.isOfSameFile(as: body) { return true }
         if let there = index[claimed] { return there.parent == place.folder && there.name == place.name }
         let known = ask { domain async throws(FileProviderError) in try await domain.knownItems([claimed, own]) } ?? []
-        // It was not believed before.
+        // The claim was not believed before.
         if known.contains(where: { $0.identifier == own }) { return false }
         guard let item = known.first(where: { $0.identifier == claimed }) else {
             return file.owner == user && file.permissions & 0o022 == 0
@@ -210,7 +210,7 @@ final class Sightings: Sendable {
 
     // MARK: The catalog
 
-    /// Takes what the catalog knows of a folder's documents, once.
+    /// Takes the catalog's knowledge of a folder's documents, once.
     private func learn(_ folder: ItemIdentifier) {
         guard domain.withLock({ $0 != nil }), state.withLock({ !$0.known.contains(folder) }) else { return }
         let items = ask { domain async throws(FileProviderError) in try await domain.knownItems(in: folder) }
@@ -227,8 +227,8 @@ final class Sightings: Sendable {
         }
     }
 
-    /// Asks the domain, which answers from the catalog and never asks back. Only on the provider's own threads, which may
-    /// wait.
+    /// Asks the domain, which answers from the catalog and never calls back. Only for the provider's own threads, which
+    /// may block.
     private func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (any FileProviderDomain) async throws(FileProviderError) -> Answer
     ) -> Answer? {
@@ -250,7 +250,7 @@ final class Sightings: Sendable {
 }
 
 extension Sightings.State {
-    /// - Parameter compared: what comparing has shown, if that has been done.
+    /// - Parameter compared: the result of the comparison, if it was made.
     fileprivate mutating func take(
         _ seen: Sightings.Sighting, of identifier: ItemIdentifier, at place: Sightings.Place, _ wasWritten: Bool,
         _ compared: (digest: ContentDigest, isSame: Bool)? = nil
@@ -261,7 +261,7 @@ extension Sightings.State {
             return remember(now, as: identifier)
         }
         if before.look > now.look {
-            // Whoever looked later saw more.
+            // A later look saw more.
             if wasWritten { written.insert(place) }
             return .known(before.body == now.body ? before.contents : Sightings.Contents())
         }
@@ -271,7 +271,7 @@ extension Sightings.State {
             now.digest = expected[now.body]
         } else if before.changed != now.changed, now.body.size > 0 {
             let isExplained = before.dress != now.dress && !wasWritten
-            // (Of the time before this run: nobody watched.)
+            // (A change before this run was not watched.)
             if let digest = before.digest, !isExplained || before.look == 0 {
                 guard let compared else { return .comparing(digest) }
                 if compared != (digest, true) { now.becomesDoubtful() }
@@ -288,8 +288,8 @@ extension Sightings.State {
         return .known(now.contents)
     }
 
-    /// The item as it was seen last; or the file, where that was later: it was another item before it got a further name, or
-    /// lost one.
+    /// The last observation of the item; or of the file, if that is newer: the file was another item before it got a
+    /// further name, or lost one.
     private func last(of identifier: ItemIdentifier, _ now: Sightings.Sighting) -> Sightings.Sighting? {
         var last = seen[identifier]
         for other in [now.file, items[now.file]] {
@@ -304,7 +304,7 @@ extension Sightings.State {
 }
 
 extension Sightings.Sighting {
-    /// From what the catalog keeps; nil of what is no document, and of an older Hydrant's.
+    /// From the catalog's item; nil unless it is a document, and for one of an older Hydrant.
     fileprivate init?(_ item: KnownItem) {
         guard !item.isFolder, let (body, doubt) = Body.parse(item.contentVersion),
             let metadata = MetadataText(item.metadataVersion)
@@ -314,18 +314,18 @@ extension Sightings.Sighting {
             dress: metadata.dress.hashValue, doubt: doubt, digest: metadata.digest, look: 0)
     }
 
-    /// Size or date are others. Where the date does not go on, these could be those of earlier contents.
+    /// Size or date differ. Unless the date advances, the contents could pass for earlier ones.
     fileprivate mutating func advance(from before: Self) {
         guard body.isOfSameFile(as: before.body) else { return doubt = nil }
         doubt = before.doubt == nil && before.body.modified < body.modified ? nil : changed
     }
 
-    /// The contents are others than before.
+    /// The contents differ from earlier ones.
     fileprivate mutating func becomesDoubtful() { (doubt, digest) = (changed, nil) }
 }
 
-/// What a metadata version says: when the file was changed in any way (ctime), which contents it had then, as far as that
-/// is known, and what else there is to it.
+/// The parts of a metadata version: the change time (ctime) of the file, the digest of its contents at that time, if
+/// known, and the rest.
 struct MetadataText {
     var changed: Timestamp
     var digest: ContentDigest?
@@ -338,7 +338,7 @@ struct MetadataText {
         self.dress = dress
     }
 
-    /// Nil of one that another Hydrant wrote.
+    /// Nil for a version of another Hydrant.
     init?(_ version: MetadataVersion) {
         guard version.bytes.first == UInt8(ascii: "c"), let space = version.bytes.firstIndex(of: UInt8(ascii: " "))
         else {

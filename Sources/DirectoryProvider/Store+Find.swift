@@ -1,14 +1,13 @@
 import FileProvider
 import Glibc
 
-/// From an identifier to the file that has it now.
+/// Finds the file of an identifier.
 extension Store {
-    /// The item, if it is where it was seen last, or elsewhere in the same folder. Nil says only that a
-    /// walk is due.
+    /// The item, if it is at its last place, or elsewhere in the same folder. Nil: a walk is needed.
     func find(_ identifier: ItemIdentifier, depth: Int = 0) throws(FileProviderError) -> Entry? {
         guard let (folder, name) = try place(of: identifier, depth: depth) else { return nil }
         if let entry = try look(at: name, in: folder), entry.identifier == identifier { return entry }
-        // A path cannot be elsewhere.
+        // A path has only one place.
         if Identity.components(of: identifier) != nil { return nil }
         do throws(FileProviderError) {
             for name in try folder.names() {
@@ -20,7 +19,7 @@ extension Store {
         return nil
     }
 
-    /// The folder, opened, if it is where it was seen last.
+    /// The folder, opened, if it is at its last place.
     func findFolder(_ identifier: ItemIdentifier, depth: Int = 0) throws(FileProviderError) -> Folder? {
         if identifier == .rootContainer { return root }
         guard let entry = try find(identifier, depth: depth) else { return nil }
@@ -37,7 +36,7 @@ extension Store {
         if let components = Identity.components(of: identifier), let name = components.last {
             return try open(Array(components.dropLast())).map { ($0, name) }
         }
-        // A circle in the index (folders moved while it was filled) ends here.
+        // Ends a cycle in the index (folders that moved while it was filled).
         guard depth < seams.deepest else {
             throw FileProviderError(.cannotSynchronize, "\(rootPath): folders nested too deep")
         }

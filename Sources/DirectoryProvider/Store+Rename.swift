@@ -2,7 +2,7 @@ import CLinux
 import FileProvider
 import Glibc
 
-/// Renames that never lose what is there.
+/// Renames that never replace a file unseen.
 extension Store {
     enum RenameFlag {
         case noReplace, exchange
@@ -21,9 +21,9 @@ extension Store {
         try folder.rename(name, to: newFolder, as: newName, flags: flag.value)
     }
 
-    /// Where the file system lacks RENAME_NOREPLACE, a document or link gets its second name before it loses the
-    /// first, which is as safe; a folder (and everything where there are no hard links) is renamed
-    /// after a check, which is not: another program may take the name in between.
+    /// Where the file system lacks RENAME_NOREPLACE, a document or link gets its second name before it loses the first,
+    /// which is as safe; a folder (and everything where there are no hard links) is renamed after a check, which is
+    /// not: another program may take the name in between.
     func renameWithoutReplacing(
         _ name: [UInt8], in folder: Folder, to newFolder: Folder, as newName: [UInt8]
     ) throws(FileProviderError) {
@@ -38,7 +38,7 @@ extension Store {
                 try folder.link(name, to: newFolder, as: newName)
                 return try folder.unlink(name)
             } catch {
-                // FAT has no links either.
+                // FAT has no hard links either.
                 if ![EPERM, EOPNOTSUPP].contains(error.errno) { throw error }
             }
         }

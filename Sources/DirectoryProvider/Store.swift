@@ -4,7 +4,7 @@ import Glibc
 import Logging
 import Synchronization
 
-/// The directory that is the store. Everything here blocks, and so runs on the provider's own threads.
+/// The directory of the store. Its calls block, and so run on the provider's own threads.
 final class Store: Sendable {
     let root: Folder
     let rootPath: String
@@ -12,14 +12,14 @@ final class Store: Sendable {
     let sightings: Sightings
     let logger: Logger
     let seams: Seams
-    /// Whose rights this process has.
+    /// The user of this process.
     let user = geteuid()
     let watchers = Mutex<[InotifyWatcher]>([])
-    /// Items of which it was said that some attributes are left out; so many at most.
+    /// Items whose left-out attributes were reported; limited.
     let toldOfAttributes = Mutex<Set<ItemIdentifier>>([])
-    /// Whether it was said that something lies too deep.
+    /// Whether it was reported that some items lie too deep.
     let hasToldDepth = Mutex(false)
-    /// Whether a file system (by device) keeps user attributes; asked once for each.
+    /// Whether a file system (by device) keeps user attributes; tested once for each.
     private let attributeDevices = Mutex<[UInt64: Bool]>([:])
 
     init(root path: String, logger: Logger, seams: Seams) throws(FileProviderError) {
@@ -30,7 +30,7 @@ final class Store: Sendable {
         let status: FileStatus
         let descriptor: Descriptor
         do throws(SystemError) {
-            // The path is the user's word: links in it are followed, here and nowhere else.
+            // Links in the user's path are followed, here and nowhere else.
             number = try check("open") { clinux_open_folder(AT_FDCWD, path, true) }
             descriptor = Descriptor(number)
             status = try descriptor.status()
@@ -52,8 +52,8 @@ final class Store: Sendable {
         self.seams = seams
     }
 
-    /// Throws when the directory at the root's path is no longer the one we hold: removed, unmounted, or
-    /// hidden by a mount. What is missing then says nothing of the items.
+    /// Throws when the directory at the root's path is no longer the opened one: removed, unmounted, or hidden by a
+    /// mount. Items that are missing then are not deleted.
     func checkRoot() throws(FileProviderError) {
         var raw = clinux_status()
         let result = clinux_status(AT_FDCWD, rootPath.isEmpty ? "/" : rootPath, true, &raw)
@@ -62,7 +62,7 @@ final class Store: Sendable {
         throw FileProviderError(.serverUnreachable, "\(rootPath): the store is gone: \(why)")
     }
 
-    /// What its file system has, as far as this user may use it.
+    /// The space of its file system, as far as this user may use it.
     func quota() throws(FileProviderError) -> StoreQuota {
         var statistics = statvfs()
         do throws(SystemError) {
@@ -73,14 +73,14 @@ final class Store: Sendable {
         return StoreQuota(statistics)
     }
 
-    /// Whether the file `name` can be named by its inode.
+    /// Whether an inode can identify the file `name`.
     func usesInodes(_ status: FileStatus, named name: [UInt8], in folder: Folder) -> Bool {
         guard !seams.pathIdentifiersOnly, status.born != nil else { return false }
         return keepsAttributes(status, named: name, in: folder)
     }
 
-    /// Whether the file system of the file `name` keeps user attributes. A mount point's folder is on a device
-    /// of its own, so then it is itself that is asked, not the folder above.
+    /// Whether the file system of the file `name` keeps user attributes. A mount point is on another device than its
+    /// parent: then the folder itself is tested.
     func keepsAttributes(_ status: FileStatus, named name: [UInt8], in folder: Folder) -> Bool {
         if seams.attributesUnsupported { return false }
         if let known = attributeDevices.withLock({ $0[status.device] }) { return known }
@@ -90,7 +90,7 @@ final class Store: Sendable {
         return keeps
     }
 
-    /// The folder `name` in `parent`, opened; nil when nothing, or no folder, has that name.
+    /// The folder `name` in `parent`, opened; nil when no folder has that name.
     func open(_ name: [UInt8], in parent: Folder) throws(FileProviderError) -> Folder? {
         do throws(FileProviderError) {
             let descriptor = try parent.openFolder(name)
@@ -123,7 +123,7 @@ final class Store: Sendable {
 }
 
 extension StoreQuota {
-    /// A file system may say anything, also that more is free than there is.
+    /// A file system may report anything, also more free than total space.
     init(_ statistics: statvfs) {
         let all = UInt64(statistics.f_blocks)
         let used = DiskNumbers.bytes(all - min(all, UInt64(statistics.f_bfree)), of: UInt64(statistics.f_frsize))

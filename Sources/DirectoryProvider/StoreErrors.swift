@@ -1,8 +1,8 @@
 import FileProvider
 import Glibc
 
-/// The one table from errno to what a provider may say. ENOENT is not ``noSuchItem`` here: that a *name*
-/// is absent says nothing about the *item* yet; only a search that saw everything may say it.
+/// The only mapping from errno to provider errors. ENOENT is not ``noSuchItem`` here: the *item* may have another
+/// *name*; only a search of the whole store can tell that it is gone.
 private func providerCode(for number: Int32) -> FileProviderError.Code {
     switch number {
     case EACCES, EPERM: .permissionDenied
@@ -21,7 +21,7 @@ private func providerCode(for number: Int32) -> FileProviderError.Code {
 }
 
 extension FileProviderError {
-    /// A failed call on the file that is shown as `path`.
+    /// A failed call on a file; the message has `path`.
     init(_ error: SystemError, path: String) {
         let hint = error.number == EXDEV ? " (another file system is mounted there)" : ""
         self.init(
@@ -29,18 +29,18 @@ extension FileProviderError {
             cause: error)
     }
 
-    /// The errno behind it, or 0.
+    /// The errno of the cause, or 0.
     var errno: Int32 { (cause as? SystemError)?.number ?? 0 }
 
-    /// A name led nowhere, or something else than a folder stands where a folder was: the place is gone.
-    /// (ELOOP and ENOTDIR: a link or a file has taken its name; it is never followed.)
+    /// Whether the place is gone: the name does not exist, or a parent is not a folder. (ELOOP and ENOTDIR: a link or a
+    /// file has the folder's name; it is never followed.)
     var saysAbsent: Bool { [ENOENT, ENOTDIR, ELOOP].contains(errno) }
 
-    /// The file system lacks a flag of renameat2(2).
+    /// Whether the file system lacks a flag of renameat2(2).
     var saysFlagUnsupported: Bool { [EINVAL, ENOSYS, EOPNOTSUPP].contains(errno) }
 }
 
-/// Runs calls on the file shown as `path`, so that every failure names it.
+/// Runs calls on a file, so that the message of every failure has its `path`.
 func naming<Result>(
     _ path: @autoclosure () -> String, _ body: () throws(SystemError) -> Result
 ) throws(FileProviderError) -> Result {

@@ -1,8 +1,8 @@
 import FileProvider
 import Synchronization
 
-/// Where each item was seen last: identifier → folder and name. A hint, checked at each use; in memory
-/// only, since a look at the store can always rebuild it.
+/// The last known place of each item: identifier → folder and name. A hint, checked at each use, and only in memory, as
+/// a walk of the store can rebuild it.
 final class StoreIndex: Sendable {
     struct Place: Equatable, Sendable {
         var parent: ItemIdentifier

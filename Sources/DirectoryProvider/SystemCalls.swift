@@ -1,24 +1,24 @@
 import CLinux
 import Glibc
 
-/// An open file of this process; closed with its last reference.
+/// An open file of this process; closed with the last reference.
 final class Descriptor: Sendable {
     let number: Int32
     init(_ number: Int32) { self.number = number }
     deinit { close(number) }
 }
 
-/// A system call that failed: its errno and its name.
+/// A failed system call: its errno and its name.
 struct SystemError: Error, CustomStringConvertible {
     let number: Int32
     let call: StaticString
     var description: String { "\(call): \(String(cString: strerror(number)))" }
 }
 
-/// What a file is, as far as the store cares.
+/// The kinds of files that the store distinguishes.
 enum FileKind { case document, folder, link, special }
 
-/// What statx(2) says of one file.
+/// The result of statx(2) for one file.
 struct FileStatus: Sendable {
     private let raw: clinux_status
     init(_ raw: clinux_status) { self.raw = raw }
@@ -33,7 +33,7 @@ struct FileStatus: Sendable {
     var permissions: UInt16 { UInt16(raw.mode & 0o7777) }
     var modified: Timestamp { Timestamp(raw.modified_seconds, raw.modified_nanoseconds) }
     var changed: Timestamp { Timestamp(raw.changed_seconds, raw.changed_nanoseconds) }
-    /// What chattr(1) sets; 0 for most files.
+    /// The flags of chattr(1); 0 for most files.
     var flags: UInt64 { raw.flags }
     var isMountPoint: Bool { raw.is_mount_point }
     var born: Timestamp? { raw.has_birth ? Timestamp(raw.birth_seconds, raw.birth_nanoseconds) : nil }
@@ -51,8 +51,8 @@ struct FileStatus: Sendable {
         inode == other.inode && device == other.device && born == other.born
     }
 
-    /// The same file with the same contents, as far as a file system tells without reading it. Where inode
-    /// numbers do not last, a rename may change them, so they say nothing.
+    /// Whether this is the same file with the same contents, as far as the file system tells without reading it. Where
+    /// inode numbers are not stable, a rename may change them, so they do not count.
     func isUnchanged(since other: FileStatus, usesInodes: Bool) -> Bool {
         (!usesInodes || isSameFile(as: other)) && kind == other.kind && size == other.size
             && modified == other.modified
@@ -70,7 +70,7 @@ struct Timestamp: Hashable, Sendable, CustomStringConvertible {
     var description: String { "\(seconds).\(nanoseconds)" }
 }
 
-/// Repeats a call that a signal interrupted; -1 becomes the error.
+/// Repeats a call that a signal interrupted; throws on -1.
 func check<Result: SignedInteger>(_ call: StaticString, _ body: () -> Result) throws(SystemError) -> Result {
     while true {
         let result = body()
@@ -80,14 +80,14 @@ func check<Result: SignedInteger>(_ call: StaticString, _ body: () -> Result) th
     }
 }
 
-/// `body` with `name` as a C string. The name must hold no NUL; names from outside are checked before.
+/// Calls `body` with `name` as a C string. The name must have no NUL; names from outside are checked before.
 func withName<Result>(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> Result) -> Result {
     (name + [0]).withUnsafeBufferPointer { buffer in
         buffer.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
     }
 }
 
-/// What an open descriptor can be asked, without a path.
+/// Calls on an open descriptor, without a path.
 extension Descriptor {
     func status() throws(SystemError) -> FileStatus {
         var raw = clinux_status()
@@ -133,7 +133,7 @@ extension Descriptor {
         }
     }
 
-    /// As ``setModified(_:)``, for a descriptor that was opened with O_PATH; of a link, the link itself.
+    /// As ``setModified(_:)``, for a descriptor opened with O_PATH; for a link, the link itself.
     func setModifiedOfPath(_ time: Timestamp) throws(SystemError) {
         _ = try check("utimensat") {
             clinux_set_modified_path(number, time.seconds, Int64(time.nanoseconds))

@@ -1,7 +1,7 @@
 /// Names of the provider's own files in the store: `.hydrant-<kind><16 hex digits>.tmp`.
 ///
-/// Two kinds, because a crash leaves them behind: a *draft* holds an upload and may be deleted; a file
-/// *set aside* holds a document that others may have changed, and is never deleted unseen.
+/// Two kinds, because a crash leaves them behind: a *draft* holds an upload and may be deleted; a file *set aside*
+/// holds a document that other programs may have changed, and is never deleted unseen.
 enum TemporaryName {
     enum Kind: UInt8 {
         case draft = 0x6E  // n, new
@@ -17,7 +17,7 @@ enum TemporaryName {
         return prefix + [kind.rawValue] + Array(padded.utf8) + suffix
     }
 
-    /// Nil for every name that is not exactly one of ours.
+    /// Nil for every other name.
     static func kind(of name: [UInt8]) -> Kind? {
         guard name.count == prefix.count + 17 + suffix.count, name.starts(with: prefix),
             name.suffix(suffix.count).elementsEqual(suffix)

@@ -3,24 +3,24 @@ import Glibc
 import Logging
 import Synchronization
 
-/// A walk through all folders below one, a name at a time. Each folder is opened in the one above it, never from the root
-/// down; so as many are open at once as there are levels, of which ``Seams/deepest`` is the most.
+/// A walk through all folders below one, a name at a time. Each folder is opened from its parent, never from the root
+/// down; so at most as many are open at once as there are levels (``Seams/deepest``).
 struct TreeWalk<Mark> {
     struct Step {
         let folder: Folder
-        /// What was given for the folder when it was entered.
+        /// The mark passed when the folder was entered.
         let mark: Mark
         let name: [UInt8]
     }
     private struct Level {
         let folder: Folder
         let mark: Mark
-        /// Those still to come, the next one last.
+        /// The remaining names, the next one last.
         var names: [[UInt8]]
     }
     private var levels: [Level] = []
 
-    /// The names in `folder` come next, and then what is left of the others.
+    /// Continues with the names in `folder`, and then with the remaining ones.
     mutating func enter(_ folder: Folder, _ mark: Mark, in store: Store) throws(FileProviderError) {
         guard store.mayHoldItems(folder) else { return }
         let names = try folder.names()
@@ -34,7 +34,7 @@ struct TreeWalk<Mark> {
         while let last = levels.indices.last {
             let name = levels[last].names.popLast()
             let level = levels[last]
-            // Before what is below it is opened: a chain of folders keeps only one open.
+            // Before folders below it are opened: so a chain of folders keeps only one open.
             if level.names.isEmpty { levels.removeLast() }
             if let name { return Step(folder: level.folder, mark: level.mark, name: name) }
         }
@@ -42,10 +42,10 @@ struct TreeWalk<Mark> {
     }
 }
 
-/// How deep the store may be. The way to an item takes a look at each folder above it, and whoever may write to the store
-/// can make any number of them.
+/// The limit of depth. Finding an item looks at each folder above it, and users who may write to the store can make any
+/// number of folders.
 extension Store {
-    /// Whether what is in this folder is shown.
+    /// Whether the items of this folder are shown.
     func mayHoldItems(_ folder: Folder) -> Bool {
         if folder.components.count < seams.deepest { return true }
         let isNew = hasToldDepth.withLock { told in
@@ -54,22 +54,22 @@ extension Store {
         }
         if isNew {
             logger.warning(
-                "the store has folders too deep in others: what is in them is not shown",
+                "the store nests folders too deep: their items are not shown",
                 metadata: ["folder": "\(folder.path())", "deepest": "\(seams.deepest) names"])
         }
         return false
     }
 
-    /// - Throws: ``FileProviderError/Code/unsupported`` when what is called `name` in `folder` would not be shown.
+    /// - Throws: ``FileProviderError/Code/unsupported`` when an item called `name` in `folder` would not be shown.
     func checkDepth(of name: [UInt8], in folder: Folder) throws(FileProviderError) {
         if folder.components.count < seams.deepest { return }
         throw FileProviderError(
             .unsupported, "\(folder.path(of: name)): more than \(seams.deepest) names deep in the store")
     }
 
-    /// Looks at everything below the root, which fills the index.
+    /// Looks at all files below the root, which fills the index.
     ///
-    /// - Returns: why not everything could be seen; nil when everything was.
+    /// - Returns: why some files could not be seen; nil when all were seen.
     func walk() -> FileProviderError? {
         var failure: FileProviderError?
         var walk = TreeWalk<Void>()

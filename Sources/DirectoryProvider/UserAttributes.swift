@@ -3,23 +3,23 @@ import Glibc
 import Logging
 import Synchronization
 
-/// The extended attributes that belong to the user, xattr(7): those in `user.` but our own.
+/// The extended attributes of the user, xattr(7): those in `user.` except our own.
 enum UserAttributes {
-    /// Whether the name is one that an item has. Never ``Identity/attribute``, which names one file.
+    /// Whether an item may have an attribute of this name: not ``Identity/attribute``, which names one file.
     static func isUsers(_ name: String) -> Bool {
         ExtendedAttribute.problem(name: name, value: []) == nil && name != Identity.attribute
     }
 
-    /// Those of an item, and the names of those that are left out because they are too much with the others.
+    /// The attributes of an item, and the names of those beyond the limit.
     struct Shown {
         var attributes: [String: [UInt8]] = [:]
         var leftOut: [String] = []
     }
 
-    /// In the order of their names as many as fit into `most` bytes, names and values; a file may have hundreds of
-    /// megabytes of them. No more than `most` bytes are read, of one that does not fit nothing.
+    /// As many as fit into `most` bytes of names and values, in the order of their names; a file may have hundreds of
+    /// megabytes. At most `most` bytes are read.
     ///
-    /// - Returns: nil when one of them may not be read: then nothing can be said of any.
+    /// - Returns: nil when one of them may not be read: then the set is unknown.
     static func read(from file: AttributedFile, names: [String], upTo most: Int) -> Shown? {
         var shown = Shown()
         var room = most
@@ -41,8 +41,8 @@ enum UserAttributes {
         return shown
     }
 
-    /// Another one for other names or values. FNV-1a: whoever looks for two with the same hides a change of
-    /// an attribute from himself.
+    /// Changes with names or values. FNV-1a: users who construct a collision hide only their own change of an
+    /// attribute.
     static func digest(_ attributes: [String: [UInt8]]) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func take(_ bytes: some Sequence<UInt8>, _ count: Int) {
@@ -63,14 +63,13 @@ extension Store {
         keepsAttributes(entry.status, named: entry.name, in: entry.folder)
     }
 
-    /// Gives `file` exactly these attributes of the user; all others, and our own, stay as they are. So do those that are
-    /// left out of the item: whoever says which ones it has does not know of them.
+    /// Sets exactly these user attributes on `file`; all others, and our own, stay as they are. So do those left out of
+    /// the item, which the caller does not know.
     ///
-    /// One that the file system does not take (no room, too large, not allowed) is told and left out: no
-    /// document may be kept from the store by an attribute. Where a value cannot be replaced, the old one
-    /// stays.
+    /// An attribute that the file system refuses (no room, too large, not allowed) is logged and left out: an attribute
+    /// never blocks a document. Where a value cannot be replaced, the old one stays.
     ///
-    /// - Parameter path: for people.
+    /// - Parameter path: for messages.
     func setUserAttributes(_ attributes: [String: [UInt8]], of file: AttributedFile, path: String) {
         let names = ((try? file.names()) ?? []).filter(UserAttributes.isUsers)
         let leftOut = UserAttributes.read(from: file, names: names, upTo: seams.mostAttributeBytes)?.leftOut ?? []
@@ -82,7 +81,7 @@ extension Store {
                 if error.number != ENODATA { losses.append("\(name): \(error)") }
             }
         }
-        // The small ones first, so that one for which there is no room takes none from them.
+        // The small ones first, so that one that does not fit takes no room from them.
         for (name, value) in wanted.sorted(by: { ($0.value.count, $0.key) < ($1.value.count, $1.key) }) {
             if there.contains(name), (try? file.value(of: name)) == value { continue }
             do throws(SystemError) {
@@ -94,12 +93,12 @@ extension Store {
         }
         if losses.isEmpty { return }
         logger.warning(
-            "the store did not take an extended attribute; the item goes there without it",
+            "the store refuses an extended attribute; the item is stored without it",
             metadata: ["item": "\(path)", "attributes": "\(losses.joined(separator: "; "))"])
     }
 
-    /// Gives `new` what was left out of the item that it replaces, one at a time. What was set here under one of these names
-    /// stands.
+    /// Copies attributes that were left out of the replaced item to `new`, one at a time. A value that was set here
+    /// stays.
     func carryLeftOutAttributes(of old: Entry, to new: Descriptor) {
         guard !old.leftOutAttributes.isEmpty, let descriptor = try? old.folder.openPath(old.name),
             let status = try? descriptor.status(), status.isSameFile(as: old.status)
@@ -114,11 +113,11 @@ extension Store {
         }
         if lost == 0 { return }
         logger.warning(
-            "extended attributes that are not shown did not all go along with new contents",
+            "a replaced document lost extended attributes that are not shown",
             metadata: ["item": "\(old.path)", "lost": "\(lost)", "reason": "\(reason)"])
     }
 
-    /// Once for each item.
+    /// Logged once for each item.
     func tell(leftOut names: [String], of identifier: ItemIdentifier, path: String) {
         let isNew = toldOfAttributes.withLock { told in
             if told.count >= 10_000 { return false }
@@ -126,16 +125,16 @@ extension Store {
         }
         guard isNew, let first = names.first else { return }
         logger.warning(
-            "an item has too many extended attributes: some are not shown, and stay in the store as they are",
+            "an item has too many extended attributes: some are not shown, but stay in the store",
             metadata: [
                 "item": "\(path)", "leftOut": "\(names.count)", "first": "\(first)",
                 "most": "\(seams.mostAttributeBytes) bytes",
             ])
     }
 
-    /// Gives `new` the access list of the document that it replaces, and no other: its folder may have one for what is
-    /// made in it. A missing one would open the document to its group, and one too many to whom it names, so both are an
-    /// error. (The `security.` attributes speak of the old bytes.)
+    /// Gives `new` the access list of the document that it replaces, and no other: its folder may have a default list
+    /// for new files. A missing list would open the document to its group, and a surplus one to the users that it
+    /// names, so both failures are errors. (The `security.` attributes belong to the old bytes.)
     func setAccessList(of old: Entry, to new: Descriptor, isOfSameGroup: Bool) throws(FileProviderError) {
         let file = AttributedFile(new)
         try naming(old.path) { () throws(SystemError) in

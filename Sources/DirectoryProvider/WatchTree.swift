@@ -3,8 +3,8 @@ import FileProvider
 import Glibc
 import Logging
 
-/// Which folder each inotify watch stands for. A watch stays with its folder through renames, and so does
-/// the identifier here; names are kept only to find the way to new folders. Used by one thread.
+/// The folder of each inotify watch. A watch stays with its folder through renames, and so does the identifier here;
+/// names are kept only to find the way to new folders. Used by one thread.
 final class WatchTree {
     private struct Node {
         var identifier: ItemIdentifier
@@ -21,12 +21,12 @@ final class WatchTree {
     private let inotify: Descriptor
     private var nodes: [Int32: Node]
     private var moved: Set<Int32> = []
-    /// Whether another walk through all is to come.
+    /// Whether another complete walk is due.
     private var isWanted = false
     private var whole: TreeWalk<Int32>?
-    /// Through a folder that appeared.
+    /// Walks a new folder.
     private var below: TreeWalk<Int32>?
-    /// Those whose turn is still to come; by their watches, for so many could not be open at once.
+    /// New folders that wait for their walk; as watches, since not so many could be open at once.
     private var appeared: [Int32] = []
     private var appearedSet: Set<Int32> = []
 
@@ -41,7 +41,7 @@ final class WatchTree {
 
     func identifier(of watch: Int32) -> ItemIdentifier? { nodes[watch]?.identifier }
 
-    /// inotify_add_watch(2) takes no descriptor; through /proc it takes the folder that was opened without
+    /// inotify_add_watch(2) takes no descriptor; a path through /proc names the folder that was opened without
     /// following a link.
     static func addWatch(to folder: Folder, of inotify: Descriptor) throws(SystemError) -> Int32 {
         let mask =
@@ -53,36 +53,36 @@ final class WatchTree {
         }
     }
 
-    // MARK: More watches
+    // MARK: Adding watches
 
-    /// Every folder below the root is to have a watch; those that have one keep it. Done by ``walk(until:)``.
+    /// Requests a watch for every folder below the root; existing watches stay. ``walk(until:)`` adds them.
     func watchAll() { isWanted = true }
 
-    /// A folder that appeared. What is in it comes with ``walk(until:)``.
+    /// A folder that appeared. ``walk(until:)`` adds the folders in it.
     ///
     /// - Returns: the folder, if it was not watched before.
     func watch(_ name: [UInt8], in parent: Int32) -> ItemIdentifier? {
         guard let above = openFolder(of: parent), let folder = try? store.open(name, in: above),
             store.mayHoldItems(folder),
             let (watch, isNew) = add(folder, named: name, in: parent)
-        else { return nil }  // Gone or moved on already; then that is another event.
+        else { return nil }  // Gone or moved already: another event follows.
         if appearedSet.insert(watch).inserted { appeared.append(watch) }
         return isNew ? folder.identifier : nil
     }
 
-    /// Whether there is more to do for ``walk(until:)``.
+    /// Whether ``walk(until:)`` has more to do.
     var isWalking: Bool { isWanted || whole != nil || below != nil || !appeared.isEmpty }
 
-    /// Goes on with the walks; the thread must see to its events meanwhile, so not for long. Of both walks each time one
-    /// name, so that neither keeps the other waiting.
+    /// Continues the walks for a short time, as the thread must also read events. Takes one name of each walk in turn,
+    /// so that neither keeps the other waiting.
     ///
-    /// - Returns: the folders that were not watched before, of those that appeared; and whether every folder has its watch
-    ///   now that was there when ``watchAll()`` was called.
+    /// - Returns: the new folders that were not watched before; and whether every folder that was there when
+    ///   ``watchAll()`` was called now has its watch.
     func walk(until end: ContinuousClock.Instant) -> (new: Set<ItemIdentifier>, hasAll: Bool) {
         var new: Set<ItemIdentifier> = []
         var hasAll = false
         repeat {
-            // One that is asked for during a walk begins after it: else a walk might never come to its end.
+            // A walk requested during a walk begins after it: otherwise a walk might never end.
             if whole == nil, isWanted {
                 isWanted = false
                 whole = begin(at: rootWatch)
@@ -99,7 +99,7 @@ final class WatchTree {
 
     private func begin(at watch: Int32) -> TreeWalk<Int32> {
         var walk = TreeWalk<Int32>()
-        // Another one may have its name: then events say where it is.
+        // Another folder may have its name: then events tell its place.
         if let folder = openFolder(of: watch), let node = nodes[watch], folder.status.isSameFile(as: node.status) {
             try? walk.enter(folder, watch, in: store)
         }
@@ -149,16 +149,17 @@ final class WatchTree {
             """, metadata: ["folder": "\(folder.path())", "watched": "\(nodes.count)"])
     }
 
-    // MARK: Fewer watches
+    // MARK: Removing watches
 
     func forget(_ watch: Int32) { nodes[watch] = nil }
 
-    /// A folder was moved; whether it is still in the store shows when the events about it are all read.
+    /// A folder was moved; whether it is still in the store shows when all its events are read.
     func noteMoved(_ watch: Int32) { moved.insert(watch) }
 
     /// Ends the watches of folders that were moved out of the store.
     func dropMovedAway() {
-        // Of each watch whether its folder is in or below one that left. All in one pass: somebody may move thousands.
+        // For each watch, whether its folder is in or below a folder that left. In one pass, as thousands may have
+        // moved.
         var isAway: [Int32: Bool] = [:]
         for watch in moved where watch != rootWatch && !isInPlace(watch) { isAway[watch] = true }
         moved = []
@@ -189,7 +190,7 @@ final class WatchTree {
         return try? store.open(components)
     }
 
-    /// The watches from this one up to the root; cut short where one is unknown.
+    /// The watches from this one up to the root; shorter if one is unknown.
     private func chain(from watch: Int32) -> [Int32] {
         var chain: [Int32] = []
         var next: Int32? = watch
@@ -200,7 +201,7 @@ final class WatchTree {
         return chain
     }
 
-    /// The names from the root down; nil when a folder above is no longer known.
+    /// The names from the root down; nil when a parent is unknown.
     private func components(of watch: Int32) -> [[UInt8]]? {
         let chain = chain(from: watch)
         guard chain.last == rootWatch else { return nil }

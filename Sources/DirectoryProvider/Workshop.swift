@@ -1,14 +1,14 @@
 import FileProvider
 import Glibc
 
-/// A folder of our own beside the place of a new folder or link, where nobody but this user can exchange anything.
+/// A private folder beside the place of a new folder or link, in which no other user can exchange anything.
 ///
-/// mkdir(2) opens nothing. In a folder of the store, whoever else may write to it could put somebody's private folder in the
-/// place of the new one before it is opened, and that one would get the mode of the new one. What is made in here and then
-/// opened is what was made; it goes to its place complete, in one step.
+/// mkdir(2) opens nothing. In a folder of the store, another user who may write to it could put a private folder of a
+/// third user in the place of the new one before it is opened, which would then get the mode of the new one. A folder
+/// made here and then opened is the one that was made; it moves to its place complete, in one step.
 struct Workshop {
     let folder: Folder
-    /// What is made in it is called so: a draft's name, so that nothing else is ever removed with a forgotten one.
+    /// The name of the new item: a draft's name, so that removing a forgotten one never removes anything else.
     let content = TemporaryName.make(.draft)
     private let parent: Folder
     private let name: [UInt8]
@@ -20,8 +20,7 @@ struct Workshop {
             let name = TemporaryName.make(.draft)
             try parent.makeFolder(name, mode: 0o700)
             store.seams.afterMakingFolder?(name)
-            // Locked for as long as somebody is at work in it, as a draft is. One that was swept up before the lock was
-            // there is begun anew.
+            // Locked during its use, as a draft is. A workshop that was swept up before it was locked is made anew.
             guard let folder = try parent.folder(name), flock(folder.descriptor.number, LOCK_EX | LOCK_NB) == 0,
                 try parent.status(of: name)?.isSameFile(as: folder.status) == true
             else { continue }
@@ -29,10 +28,10 @@ struct Workshop {
             (self.folder, self.parent, self.name) = (folder, parent, name)
             return
         }
-        throw FileProviderError(.busy, "\(parent.path()): another program exchanges what is made in it")
+        throw FileProviderError(.busy, "\(parent.path()): another program keeps replacing new items")
     }
 
-    /// A new folder in it, with mode 0700, not for reading.
+    /// A new folder in it, with mode 0700, not readable.
     func makeFolder() throws(FileProviderError) -> Descriptor {
         try folder.makeFolder(content, mode: 0o700)
         return try folder.openPath(content)
@@ -43,13 +42,13 @@ struct Workshop {
         return try folder.openPath(content)
     }
 
-    /// Leaves no trace. Best effort: what stays is swept up later.
+    /// Removes it. Best effort: a leftover is swept up later.
     func discard() {
         Self.empty(folder)
         try? parent.removeFolder(name)
     }
 
-    /// Removes a forgotten one. What is not ours in it stays, and it then, too.
+    /// Removes a forgotten workshop. Files that are not ours stay, and so does the folder.
     static func remove(_ name: [UInt8], in parent: Folder) throws(FileProviderError) {
         if let folder = try parent.folder(name) { empty(folder) }
         try parent.removeFolder(name)
@@ -60,7 +59,7 @@ struct Workshop {
             switch (try? folder.status(of: name))?.kind {
             case .folder: try? folder.removeFolder(name)
             case .link: try? folder.unlink(name)
-            default: break  // None of a workshop's. Somebody may be at work on a draft there.
+            default: break  // Not a workshop's file. A draft there may be in use.
             }
         }
     }
@@ -81,12 +80,12 @@ extension Folder {
 }
 
 extension Store {
-    /// Whether only this user can change what is in a folder that has just been made with mode 0700.
+    /// Whether only this user can change the contents of a folder just made with mode 0700.
     fileprivate func isPrivate(_ status: FileStatus, in parent: Folder) throws(FileProviderError) -> Bool {
         let isClosed = status.permissions & 0o077 == 0
         if status.owner == user, isClosed { return true }
-        // A file system may have one owner for everything that comes from here (NFS), and no modes (FAT): how that looks
-        // shows a file that is surely ours.
+        // A file system may give all files one owner (NFS), and no modes (FAT): compare with a file that is certainly
+        // ours.
         let draft = try Draft(in: parent)
         defer { draft.discard() }
         let own = try draft.status
