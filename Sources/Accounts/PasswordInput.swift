@@ -2,7 +2,7 @@ import Foundation
 package import HTTPTransport
 import Surroundings
 
-/// A password from a person or a program; never from the command line, where everybody reads it.
+/// Reads a password from a person or a program; never from the command line, which every user can read.
 package enum PasswordInput {
     package static var hasTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
@@ -11,13 +11,13 @@ package enum PasswordInput {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else {
             throw AccountError(
-                "there is no terminal to ask for a password; give it on standard input, with --password-stdin")
+                "there is no terminal to ask for a password; pass it on standard input, with --password-stdin")
         }
         defer { close(terminal) }
         let what = settings.usesToken ? "Token" : "Password of \(settings.user ?? "the user")"
         write(terminal, ShownText.line("\(what) for \(domain) (\(settings.url)): "))
         var shown = termios()
-        guard tcgetattr(terminal, &shown) == 0 else { throw AccountError("the terminal cannot be asked") }
+        guard tcgetattr(terminal, &shown) == 0 else { throw AccountError("the terminal cannot hide the input") }
         var hidden = shown
         hidden.c_lflag &= ~tcflag_t(ECHO)
         tcsetattr(terminal, TCSAFLUSH, &hidden)

@@ -12,7 +12,7 @@ enum PrivateFile {
 
     /// On return it is on disk, with mode 0600.
     static func write(_ bytes: [UInt8], to path: String) throws(AccountError) {
-        // Who keeps it elsewhere, behind a link, goes on doing so.
+        // Keeps a link to a file elsewhere.
         let target =
             realpath(path, nil).map { pointer in
                 defer { free(pointer) }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Something that must never be shown: a password, a token. It prints as `***`, also inside of other things.
+/// A secret: a password, a token. It prints as `***`, also inside other values.
 package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The only way to it.
+    /// The only access to the secret.
     package let revealed: String
     package init(_ secret: String) { revealed = secret }
 
@@ -11,7 +11,7 @@ package struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugS
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// How we say who we are.
+/// The credential sent to a server.
 package enum Credential: Sendable, Hashable {
     /// RFC 7617. The user's name has no colon.
     case basic(user: String, password: Secret)
@@ -28,11 +28,11 @@ package enum Credential: Sendable, Hashable {
     }
 }
 
-/// Where the credential comes from: a keyring, a file, a command.
+/// Provides the credential: from a keyring, a file, a command.
 package protocol CredentialSource: Sendable {
-    /// What is there now; nil: nothing (then nothing is sent).
+    /// The present credential; nil: none (nothing is sent).
     ///
-    /// - Throws: why it cannot be had (a keyring that is locked, a helper that fails), for people.
+    /// - Throws: why it is unavailable (a locked keyring, a failing helper), for people.
     func credential() async throws -> Credential?
 }
 

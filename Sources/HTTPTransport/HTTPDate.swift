@@ -1,18 +1,18 @@
 import Foundation
 
-/// Dates in the three forms of RFC 9110, 5.6.7; and, since servers write them too, with another zone than GMT, and as RFC
-/// 3339 has them.
+/// Dates in the three forms of RFC 9110, 5.6.7; and, since some servers write them, with another zone than GMT, and in
+/// the form of RFC 3339.
 package enum HTTPDate {
     private static let months = [
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ]
 
-    /// Seconds since 1970-01-01 00:00:00 UTC; nil: it is none.
+    /// Seconds since 1970-01-01 00:00:00 UTC; nil: not a date.
     package static func parse(_ text: String) -> Int64? {
         if let seconds = parsePreferred(text) { return seconds }
         if text.utf8.first.map({ 48..<58 ~= $0 }) == true { return parseInternet(text) }
         guard text.utf8.count <= longest else { return nil }
-        // (Behind the hour a minus belongs to the zone; before it, it parts day, month and year.)
+        // (After the hour a minus sign belongs to the zone; before it, it separates day, month and year.)
         let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.startIndex
         let (front, back) = (text[..<colon], text[colon...])
         let words =
@@ -31,7 +31,7 @@ package enum HTTPDate {
         else { return nil }
         if year < 70 { year += 2_000 } else if year < 100 { year += 1_900 }
         guard (1_601...9_999).contains(year) else { return nil }
-        // (Its minutes may stand behind a colon.)
+        // (The minutes of the zone may follow a colon.)
         guard let zone = isC || words.count < 8 ? 0 : offset(words[7...].prefix(2).joined()) else { return nil }
         let days = Self.days(year, month + 1, day)
         return Int64(days) * 86_400 + Int64(time[0] * 3_600 + time[1] * 60 + time[2] - zone)
@@ -39,7 +39,7 @@ package enum HTTPDate {
 
     private static let longest = 100
 
-    /// In seconds; nil: it is no zone. `+0200`, `-05`, and the names of RFC 822, 5.1.
+    /// In seconds; nil: not a zone. `+0200`, `-05`, and the names of RFC 822, 5.1.
     private static func offset(_ text: String) -> Int? {
         let names = [
             "gmt": 0, "utc": 0, "ut": 0, "z": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
@@ -74,7 +74,7 @@ package enum HTTPDate {
         return Int64(days(year, month, day)) * 86_400 + Int64(hour * 3_600 + minute * 60 + second - zone)
     }
 
-    /// `Sun, 06 Nov 1994 08:49:37 GMT`, which all servers write: of a listing every entry has one.
+    /// `Sun, 06 Nov 1994 08:49:37 GMT`, the form of almost all servers; each entry of a listing has one.
     private static func parsePreferred(_ text: String) -> Int64? {
         var text = text
         return text.withUTF8 { bytes -> Int64? in
@@ -98,7 +98,7 @@ package enum HTTPDate {
         }
     }
 
-    /// Since 1970-01-01, in the Gregorian calendar.
+    /// Days since 1970-01-01, in the Gregorian calendar.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = year / 400
@@ -107,7 +107,7 @@ package enum HTTPDate {
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
     }
 
-    /// As it stands in a header: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// The form for a header: `Sun, 06 Nov 1994 08:49:37 GMT`.
     ///
     /// - Parameter seconds: since 1970-01-01 00:00:00 UTC.
     package static func format(_ seconds: Int64) -> String {

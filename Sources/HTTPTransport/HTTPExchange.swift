@@ -3,21 +3,22 @@ package import FileProvider
 package import NIOCore
 package import NIOHTTP1
 
-/// One request, as it is sent again where that is needed: its body can be read more than once.
+/// A request that can be sent again: its body can be read more than once.
 package struct HTTPRequest: Sendable {
     package enum Body: Sendable {
         case bytes([UInt8])
-        /// A part of a document, read as it is sent.
+        /// A part of a document, read while it is sent.
         case content(any ContentSource, Range<Int64>)
     }
     package var method: String
     package var location: HTTPLocation
     package var headers: [(name: String, value: String)]
     package var body: Body?
-    /// Takes its time: a document's bytes, in either direction.
+    /// A transfer of a document's bytes, in either direction, which takes its time.
     package var isTransfer: Bool
-    /// Whether it may be sent again, for as long as the server is waited for, when nobody knows what became of it. Others are
-    /// sent again a few times, where the connection ended without a byte: their conditions must make that harmless.
+    /// Whether the transport may send the request again, as long as it waits for the server, when the outcome of an
+    /// attempt is unknown. It sends other requests again a few times, where the connection ended without a byte: their
+    /// conditions must make that harmless.
     package var isRepeatable: Bool
 
     package init(
@@ -32,17 +33,18 @@ package struct HTTPRequest: Sendable {
         self.isRepeatable = isRepeatable
     }
 
-    /// To send it again at once would cost much: a server may have closed the connection since it does not want so much.
+    /// Sending it again at once would be expensive: the server may have closed the connection because the body is too
+    /// large.
     var isLong: Bool {
         if case .content(_, let range)? = body { range.count > 1 << 20 } else { false }
     }
 }
 
-/// The head of an answer, and its body as it comes.
+/// The head of an answer, and its body as it arrives.
 package struct HTTPReply: Sendable {
     package let status: Int
     package let headers: HTTPHeaders
-    /// Who answered, after redirections.
+    /// The place that answered, after redirections.
     package let location: HTTPLocation
     package let body: HTTPBody
 
@@ -51,18 +53,18 @@ package struct HTTPReply: Sendable {
     /// The value of a field that has one value; of several, the first.
     package func field(_ name: String) -> String? { headers.first(name: name) }
 
-    /// The values of a field that is a list, also over several lines, without what surrounds them.
+    /// The values of a list field, also over several lines, without surrounding white space.
     package func list(_ name: String) -> [String] {
         headers[name].flatMap { $0.split(separator: ",") }.map { String($0).trimmingASCIIWhitespace() }
     }
 
-    /// How the body is encoded (RFC 9110, 8.4); nil: not at all, as it was asked for.
+    /// The encoding of the body (RFC 9110, 8.4); nil: none, as requested.
     package var encoding: String? {
         let encodings = list("Content-Encoding").map { $0.lowercased() }.filter { !$0.isEmpty && $0 != "identity" }
         return encodings.isEmpty ? nil : encodings.joined(separator: ", ")
     }
 
-    /// Of the body, as it comes; nil: not said.
+    /// The length of the body, as it is sent; nil: not given.
     package var contentLength: Int64? { field("Content-Length").flatMap { Int64($0) } }
 
     /// `text/html`, in lower case, without parameters.
@@ -70,7 +72,8 @@ package struct HTTPReply: Sendable {
         field("Content-Type")?.split(separator: ";").first.map { String($0).trimmingASCIIWhitespace().lowercased() }
     }
 
-    /// The first bytes of the body, for messages and small answers; the rest is not read, nor what comes too slowly.
+    /// The first bytes of the body, for messages and small answers; does not read the rest, nor bytes that arrive too
+    /// slowly.
     package func prefix(_ count: Int) async throws -> [UInt8] {
         let start = ContinuousClock.now
         var bytes: [UInt8] = []
@@ -82,7 +85,7 @@ package struct HTTPReply: Sendable {
     }
 }
 
-/// An answer's body, as it comes; whoever stops reading before its end gives the connection up.
+/// An answer's body, as it arrives; a reader that stops before the end gives up the connection.
 package struct HTTPBody: AsyncSequence, Sendable {
     private let base: HTTPClientResponse.Body
     init(_ base: HTTPClientResponse.Body) { self.base = base }
@@ -95,7 +98,7 @@ package struct HTTPBody: AsyncSequence, Sendable {
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: base.makeAsyncIterator()) }
 }
 
-/// A request's body, read as the connection takes it.
+/// A request's body, read at the pace of the connection.
 struct ContentBody: AsyncSequence, Sendable {
     let source: any ContentSource
     let range: Range<Int64>
@@ -109,10 +112,10 @@ struct ContentBody: AsyncSequence, Sendable {
         mutating func next() async throws -> ByteBuffer? {
             guard offset < end else { return nil }
             let bytes = try await source.read(at: offset, upTo: Int(Swift.min(Int64(ContentBody.piece), end - offset)))
-            // What is announced must be sent: a connection that is cut off leaves the store as it was.
+            // The announced length must be sent: cutting the connection leaves the store as it was.
             guard !bytes.isEmpty else {
                 throw FileProviderError(
-                    .cannotSynchronize, "what is to be sent ends at byte \(offset) instead of \(end)")
+                    .cannotSynchronize, "the body ends at byte \(offset), not \(end)")
             }
             offset += Int64(bytes.count)
             return ByteBuffer(bytes: bytes)

@@ -6,13 +6,13 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// What a failure of the network means.
+/// Interprets failures of the network.
 package enum HTTPFailure {
-    /// Whether the same request may succeed in a moment: a server that is just restarted refuses, and drops what it has.
+    /// Whether the same request may soon succeed: a restarting server refuses and drops connections.
     enum Outlook {
         case mayPassSoon
         case isAway
-        /// Nothing to do with the network.
+        /// Not a failure of the network.
         case other
     }
 
@@ -20,7 +20,7 @@ package enum HTTPFailure {
         switch error {
         case let error as NIOConnectionError:
             let codes = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }
-            // Where no address was found, or no network is there, waiting does not help.
+            // Without an address or a network, waiting does not help.
             return codes.contains(ECONNREFUSED) || codes.contains(ECONNRESET) ? .mayPassSoon : .isAway
         case let error as IOError:
             return [ECONNREFUSED, ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode) ? .mayPassSoon : .isAway
@@ -37,12 +37,12 @@ package enum HTTPFailure {
         }
     }
 
-    /// Whether the server cannot have got the request.
+    /// Whether the server certainly did not receive the request.
     static func wasNotSent(_ error: any Error) -> Bool {
         error is NIOConnectionError || (error as? IOError)?.errnoCode == ECONNREFUSED
     }
 
-    /// Whether the server closed the connection; it may have done what it was asked, or never have looked.
+    /// Whether the server closed the connection; it may or may not have carried out the request.
     static func wasClosed(_ error: any Error) -> Bool {
         switch error {
         case let error as IOError: [ECONNRESET, EPIPE, ENOTCONN].contains(error.errnoCode)
@@ -52,11 +52,11 @@ package enum HTTPFailure {
         }
     }
 
-    /// - Parameter server: for people: who was asked.
+    /// - Parameter server: the server, for people.
     static func error(_ error: any Error, _ server: HTTPLocation.Origin) -> FileProviderError {
         if let error = error as? FileProviderError { return error }
         if error is CancellationError || (error as? HTTPClientError) == .cancelled {
-            return FileProviderError(.cancelled, "\(server): the request was given up", cause: error)
+            return FileProviderError(.cancelled, "\(server): the request was cancelled", cause: error)
         }
         return FileProviderError(.serverUnreachable, "\(server): \(reason(error))", cause: error)
     }
@@ -65,7 +65,7 @@ package enum HTTPFailure {
         switch error {
         case let error as NIOConnectionError:
             if error.dnsAError != nil || error.dnsAAAAError != nil, error.connectionErrors.isEmpty {
-                return "no server of this name is known here (is there a network?)"
+                return "no server of this name was found; check the name and the network"
             }
             let code = error.connectionErrors.compactMap { ($0.error as? IOError)?.errnoCode }.first
             return code.map { "cannot be reached: \(String(cString: strerror($0)))" } ?? "cannot be reached"
@@ -88,19 +88,19 @@ package enum HTTPFailure {
         }
     }
 
-    /// What a status means that is the same for every kind of store; nil: it depends on what was asked.
+    /// The meaning of a status that is the same for every kind of store; nil: it depends on the request.
     package static func error(status: Int, _ what: String, _ server: HTTPLocation.Origin) -> FileProviderError? {
         switch status {
-        case 401: FileProviderError(.notAuthenticated, "\(server) does not accept the user name and password")
-        case 407: FileProviderError(.serverUnreachable, "\(server): a proxy on the way wants a password")
-        case 403: FileProviderError(.permissionDenied, "\(what): the server does not allow it (403)")
+        case 401: FileProviderError(.notAuthenticated, "\(server): does not accept the user name and password")
+        case 407: FileProviderError(.serverUnreachable, "\(server): a proxy on the way requires a password")
+        case 403: FileProviderError(.permissionDenied, "\(what): the server does not allow this (403)")
         case 413: FileProviderError(.insufficientQuota, "\(what): is too large for the server (413)")
-        case 507: FileProviderError(.insufficientQuota, "\(what): the server has no room for it (507)")
-        case 423: FileProviderError(.busy, "\(what): is locked by somebody (423)")
+        case 507: FileProviderError(.insufficientQuota, "\(what): the server has no room (507)")
+        case 423: FileProviderError(.busy, "\(what): is locked by another program (423)")
         case 408, 429, 502, 503, 504:
-            FileProviderError(.serverUnreachable, "\(server) cannot answer just now (\(status))")
+            FileProviderError(.serverUnreachable, "\(server): cannot answer just now (\(status))")
         case 500...599: FileProviderError(.cannotSynchronize, "\(what): the server failed (\(status))")
-        case 300..<400: FileProviderError(.serverUnreachable, "\(what): the server sends us elsewhere (\(status))")
+        case 300..<400: FileProviderError(.serverUnreachable, "\(what): the server redirects elsewhere (\(status))")
         default: nil
         }
     }

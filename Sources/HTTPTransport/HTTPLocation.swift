@@ -2,9 +2,9 @@ import Foundation
 
 /// A place on a server: the scheme, host and port, and a path as decoded components.
 ///
-/// Components are bytes: a name is what the server has, not what Unicode makes of it.
+/// Components are bytes: names are those of the server, without Unicode normalisation.
 package struct HTTPLocation: Hashable, Sendable {
-    /// Who is spoken to; credentials are for one of these and never for another.
+    /// A server; a credential is for one origin only.
     package struct Origin: Hashable, Sendable, CustomStringConvertible {
         package let isSecure: Bool
         /// In lower case; an IPv6 address in brackets.
@@ -21,7 +21,7 @@ package struct HTTPLocation: Hashable, Sendable {
     package private(set) var components: [[UInt8]]
     /// Whether the path ends with a slash, as that of a folder.
     package private(set) var isFolder: Bool
-    /// As it stands behind the question mark, undecoded.
+    /// The text after the question mark, undecoded.
     package private(set) var query: String?
 
     package init(origin: Origin, components: [[UInt8]], isFolder: Bool = true, query: String? = nil) {
@@ -46,7 +46,7 @@ package struct HTTPLocation: Hashable, Sendable {
         self.init(path: rest[end...], on: origin)
     }
 
-    /// A path with its query, as an `href` or a `Location` has it; dot segments are taken out (RFC 3986, 5.2.4).
+    /// A path with its query, as in an `href` or a `Location`; dot segments are removed (RFC 3986, 5.2.4).
     package init?(path: Substring, on origin: Origin) {
         let whole = path.utf8.prefix { $0 != UInt8(ascii: "#") }
         let split = whole.firstIndex(of: UInt8(ascii: "?")) ?? whole.endIndex
@@ -69,10 +69,10 @@ package struct HTTPLocation: Hashable, Sendable {
             query: split < whole.endIndex ? String(Substring(whole[whole.index(after: split)...])) : nil)
     }
 
-    /// What a reference in an answer means, seen from here (RFC 3986, 5.2): a URL, a path, or a name.
+    /// Resolves a reference in an answer (RFC 3986, 5.2): a URL, a path, or a name.
     package func resolve(_ reference: String) -> HTTPLocation? {
         let reference = reference.trimmingASCIIWhitespace()
-        // What servers write in listings.
+        // The usual form in listings.
         if reference.utf8.first == UInt8(ascii: "/"), reference.utf8.dropFirst().first != UInt8(ascii: "/") {
             return HTTPLocation(path: reference[...], on: origin)
         }
@@ -94,15 +94,15 @@ package struct HTTPLocation: Hashable, Sendable {
         return place
     }
 
-    /// That it is in; its own of the topmost one.
+    /// The parent folder; the topmost folder itself if there is none.
     package var folder: HTTPLocation { HTTPLocation(origin: origin, components: components.dropLast()) }
 
-    /// Below what is on this path; nil: elsewhere.
+    /// The components below `other`; nil: not below it.
     package func components(below other: HTTPLocation) -> ArraySlice<[UInt8]>? {
         components.starts(with: other.components) ? components.dropFirst(other.components.count) : nil
     }
 
-    /// The path as it stands in a request.
+    /// The path for a request.
     package var path: String {
         let path = "/" + components.map { PercentCoding.encode($0) }.joined(separator: "/")
         return isFolder && !components.isEmpty ? path + "/" : path
@@ -112,7 +112,7 @@ package struct HTTPLocation: Hashable, Sendable {
 }
 
 extension HTTPLocation: CustomStringConvertible {
-    /// For people: nothing is encoded, and there is no query, in which there may be a key.
+    /// For people: without percent-encoding, and without the query, which may hold a key.
     package var description: String {
         let path = components.map { "/" + String(decoding: $0, as: UTF8.self) }.joined()
         return origin.description + (path.isEmpty ? "/" : path)

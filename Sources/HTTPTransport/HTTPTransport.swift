@@ -7,8 +7,8 @@ import NIOHTTP1
 import NIOSSL
 import Synchronization
 
-/// Requests to one server, with its credential: connections are kept and bounded, bodies are streamed both ways,
-/// redirections within the server are followed, and a server that is just restarted is waited for.
+/// Requests to one server, with its credential: it keeps a bounded number of connections, streams bodies both ways,
+/// follows redirections within the server, and waits for a server that is restarting.
 package final class HTTPTransport: Sendable {
     private let client: HTTPClient
     private let signIn: SignIn
@@ -16,17 +16,18 @@ package final class HTTPTransport: Sendable {
     private let holdoff = Holdoff()
     private let settings: HTTPSettings
     private let logger: Logger
-    /// The server did not answer the last request, however long it was waited for.
+    /// Whether the server did not answer the last request, after all waiting.
     private let isAway = Mutex(false)
-    /// Seconds that a server which refuses or drops connections is waited for, once.
+    /// Seconds to wait for a server that refuses or drops connections, once.
     private static let patience = 10.0
-    /// How often what may have been done is sent again, where the connection ended without a byte. A busy server closes
-    /// connections that it keeps, whether or not something has just come (Apache's event MPM, out of workers); so does one
-    /// whose time for an idle one is up (RFC 9112, 9.3.1). It is what whoever asked would do a second later.
+    /// The number of times that a request with an unknown outcome is sent again, where the connection ended without a
+    /// byte. A busy server closes connections that it had kept, whether or not a request has just arrived (Apache's
+    /// event MPM, out of workers); so does a server whose time limit for idle connections is up (RFC 9112, 9.3.1). The
+    /// caller would try again a second later anyway.
     private static let repetitions = 3
     private static let mostRedirections = 5
 
-    /// - Throws: when a file with certificates cannot be read.
+    /// - Throws: when a file of certificates cannot be read.
     package init(
         settings: HTTPSettings, credentials: any CredentialSource, logger: Logger
     ) throws(FileProviderError) {
@@ -39,7 +40,7 @@ package final class HTTPTransport: Sendable {
             do {
                 tls.additionalTrustRoots.append(.certificates(try NIOSSLCertificate.fromPEMFile(file)))
             } catch {
-                throw FileProviderError(.cannotSynchronize, "\(file): holds no certificates in PEM", cause: error)
+                throw FileProviderError(.cannotSynchronize, "\(file): has no certificates in PEM", cause: error)
             }
         }
         let idle = TimeAmount.milliseconds(Int64(settings.idleTimeout * 1_000))
@@ -52,8 +53,8 @@ package final class HTTPTransport: Sendable {
             decompression: .disabled)
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.httpVersion = .http1Only
-        // Each piece of an answer is some switches between threads, and NIO's own are at most 64 KiB: a document over a fast
-        // line came half as fast.
+        // Each piece of an answer costs some thread switches, and NIO's pieces have at most 64 KiB: over a fast line, a
+        // document arrived at half the speed.
         configuration.http1_1ConnectionDebugInitializer = { channel in
             channel.setOption(
                 .recvAllocator,
@@ -63,31 +64,31 @@ package final class HTTPTransport: Sendable {
     }
 
     deinit {
-        // The library insists; who has called ``shutdown()`` did it already.
+        // The library insists on this call, which does nothing after ``shutdown()``.
         client.shutdown { _ in }
     }
 
-    /// Ends what is running. No call may follow.
+    /// Ends running requests. No call may follow.
     package func shutdown() async { try? await client.shutdown() }
 
-    /// For a server that is slow with many at once.
+    /// For a server that is slow with many requests at once.
     package func limitTransfers(to count: Int) { lanes.limit(to: count) }
 
-    /// For a server that is far away, and minds no more than others how many come at once.
+    /// For a distant server that handles many requests at once as well as few.
     package func allowMostTransfers() { lanes.widen(to: settings.mostTransfers) }
 
-    /// At once.
+    /// The number of simultaneous transfers.
     package var transfers: Int { lanes.width }
 
-    /// There may be another credential: whoever waits for one may ask.
+    /// The credential may have changed: requests waiting for one may ask again.
     package func credentialMayHaveChanged() { signIn.mayHaveChanged() }
 
     // MARK: A request
 
-    /// Sends a request and hands its answer over; the connection is free again when `take` has returned.
+    /// Sends a request and passes its answer to `take`; the connection is free again when `take` has returned.
     ///
-    /// The answer may have any status but those that are the same for everybody: 401, redirections, and the server's wish
-    /// to be left alone.
+    /// The answer may have any status except those with one meaning everywhere: 401, redirections, and the server's
+    /// request for a pause.
     ///
     /// - Throws: ``FileProviderError/Code/serverUnreachable``, ``FileProviderError/Code/notAuthenticated``,
     ///   ``FileProviderError/Code/cancelled``, and what `take` throws.
@@ -104,7 +105,7 @@ package final class HTTPTransport: Sendable {
         }
     }
 
-    /// Again and again while the server may just be restarting.
+    /// Repeats a request while the server may be restarting.
     private func persist<T: Sendable>(
         _ request: HTTPRequest, _ take: (HTTPReply) async throws -> T
     ) async throws -> T {
@@ -120,7 +121,8 @@ package final class HTTPTransport: Sendable {
                     return try await take(reply)
                 }
             } catch {
-                // What came with an answer is for whoever takes it; and what may have been done is not asked for without end.
+                // An error after the answer began is for the caller; and a request with an unknown outcome is not
+                // repeated without end.
                 guard !isAnswered, HTTPFailure.outlook(error) != .other else { throw error }
                 let waited = start.duration(to: .now) / .seconds(1)
                 let isRepeatable =
@@ -139,7 +141,7 @@ package final class HTTPTransport: Sendable {
         }
     }
 
-    /// Follows redirections within the server, and tries another credential where there is one by now.
+    /// Follows redirections within the server, and tries another credential if there is a new one.
     private func follow<T: Sendable>(
         _ request: HTTPRequest, _ take: (HTTPReply) async throws -> T
     ) async throws -> T {
@@ -149,11 +151,11 @@ package final class HTTPTransport: Sendable {
             if let seconds = holdoff.remaining {
                 throw FileProviderError(
                     .serverUnreachable,
-                    "\(request.location.origin) asked to be left alone for \(Int(seconds.rounded(.up))) s more")
+                    "\(request.location.origin): asked for a pause of \(Int(seconds.rounded(.up))) s more")
             }
             guard case .send(let credential) = try await signIn.credential() else {
                 throw FileProviderError(
-                    .notAuthenticated, "\(request.location.origin) does not accept the user name and password")
+                    .notAuthenticated, "\(request.location.origin): does not accept the user name and password")
             }
             let response = try await send(request, credential)
             let reply = HTTPReply(
@@ -167,8 +169,8 @@ package final class HTTPTransport: Sendable {
                 throw FileProviderError(
                     .notAuthenticated,
                     credential == nil
-                        ? "\(request.location.origin) wants a user name and a password"
-                        : "\(request.location.origin) does not accept the user name and password")
+                        ? "\(request.location.origin): requires a user name and a password"
+                        : "\(request.location.origin): does not accept the user name and password")
             case 429, 503:
                 if let field = reply.field("Retry-After"),
                     let seconds = Holdoff.seconds(field, answeredAt: reply.field("Date")), seconds > 0
@@ -190,7 +192,7 @@ package final class HTTPTransport: Sendable {
         var sent = HTTPClientRequest(url: request.location.url)
         sent.method = HTTPMethod(rawValue: request.method)
         sent.headers.add(name: "User-Agent", value: settings.userAgent)
-        // Ranges and sizes are those of the document as it is, and a few bytes cannot become many here.
+        // Ranges and sizes must be those of the stored document, and a few bytes must not expand to many.
         sent.headers.add(name: "Accept-Encoding", value: "identity")
         if let credential { sent.headers.add(name: "Authorization", value: credential.authorization.revealed) }
         for (name, value) in request.headers { sent.headers.add(name: name, value: value) }
@@ -201,7 +203,7 @@ package final class HTTPTransport: Sendable {
             sent.body = .stream(
                 ContentBody(source: source, range: range), length: .known(Int64(range.count)))
         }
-        // The time-outs count: a large document takes as long as it takes.
+        // The other time limits apply: a large document may take any time.
         return try await client.execute(sent, deadline: .distantFuture, logger: nil)
     }
 
@@ -210,17 +212,17 @@ package final class HTTPTransport: Sendable {
     ) throws(FileProviderError) -> HTTPLocation {
         let old = request.location
         guard let target = reply.field("Location").flatMap({ old.resolve($0) }) else {
-            throw FileProviderError(.serverUnreachable, "\(old): the server sends us elsewhere, and does not say where")
+            throw FileProviderError(.serverUnreachable, "\(old): the server redirects without naming a target")
         }
-        // Never with our password, or our documents, to somebody whom the user did not name.
+        // Credentials and documents never go to a server that the user did not name.
         guard target.origin == old.origin else {
             throw FileProviderError(
                 .serverUnreachable,
-                "\(old): the server sends us to \(target.origin); if that is where the documents are now, add the domain "
-                    + "with that URL (is there a page of this network's to sign in at?)")
+                "\(old): the server redirects to \(target.origin); if the documents have moved there, add the domain "
+                    + "with that URL; if this network requires it, sign in to it")
         }
         guard count <= Self.mostRedirections else {
-            throw FileProviderError(.serverUnreachable, "\(old): the server sends us from place to place")
+            throw FileProviderError(.serverUnreachable, "\(old): the server redirects too often")
         }
         return target
     }

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A server that asked to be left alone (429 or 503 with `Retry-After`; RFC 9110, 10.2.3) is.
+/// Respects a server's request for a pause (429 or 503 with `Retry-After`; RFC 9110, 10.2.3).
 final class Holdoff: Sendable {
     private let until = Mutex<ContinuousClock.Instant?>(nil)
-    /// Whatever a server says, it is asked again after so many seconds.
+    /// The longest pause in seconds, whatever the server asks for.
     static let longest = 3_600.0
 
-    /// In seconds; nil: it may be asked.
+    /// In seconds; nil: no pause is due.
     var remaining: Double? {
         until.withLock { until in
             guard let moment = until else { return nil }
@@ -22,7 +22,7 @@ final class Holdoff: Sendable {
         until.withLock { $0 = max($0 ?? moment, moment) }
     }
 
-    /// In seconds, from a number or a date. The date is compared with the answer's own: clocks differ.
+    /// In seconds, from a number or a date. A date is compared with the answer's own, as clocks differ.
     static func seconds(_ retryAfter: String, answeredAt date: String?) -> Double? {
         let text = retryAfter.trimmingASCIIWhitespace()
         if let seconds = Double(text), seconds.isFinite { return seconds }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Lets so many in at a time; the others wait in the order in which they came.
+/// A counting semaphore; waiting tasks enter in the order of their arrival.
 ///
-/// Transfers go through these: a folder can be listed while as many documents as may come are coming.
+/// Transfers use one: so a folder can be listed during the greatest number of downloads.
 package final class Lanes: Sendable {
     private struct State {
         var count: Int
-        /// Below zero: so many are to leave before one comes in.
+        /// Negative: so many must leave before one may enter.
         var free: Int
         var nextID: UInt64 = 0
         var waiting: [(id: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
@@ -15,7 +15,7 @@ package final class Lanes: Sendable {
 
     package init(_ count: Int) { state = Mutex(State(count: count, free: count)) }
 
-    /// ``leave()`` is to follow.
+    /// Each call needs a later ``leave()``.
     package func enter() async throws(CancellationError) {
         let id = state.withLock { state in
             state.nextID += 1
@@ -43,7 +43,7 @@ package final class Lanes: Sendable {
         guard isIn else { throw CancellationError() }
     }
 
-    /// No more than so many from now on; those that are in stay.
+    /// Lowers the limit; tasks that are inside stay.
     func limit(to count: Int) {
         state.withLock { state in
             let surplus = max(0, state.count - count)
@@ -66,7 +66,7 @@ package final class Lanes: Sendable {
     }
 
     var width: Int { state.withLock { $0.count } }
-    /// How many wait.
+    /// The number of waiting tasks.
     var queue: Int { state.withLock { $0.waiting.count } }
 
     package func leave() {

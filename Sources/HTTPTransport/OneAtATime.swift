@@ -1,7 +1,7 @@
 package import FileProvider
 import Synchronization
 
-/// What is done about one thing is done one after another, in the order in which it came.
+/// A mutex for each key; waiting tasks enter in the order of their arrival.
 package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
     private let entrances = Mutex<[Key: (lanes: Lanes, users: Int)]>([:])
 
@@ -24,7 +24,7 @@ package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
                 entrances[key] = entrance.users > 0 ? entrance : nil
             }
         }
-        do { try await lanes.enter() } catch { throw FileProviderError(.cancelled, "given up") }
+        do { try await lanes.enter() } catch { throw FileProviderError(.cancelled, "cancelled while waiting") }
         defer { lanes.leave() }
         return try await body()
     }

@@ -2,7 +2,7 @@
 package enum PercentCoding {
     private static let hexadecimal = Array("0123456789ABCDEF".utf8)
 
-    /// What needs no encoding in a component: unreserved (RFC 3986, 2.3) and what no server takes for anything else.
+    /// Bytes that need no encoding in a component: unreserved (RFC 3986, 2.3), and bytes that no server misreads.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -25,7 +25,7 @@ package enum PercentCoding {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// Nil: a percent sign without two hexadecimal digits behind it.
+    /// Nil: a percent sign without two hexadecimal digits after it.
     package static func decode(_ component: some Sequence<UInt8>) -> [UInt8]? {
         var result: [UInt8] = []
         result.reserveCapacity(component.underestimatedCount)

@@ -1,10 +1,10 @@
 import Logging
 import Synchronization
 
-/// The credential that is sent, and what became of the last one.
+/// The present credential, and whether the server accepted it.
 ///
-/// A credential that the server refused is not sent again: many servers lock an account after a few wrong passwords.
-/// What the source has is looked at again now and then, and whenever somebody says that there may be another one.
+/// A refused credential is not sent again: many servers lock an account after a few wrong passwords. The source is
+/// asked again now and then, and whenever the credential may have changed.
 final class SignIn: Sendable {
     private struct State {
         var current: Credential?
@@ -16,16 +16,16 @@ final class SignIn: Sendable {
     }
     private let state = Mutex(State())
     private let source: any CredentialSource
-    /// Seconds between two looks at the source while what it had is refused.
+    /// Seconds between two calls of the source while its credential is refused.
     private static let pause = 30.0
-    /// Seconds after which a credential that was refused is tried again: it may have been the server that was wrong.
+    /// Seconds after which a refused credential is tried again: the server may have been wrong.
     private static let forgiveness = 900.0
 
     init(_ source: any CredentialSource) { self.source = source }
 
     enum Answer {
         case send(Credential?)
-        /// The server has refused what there is.
+        /// The server has refused the present credential.
         case refused
     }
 
@@ -49,10 +49,10 @@ final class SignIn: Sendable {
         }
     }
 
-    /// The server answered 401 to it. Returns whether there is another one by now, to be tried at once.
+    /// The server answered 401. Returns whether there is another credential to try at once.
     func wasRefused(_ credential: Credential?) async -> Bool {
         let isNews = state.withLock { state -> Bool in
-            // Somebody else has been told, and has found another one.
+            // Another task was told first, and has found another credential.
             guard state.current == credential else { return false }
             state.refused = credential
             state.wasRefused = true
@@ -65,8 +65,7 @@ final class SignIn: Sendable {
         return false
     }
 
-    /// The source may have another one.
-    /// The one that was refused is tried once more as well.
+    /// The source may have another credential. The refused one is tried once more as well.
     func mayHaveChanged() {
         state.withLock { state in
             state.isKnown = false

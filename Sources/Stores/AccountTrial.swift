@@ -7,7 +7,7 @@ import WebDAVProvider
 
 /// Tries to sign in, without a mount.
 package enum AccountTrial {
-    /// - Returns: why it could not be tried; nil: it works.
+    /// - Returns: why the sign-in could not be tried; nil: it works.
     /// - Throws: why it does not work, for people.
     package static func signIn(
         _ settings: AccountSettings, _ credential: Credential
@@ -38,8 +38,8 @@ package enum AccountTrial {
         try result.get()
     }
 
-    /// Where the documents are on a server of which only the name is known: Nextcloud and ownCloud have a folder for each
-    /// user. The URL as it is, where nothing answers.
+    /// The URL of the documents on a server of which only the name is given: Nextcloud and ownCloud have a folder for
+    /// each user. Returns the given URL if nothing answers.
     package static func discover(_ settings: AccountSettings) async -> String {
         guard let given = try? AccountURL.parse(settings.url).location else { return settings.url }
         var candidates = [given]

@@ -1,6 +1,6 @@
 package import Daemon
 
-/// The kinds of stores that `hydrant` serves by itself. A new one is a target with its provider, and a line here.
+/// The kinds of stores that `hydrant` serves itself. A new kind is a target with its provider, and a line here.
 package let builtInStores = ProviderRegistry([
     .directory,
     .webDAV(scheme: "webdavs"), .webDAV(scheme: "webdav"),

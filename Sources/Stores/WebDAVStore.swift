@@ -10,7 +10,7 @@ extension ProviderRegistration {
     /// `webdavs://USER@HOST/PATH`, and `webdav:` without encryption.
     static func webDAV(scheme: String) -> ProviderRegistration {
         ProviderRegistration(scheme: scheme, kind: .url, hasAccounts: true, danger: danger) { location, account in
-            // A password is in our memory from here on.
+            // From here on the process has a password in its memory.
             guard clinux_leave_no_core() == 0 else { throw DaemonError("core dumps cannot be turned off") }
             let text = "\(location.scheme):\(location.rest)"
             let (root, user, _) = try AccountURL.parse(text)
@@ -26,8 +26,8 @@ extension ProviderRegistration {
     @Sendable private static func danger(_ store: String) -> DoctorProblem? {
         guard let origin = try? AccountURL.parse(store).location.origin, origin.isReadByOthers else { return nil }
         return DoctorProblem(
-            place: "\(origin)", what: "is reached by http://, which is not encrypted",
-            meaning: "others on the network can read the documents, and the password; mount it by https://")
+            place: "\(origin)", what: "uses http://, which is not encrypted",
+            meaning: "others on the network can read the documents and the password; mount it with https://")
     }
 }
 

@@ -1,20 +1,21 @@
 import FileProvider
 import Logging
 
-/// The archive, whatever state it is in: notices when it was replaced, and opens it anew.
+/// The archive in any state: notices that it was replaced, and opens it again.
 ///
-/// An actor with a thread of its own (``ArchiveExecutor``): so libzip blocks nobody, and never meets two threads.
+/// An actor with a thread of its own (``ArchiveExecutor``): so libzip blocks no other task, and is used by one thread
+/// at a time.
 actor Archive {
     private struct Opened {
         let file: ArchiveFile
         let tree: ArchiveTree
     }
 
-    /// How much is unpacked at a time; then others have their turn.
+    /// The bytes unpacked at a time; then other calls have their turn.
     private static let piece = 256 << 10
-    /// How many readers wait for somebody who goes on where they stopped.
+    /// The number of readers kept for a download that continues where they stopped.
     private static let idleReaders = 4
-    /// How many lines the log gets of what is not shown.
+    /// The number of omitted entries that are logged.
     private static let loggedOmissions = 20
 
     private let executor: ArchiveExecutor
@@ -23,7 +24,7 @@ actor Archive {
     private let path: String
     private let logger = Logger(label: "zip")
     private var opened: Opened?
-    /// To read the second half of a packed entry takes unpacking the first; these have done so.
+    /// Reading the second half of a packed entry requires unpacking the first; these readers have done so.
     private var idle: [EntryReader] = []
 
     init(path: String) {
@@ -33,7 +34,7 @@ actor Archive {
 
     // MARK: Looking
 
-    /// Of the archive that is there now, and can be opened.
+    /// For the archive that is there now, if it can be opened.
     func stamp() throws(FileProviderError) -> ArchiveStamp { try current().file.stamp }
 
     func node(_ identifier: ItemIdentifier) throws(FileProviderError) -> ArchiveTree.Node {
@@ -45,7 +46,7 @@ actor Archive {
 
     func items(in folder: ItemIdentifier) throws(FileProviderError) -> [Item] {
         guard try node(folder).item.kind.isFolder else {
-            throw FileProviderError(.unsupported, "\(path): \(folder) is no folder")
+            throw FileProviderError(.unsupported, "\(path): \(folder) is not a folder")
         }
         return try current().tree.items(in: folder)
     }
@@ -70,13 +71,13 @@ actor Archive {
         return new
     }
 
-    /// A link's contents are where it leads.
+    /// A link's contents are its target.
     private static func target(of link: ArchiveEntry, in file: ArchiveFile) throws(FileProviderError) -> [UInt8] {
         guard !link.isEncrypted, let size = link.size, (1...4_095).contains(size) else {
-            throw FileProviderError(.unsupported, "where the link leads cannot be read")
+            throw FileProviderError(.unsupported, "the link's target cannot be read")
         }
         let bytes = try file.reader(of: link).read(Int(size))
-        if bytes.contains(0) { throw FileProviderError(.unsupported, "where the link leads contains a NUL byte") }
+        if bytes.contains(0) { throw FileProviderError(.unsupported, "the link's target contains a NUL byte") }
         return bytes
     }
 
@@ -100,7 +101,7 @@ actor Archive {
         let reader = try takeReader(of: entry, in: file, at: range.lowerBound)
         while reader.position < range.upperBound {
             if Task.isCancelled {
-                throw FileProviderError(.cancelled, "\(path): \(entry.shownName): is not wanted any more")
+                throw FileProviderError(.cancelled, "\(path): \(entry.shownName): the download was cancelled")
             }
             let offset = reader.position
             let end = offset < range.lowerBound ? range.lowerBound : range.upperBound
@@ -108,7 +109,7 @@ actor Archive {
             do throws(FileProviderError) {
                 bytes = try reader.read(Int(min(end - offset, Int64(Self.piece))))
             } catch {
-                // What looks damaged may be another archive that is being written to the same file.
+                // An archive that looks damaged may be another one that is being written to the same file.
                 _ = try requireSame(identifier, version)
                 throw error
             }
@@ -125,7 +126,7 @@ actor Archive {
         let item = try node(identifier).item
         guard let file = opened?.file, item.version.content == version else {
             throw FileProviderError(
-                .versionMismatch, "\(path): was replaced, and \(item.filename) with it", item: item)
+                .versionMismatch, "\(path): was replaced, with \(item.filename) in it", item: item)
         }
         return file
     }

@@ -1,7 +1,7 @@
 import Dispatch
 
 /// Runs an actor on a dispatch queue of its own. libzip blocks on the disk and computes; on Swift's cooperative pool,
-/// which has a thread for each core and no more, that would hold up everybody else.
+/// which has one thread for each core, it would hold up other tasks.
 final class ArchiveExecutor: SerialExecutor {
     private let queue: DispatchQueue
 

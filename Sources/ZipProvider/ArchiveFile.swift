@@ -2,22 +2,22 @@ import CZip
 import FileProvider
 import Glibc
 
-/// An archive that libzip has open. A handle may be used by one thread at a time: ``Archive`` keeps it to itself.
+/// An archive opened by libzip. One thread at a time may use a handle: only ``Archive`` has it.
 final class ArchiveFile {
     let path: String
-    /// Of the very file that is open, whatever has its name by now.
+    /// For the open file, whatever file has its name by now.
     let stamp: ArchiveStamp
     private let handle: OpaquePointer
 
     init(path: String) throws(FileProviderError) {
         self.path = path
-        // Without waiting: what has the name may be a pipe that nobody writes to.
+        // Without waiting: the name may be a pipe without a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw ArchiveStamp.error(path, errno) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw FileProviderError(.serverUnreachable, "\(path): is no file; name a ZIP archive")
+            throw FileProviderError(.serverUnreachable, "\(path): is not a file; name a ZIP archive")
         }
         stamp = ArchiveStamp(status)
         // libzip takes an empty file for an archive without entries.
@@ -27,10 +27,10 @@ final class ArchiveFile {
             close(descriptor)
             throw FileProviderError(.serverUnreachable, "\(path): \(problem)")
         }
-        self.handle = handle  // It has the descriptor now.
+        self.handle = handle  // libzip owns the descriptor now.
     }
 
-    /// Changes nothing in the archive, as zip_close(3) might.
+    /// Does not write to the archive, as zip_close(3) might.
     deinit { zip_discard(handle) }
 
     private static func problem(_ code: Int32, _ descriptor: Int32) -> String {
@@ -40,19 +40,19 @@ final class ArchiveFile {
             defer { zip_error_fini(&error) }
             return "cannot be opened as a ZIP archive: \(String(cString: zip_error_strerror(&error)))"
         }
-        // An archive's table of contents is at its end, and so is missing in one that is cut off.
+        // The central directory is at the end, and so is missing in an archive that is cut off.
         var start = [UInt8](repeating: 0, count: 4)
         guard pread(descriptor, &start, 4, 0) == 4, start == [0x50, 0x4b, 0x03, 0x04] else {
             return "is not a ZIP archive"
         }
-        return "begins like a ZIP archive but does not end like one; it is cut off or damaged: get it again"
+        return "begins like a ZIP archive but does not end like one; get it again, as it is cut off or damaged"
     }
 
     // MARK: Looking
 
     var count: UInt64 { UInt64(max(0, zip_get_num_entries(handle, 0))) }
 
-    /// nil for an entry of which libzip can say nothing.
+    /// nil for an entry that libzip cannot read.
     func entry(at index: UInt64) -> ArchiveEntry? {
         var status = zip_stat_t()
         guard zip_stat_index(handle, index, 0, &status) == 0, status.valid & UInt64(ZIP_STAT_SIZE) != 0,
@@ -77,7 +77,7 @@ final class ArchiveFile {
 
     private func extendedTimestamp(_ index: UInt64) -> FileTime? {
         var count: UInt16 = 0
-        // Of the table of contents: the copy beside each entry's data would be a read for each.
+        // From the central directory: the copy beside each entry's data would cost a read for each.
         guard
             let field = zip_file_extra_field_get_by_id(
                 handle, index, ExtendedTimestamp.identifier, 0, &count, ZIP_FL_CENTRAL)
@@ -96,7 +96,7 @@ final class ArchiveFile {
             if zip_error_code_zip(error) == ZIP_ER_COMPNOTSUPP {
                 throw FileProviderError(
                     .unsupported,
-                    "\(place): is packed in a way that is not supported here; unpack it with another program")
+                    "\(place): uses an unsupported compression; unpack it with another program")
             }
             throw FileProviderError(.cannotSynchronize, "\(place): cannot be unpacked: \(text); see unzip -t")
         }

@@ -2,23 +2,24 @@ import FileProvider
 
 /// The archive as folders and documents: each place in it once, all of them below the top.
 ///
-/// However the entries contradict each other, the same archive gives the same tree: of two at one place the later one
-/// counts, as for unzip(1); and what has something in it is a folder, so that no link can stand in the way to a document.
+/// The same archive always gives the same tree, however its entries contradict each other: of two entries at one place
+/// the later one counts, as in unzip(1); and a place with items in it is a folder, so that no link can be on the way to
+/// a document.
 ///
-/// A place has its own name and knows the folder above it: a name of 4,095 bytes may be in 254 folders, and whole paths of
-/// all of them would be a hundred times what the archive is. Items are made when they are asked for.
+/// A place has its own name and an index of its folder: a name of 4,095 bytes may be in 254 folders, and whole paths of
+/// all of them would take a hundred times the size of the archive. Items are made on request.
 struct ArchiveTree: Sendable {
     struct Node: Sendable {
         let item: Item
-        /// The entry; nil for a folder that is only in the names of others.
+        /// The entry; nil for a folder that appears only in the names of other entries.
         let entry: ArchiveEntry?
     }
 
-    /// What a small archive may ask for at most that it does not have itself.
+    /// Limits for what a small archive can claim.
     struct Bounds: Sendable {
-        /// How many folders that are only in the names of others.
+        /// The most folders that appear only in the names of entries.
         var folders = 1_000_000
-        /// In bytes: where all links lead, together.
+        /// In bytes, for the targets of all links.
         var targets = 64 << 20
     }
 
@@ -26,9 +27,9 @@ struct ArchiveTree: Sendable {
         let folder: Int32
         let name: Filename
         let identifier: PlaceIdentifier
-        /// Nil: it is not shown.
+        /// Nil: not shown.
         var letter: PlaceIdentifier.Letter?
-        /// Among the entries; -1: none.
+        /// Index of the entry; -1: none.
         var entry: Int32 = -1
         /// A folder's children, the last one first; -1: no more.
         var firstChild: Int32 = -1
@@ -55,18 +56,18 @@ struct ArchiveTree: Sendable {
         Place(folder: Self.top, name: Filename(bytes: []), identifier: .top, letter: .folder)
     ]
     private var byName: [Name: Int32] = [:]
-    /// Those whose identifiers do not hold their paths.
+    /// Places whose identifiers do not hold their paths.
     private var byDigest: [Digest: Int32] = [:]
     private var targets: [Int32: [UInt8]] = [:]
-    /// How many folders are only in the names of others.
+    /// The number of folders that appear only in the names of entries.
     private var impliedFolders = 0
-    /// What is not shown, and why: a line each, of the first ones.
+    /// The first entries that are not shown, with the reason; a line each.
     private(set) var omissions: [String] = []
     private(set) var omissionCount = 0
     private static let mostOmissions = 100
 
     /// - Parameters:
-    ///   - target: reads where a link leads.
+    ///   - target: reads the target of a link.
     init(
         entries: some Sequence<ArchiveEntry>, stamp: ArchiveStamp, bounds: Bounds = Bounds(),
         target: (ArchiveEntry) throws(FileProviderError) -> [UInt8]
@@ -87,7 +88,7 @@ struct ArchiveTree: Sendable {
         }
     }
 
-    /// In the order of their names.
+    /// Sorted by name.
     func items(in folder: ItemIdentifier) -> [Item] {
         guard let folder = place(folder) else { return [] }
         var found: [Int32] = []
@@ -117,7 +118,7 @@ struct ArchiveTree: Sendable {
             guard places[Int(place)].letter == letter else { return nil }
             found = place
         }
-        // (There may be two ways to write one.)
+        // (An identifier may be written in two ways.)
         return self.identifier(found) == identifier ? found : nil
     }
 
@@ -157,7 +158,7 @@ struct ArchiveTree: Sendable {
             version: version(kind, entry))
     }
 
-    /// A checksum of 32 bits does not tell any two contents apart, so the archive's own state is part of both versions.
+    /// A checksum of 32 bits does not distinguish all contents, so the archive's state is part of both versions.
     private func version(_ kind: ItemKind, _ entry: ArchiveEntry?) -> ItemVersion {
         let place = entry.map { "\($0.index)" } ?? "-"
         let contents = entry.map { "\($0.checksum)-\($0.size ?? 0)-\($0.modified.nanoseconds)" } ?? "-"
@@ -177,7 +178,7 @@ struct ArchiveTree: Sendable {
     private mutating func add(_ entry: ArchiveEntry) throws(EntryPath.Refused) {
         let names = try EntryPath(entry).names
         if entry.kind == .other { throw EntryPath.Refused("it is neither document, folder nor symbolic link") }
-        if entry.size == nil { throw EntryPath.Refused("it says that it is larger than a file can be") }
+        if entry.size == nil { throw EntryPath.Refused("its stated size is larger than a file can be") }
         let folder = try makeFolders(names.dropLast())
         let name = names[names.count - 1]
         let number = Int32(clamping: entries.count)
@@ -199,7 +200,7 @@ struct ArchiveTree: Sendable {
         entries.append(entry)
     }
 
-    /// The folder with this path; it and those above it are made where they are not there yet, all or none.
+    /// The folder with this path; it and its parents are made where they are missing, all or none.
     private mutating func makeFolders(_ names: ArraySlice<Filename>) throws(EntryPath.Refused) -> Int32 {
         var folder = Self.top
         var rest = names
@@ -211,7 +212,7 @@ struct ArchiveTree: Sendable {
         }
         guard rest.count <= bounds.folders - impliedFolders else {
             throw EntryPath.Refused(
-                "it is in folders that have no entries of their own, of which the archive has more than \(bounds.folders)"
+                "the archive has more than \(bounds.folders) folders without entries of their own"
             )
         }
         for name in rest { folder = try makeFolder(name, in: folder) }
@@ -263,7 +264,7 @@ struct ArchiveTree: Sendable {
         guard identifier.isDigest else { return }
         let digest = Digest(letter: letter, digest: identifier.digest)
         guard byDigest[digest] == nil else {
-            throw EntryPath.Refused("its long name cannot be told from another one")
+            throw EntryPath.Refused("its long name cannot be distinguished from another")
         }
         byDigest[digest] = place
     }
@@ -277,7 +278,7 @@ struct ArchiveTree: Sendable {
                 room -= bytes.count
                 if room < 0 {
                     throw FileProviderError(
-                        .unsupported, "where the archive's links lead takes more than \(bounds.targets) bytes")
+                        .unsupported, "the targets of the archive's links have more than \(bounds.targets) bytes")
                 }
                 targets[Int32(number)] = bytes
             } catch {

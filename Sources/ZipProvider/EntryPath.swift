@@ -1,15 +1,15 @@
 import FileProvider
 
-/// Where an entry belongs, once its name was found harmless.
+/// The place of an entry, after its name was checked.
 struct EntryPath {
-    /// Longer ones no program could name; and each byte of them may be half a folder.
+    /// No program could use a longer name; and each byte of one may be half a folder.
     private static let longest = 4_095
     private static let deepest = 255
 
     /// From the top; at least one.
     let names: [Filename]
 
-    /// `a//b` and `./a/b` are `a/b`. What leads out of the archive, or no file can have as its name, leads nowhere.
+    /// `a//b` and `./a/b` are `a/b`. Refuses a name that leads out of the archive, or that no file can have.
     init(_ entry: ArchiveEntry) throws(Refused) {
         let slash = UInt8(ascii: "/")
         if entry.name.first == slash { throw Refused("the name is an absolute path") }

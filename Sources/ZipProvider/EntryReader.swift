@@ -2,12 +2,12 @@ import CZip
 import FileProvider
 import Glibc
 
-/// Unpacks one entry from its start to its end, and holds it to the size that the archive promised.
+/// Unpacks one entry from its start to its end, and checks the size that the archive claims.
 final class EntryReader {
-    /// Kept open for as long as this.
+    /// Keeps the archive open.
     let archive: ArchiveFile
     let entry: ArchiveEntry
-    /// How much of it was read or skipped.
+    /// The bytes read or skipped so far.
     private(set) var position: Int64 = 0
     private var size: Int64 { entry.size ?? 0 }
     /// For errors: archive and entry.
@@ -23,14 +23,14 @@ final class EntryReader {
 
     deinit { zip_fclose(file) }
 
-    /// Goes there without reading, where that can be. Where it cannot it is not tried: libzip would never read from
-    /// this entry again.
+    /// Skips to the offset without reading, where possible. Where it is not, this does not call libzip, which would
+    /// never read from the entry again after a failure.
     func jump(to offset: Int64) {
         if entry.isStored, offset > position, zip_fseek(file, offset, SEEK_SET) == 0 { position = offset }
     }
 
-    /// The next `count` bytes, all of them. With the last ones comes the proof that nothing follows and that the
-    /// checksum is right; before it they are given to nobody.
+    /// The next `count` bytes, all of them. The last ones are returned only after the check that nothing follows and
+    /// that the checksum is right.
     func read(_ count: Int) throws(FileProviderError) -> [UInt8] {
         var failed = false
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -43,19 +43,19 @@ final class EntryReader {
         }
         if failed { throw damaged() }
         guard bytes.count == count else {
-            throw damaged("it ends after \(position + Int64(bytes.count)) bytes of the \(size) that it says")
+            throw damaged("it ends after \(position + Int64(bytes.count)) of its \(size) bytes")
         }
         position += Int64(count)
         if position == size { try requireEnd() }
         return bytes
     }
 
-    /// Also makes libzip compare the checksum, which it does when it meets the end.
+    /// Also makes libzip compare the checksum, at the end of the entry.
     func requireEnd() throws(FileProviderError) {
         var byte: UInt8 = 0
         switch zip_fread(file, &byte, 1) {
         case 0: break
-        case 1...: throw damaged("it goes on after the \(size) bytes that it says")
+        case 1...: throw damaged("it goes on after its \(size) bytes")
         default: throw damaged()
         }
     }

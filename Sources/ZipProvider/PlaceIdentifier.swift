@@ -1,19 +1,20 @@
 import FileProvider
 
-/// What the identifier of a place in the archive is made of: known of each place from that of the folder above, so that
-/// nobody keeps whole paths.
+/// Makes the identifier of a place in the archive, step by step from that of its folder, so that whole paths need not
+/// be kept.
 ///
-/// It is the path, so that a document keeps its identifier when the archive is replaced; and the kind, because an item
-/// never becomes one of another kind. Bytes outside of ASCII are written as `%C3`: identifiers are compared as text,
-/// to which é and e with an accent are the same, and two names in an archive are not. What does not fit gets a
-/// number that is made of it.
+/// An identifier has the path, so that a document keeps its identifier when the archive is replaced; and the kind,
+/// because an item never changes its kind. Bytes outside ASCII are written as `%C3`: identifiers are compared as text,
+/// which does not distinguish é from e with an accent, but names in an archive do. A path that is too long is replaced
+/// by its digest.
 struct PlaceIdentifier: Sendable {
-    /// In bytes, of a path as it is written.
+    /// In bytes, of an encoded path.
     private static let longest = 1_000
 
-    /// In bytes, of the path as it is written; the topmost folder's is empty.
+    /// In bytes, of the encoded path; 0 for the topmost folder.
     private let length: Int32
-    /// FNV-1a of the path, 64 bits: the same in every run. Of two long paths with the same one the second is left out.
+    /// FNV-1a of the path, 64 bits: the same in every run. Of two long paths with the same digest the second is left
+    /// out.
     let digest: UInt64
 
     static let top = PlaceIdentifier(length: 0, digest: 0xcbf2_9ce4_8422_2325)
@@ -23,7 +24,7 @@ struct PlaceIdentifier: Sendable {
         self.digest = digest
     }
 
-    /// Of what has this name in the folder with this one.
+    /// For the item of this name in the folder with this identifier.
     func below(_ name: Filename) -> PlaceIdentifier {
         var (length, digest) = (length, digest)
         func add(_ byte: UInt8, _ written: Int32) {
@@ -35,10 +36,10 @@ struct PlaceIdentifier: Sendable {
         return PlaceIdentifier(length: length, digest: digest)
     }
 
-    /// It does not hold its path.
+    /// Whether the identifier does not hold its path.
     var isDigest: Bool { length > Self.longest }
 
-    /// - Parameter names: the path from the top; not asked for where the identifier does not hold it.
+    /// - Parameter names: the path from the top; not called if the identifier does not hold it.
     func identifier(_ letter: Letter, _ names: () -> [Filename]) -> ItemIdentifier {
         if length == 0 { return .rootContainer }
         if isDigest { return ItemIdentifier("\(letter.rawValue)#\(String(digest, radix: 16))") }
@@ -47,7 +48,7 @@ struct PlaceIdentifier: Sendable {
 
     enum Letter: Character, Sendable { case folder = "d", document = "f", link = "l" }
 
-    /// What an identifier says, which may be anybody's invention.
+    /// The parts of an identifier, which may be forged.
     enum Parsed {
         case path(Letter, [Filename])
         case digest(Letter, UInt64)

@@ -1,18 +1,18 @@
 import FileProvider
 
-/// A ZIP archive as a folder, read only: what is in it is shown at once, and unpacked when it is read.
+/// A ZIP archive as a read-only folder: documents show at once, and are unpacked on reading.
 ///
-/// The hooks only look things up; whatever touches the archive happens in ``Archive``, on a thread of its own.
+/// The hooks only look things up; ``Archive`` does all work on the archive, on a thread of its own.
 struct ZipProvider: ReadOnlyFileProvider, ChangeSignaling {
     private let archive: Archive
-    /// The archive in the state in which it was first seen.
+    /// The archive as it was first seen.
     private let first: ArchiveStamp
-    /// How long after the archive was replaced it is noticed at the latest.
+    /// The longest time after which a replaced archive is noticed.
     private let pollInterval: Duration
 
     /// Opens the archive.
     ///
-    /// - Throws: why it cannot be shown, in words for the user: it is not there, is no archive, or is cut off.
+    /// - Throws: why it cannot be shown, in words for the user: it is missing, not an archive, or cut off.
     init(path: String, pollInterval: Duration = .seconds(1)) async throws(FileProviderError) {
         archive = Archive(path: path)
         first = try await archive.stamp()
@@ -23,7 +23,7 @@ struct ZipProvider: ReadOnlyFileProvider, ChangeSignaling {
         try await archive.node(identifier).item
     }
 
-    /// All of a folder on one page: the archive's table of contents is in memory anyway.
+    /// A whole folder on one page: the central directory is in memory anyway.
     func enumerateItems(in folder: ItemIdentifier, startingAt _: Page?) async throws(FileProviderError) -> ItemPage {
         ItemPage(items: try await archive.items(in: folder))
     }
@@ -34,8 +34,8 @@ struct ZipProvider: ReadOnlyFileProvider, ChangeSignaling {
         try await archive.send(identifier, version: version, range: range, into: sink)
     }
 
-    /// An archive changes as a whole: somebody replaced it. While it cannot be opened (it is gone, or half written)
-    /// nothing is said, and what was listed before stays.
+    /// An archive changes as a whole, when it is replaced. While it cannot be opened (it is gone, or half written) no
+    /// signal is sent, and earlier listings stay.
     func changeSignals() -> AsyncStream<ChangeSignal> {
         AsyncStream { continuation in
             let watch = Task {

@@ -43,14 +43,14 @@ import Testing
     @Test(arguments: [
         (
             "[domains.a]\nurl = \"https://h/\"\ncache_limit = \"1G\"",
-            "f:3: “cache_limit” is no key; is cache-limit meant?"
+            "f:3: “cache_limit”: unknown key; is cache-limit meant?"
         ),
         ("[domains.a]\nurl = \"https://h/\"\nread-only = \"yes\"", "f:3: “read-only” takes true or false"),
         ("[domains.a]\nurl = \"https://h/\"\nexclude = \"*.o\"", "f:3: “exclude” takes a list"),
         ("[domains.a]\nurl = \"ftp://h/\"", "f:2: “ftp://h/”: Hydrant speaks WebDAV"),
-        ("[domains.\"a b\"]\nurl = \"https://h/\"", "is no name for a domain"),
-        ("[domains]\na.url = \"https://h/\"\na.auth = \"digest\"", "f:3: auth is"),
-        ("x = 1", "f:1: “x” is not known here"),
+        ("[domains.\"a b\"]\nurl = \"https://h/\"", "is not a name for a domain"),
+        ("[domains]\na.url = \"https://h/\"\na.auth = \"digest\"", "f:3: auth must be"),
+        ("x = 1", "f:1: “x”: unknown section"),
         ("[domains.a", "f:1: "),
     ])
     func aMistakeIsSaidWithItsLine(_ text: String, _ message: String) throws {

@@ -118,8 +118,8 @@ struct LookingTests {
                 """)
             for (name, says) in [
                 ("missing.zip", "there is no such archive"), ("cut.zip", "cut off"), ("text.zip", "not a ZIP archive"),
-                ("empty.zip", "not a ZIP archive"), ("short.zip", "not a ZIP archive"), ("folder.zip", "is no file"),
-                ("pipe.zip", "is no file"),
+                ("empty.zip", "not a ZIP archive"), ("short.zip", "not a ZIP archive"), ("folder.zip", "is not a file"),
+                ("pipe.zip", "is not a file"),
             ] {
                 let error = #expect(throws: FileProviderError.self) { try archives.provider(name) }
                 let message = error?.message ?? ""

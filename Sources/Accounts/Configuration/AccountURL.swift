@@ -1,16 +1,16 @@
 import Foundation
 package import HTTPTransport
 
-/// The URL of a WebDAV folder, as people write it.
+/// Parses the URL of a WebDAV folder, as people write it.
 package enum AccountURL {
-    /// `https`, `http`, and the names that others have for them: `webdavs`, `davs`, `webdav`, `dav`.
+    /// `https`, `http`, and their other names: `webdavs`, `davs`, `webdav`, `dav`.
     ///
-    /// - Returns: the place, and the user's name in the URL.
+    /// - Returns: the location, the user's name in the URL, and the URL with its usual scheme and without the name.
     package static func parse(_ text: String) throws(AccountError) -> (
         location: HTTPLocation, user: String?, url: String
     ) {
         guard let mark = text.range(of: "://") else {
-            throw AccountError("“\(text)” is no URL; write https://HOST/PATH")
+            throw AccountError("“\(text)”: is not a URL; write https://HOST/PATH")
         }
         let scheme: String
         switch text[..<mark.lowerBound].lowercased() {
@@ -25,13 +25,13 @@ package enum AccountURL {
             let info = rest[..<at]
             guard !info.contains(":") else {
                 throw AccountError(
-                    "a password does not belong into a URL, where others can read it; hydrant login asks for it")
+                    "a password must not be in a URL, where others can read it; hydrant login asks for it")
             }
             user = String(info).removingPercentEncoding
             rest = rest[rest.index(after: at)...]
         }
         guard let location = HTTPLocation(scheme + rest), location.query == nil else {
-            throw AccountError("“\(scheme)\(rest)” is no URL of a folder; write https://HOST/PATH")
+            throw AccountError("“\(scheme)\(rest)”: is not the URL of a folder; write https://HOST/PATH")
         }
         let folder = location.asFolder(true)
         return (folder, user, folder.url)

@@ -1,7 +1,7 @@
 import Foundation
 import TOMLKit
 
-/// What is wrong with a configuration or an account, for people.
+/// An error in a configuration or an account, for people.
 package struct AccountError: Error, Sendable, CustomStringConvertible {
     package let description: String
     package init(_ description: String) { self.description = description }
@@ -11,13 +11,13 @@ package struct AccountError: Error, Sendable, CustomStringConvertible {
 package struct AccountSettings: Sendable, Equatable {
     package var url = ""
     package var user: String?
-    /// Bearer instead of Basic.
+    /// Bearer authentication instead of Basic.
     package var usesToken = false
     package var passwordCommand: [String]?
     package var certificateAuthority: String?
     package var mountpoint: String?
     package var isReadOnly = false
-    /// The values of keys that are those of `hydrant mount`, as they stand there.
+    /// The values of keys that are options of `hydrant mount`, verbatim.
     package var options: [ConfigurationKey: String] = [:]
     package var exclude: [String] = []
     /// Names of programs.
@@ -35,7 +35,7 @@ package struct Configuration: Sendable, Equatable {
     package init() {}
 
     /// - Parameter file: for messages.
-    /// - Throws: what is wrong, with its line: nothing of a file with a mistake is used.
+    /// - Throws: the first mistake, with its line: a file with a mistake is not used at all.
     package init(_ text: String, file: String) throws(AccountError) {
         let table: TOMLTable
         do { table = try TOMLTable(string: text) } catch {
@@ -48,11 +48,11 @@ package struct Configuration: Sendable, Equatable {
         }
         for section in table.keys {
             guard section == "domains", let all = table[section]?.table else {
-                throw wrong([section], "“\(section)” is not known here; a domain is a section [domains.NAME]")
+                throw wrong([section], "“\(section)”: unknown section; a domain is a section [domains.NAME]")
             }
             for name in all.keys {
                 guard let domain = all[name]?.table else {
-                    throw wrong([section, name], "write it as [domains.\(name)]")
+                    throw wrong([section, name], "write the domain as [domains.\(name)]")
                 }
                 if let problem = DomainName.problem(name) { throw wrong([section, name], problem) }
                 domains[name] = try Self.settings(domain, path: [section, name], wrong)
@@ -70,7 +70,8 @@ package struct Configuration: Sendable, Equatable {
                 let near = Nearest.of(text, in: ConfigurationKey.allCases.map(\.rawValue))
                 throw wrong(
                     place,
-                    "“\(text)” is no key\(near.map { "; is \($0) meant?" } ?? ""); hydrant help config lists them")
+                    "“\(text)”: unknown key\(near.map { "; is \($0) meant?" } ?? ""); hydrant help config lists the keys"
+                )
             }
             let value = table[text]
             switch key.kind {
@@ -95,7 +96,7 @@ package struct Configuration: Sendable, Equatable {
                 }
             }
         }
-        guard !settings.url.isEmpty else { throw wrong(path, "the domain has no url") }
+        guard !settings.url.isEmpty else { throw wrong(path, "the domain has no url; add one") }
         return settings
     }
 }
@@ -109,7 +110,7 @@ extension AccountSettings {
             do { url = try AccountURL.parse(value).url } catch { throw wrong(error.description) }
         case .user: user = value
         case .auth:
-            guard value == "basic" || value == "bearer" else { throw wrong("auth is \"basic\" or \"bearer\"") }
+            guard value == "basic" || value == "bearer" else { throw wrong("auth must be \"basic\" or \"bearer\"") }
             usesToken = value == "bearer"
         case .certificateAuthority: certificateAuthority = value
         case .mountpoint: mountpoint = value
@@ -118,7 +119,7 @@ extension AccountSettings {
     }
 }
 
-/// What domains may be called: the name is that of a folder and of a section.
+/// Checks the name of a domain, which is also the name of a folder and of a section.
 package enum DomainName {
     package static func problem(_ name: String) -> String? {
         let isPlain = name.utf8.allSatisfy { byte in
@@ -130,20 +131,20 @@ package enum DomainName {
             }
         }
         guard !name.isEmpty, name.utf8.count <= 64, isPlain, !name.hasPrefix("-") else {
-            return "“\(name)” is no name for a domain; take letters, digits, - and _ (at most 64)"
+            return "“\(name)”: is not a name for a domain; use letters, digits, - and _ (at most 64)"
         }
         return nil
     }
 }
 
-/// The word that was probably meant.
+/// The known word that a mistyped word probably means.
 enum Nearest {
     static func of(_ word: String, in words: [String]) -> String? {
         let near = words.map { ($0, distance(Array(word), Array($0))) }.min { $0.1 < $1.1 }
         return near.flatMap { $0.1 <= max(2, word.count / 3) ? $0.0 : nil }
     }
 
-    /// Levenshtein's.
+    /// Levenshtein's distance.
     private static func distance(_ a: [Character], _ b: [Character]) -> Int {
         var row = Array(0...b.count)
         for (i, x) in a.enumerated() {

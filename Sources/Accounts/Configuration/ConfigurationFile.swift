@@ -1,8 +1,8 @@
 import Foundation
 package import Surroundings
 
-/// `$XDG_CONFIG_HOME/hydrant/config.toml`. What people wrote into it (comments, order) stays when the command adds or
-/// removes a domain.
+/// `$XDG_CONFIG_HOME/hydrant/config.toml`. The command keeps the user's comments and order when it adds or removes a
+/// domain.
 package struct ConfigurationFile: Sendable {
     package let path: String
 
@@ -10,7 +10,7 @@ package struct ConfigurationFile: Sendable {
         path = try Self.folder(.configuration, environment) + "/config.toml"
     }
 
-    /// Of Hydrant's own, below a base directory.
+    /// Hydrant's folder below a base directory.
     package static func folder(
         _ base: BaseDirectory, _ environment: [String: String]
     ) throws(AccountError) -> String {
@@ -18,7 +18,7 @@ package struct ConfigurationFile: Sendable {
         return path + "/hydrant"
     }
 
-    /// No file is an empty one.
+    /// A missing file is an empty configuration.
     package func load() throws(AccountError) -> Configuration { try Configuration(try text(), file: path) }
 
     package func domain(_ name: String) throws(AccountError) -> AccountSettings {
@@ -27,7 +27,7 @@ package struct ConfigurationFile: Sendable {
         guard let settings = all[name] else {
             let near = Nearest.of(name, in: Array(all.keys))
             throw AccountError(
-                "there is no domain “\(name)”\(near.map { " (is \($0) meant?)" } ?? ""); hydrant domain list shows those there are"
+                "there is no domain “\(name)”\(near.map { " (is \($0) meant?)" } ?? ""); hydrant domain list shows the domains"
             )
         }
         return settings
@@ -53,10 +53,10 @@ package struct ConfigurationFile: Sendable {
     package func remove(_ name: String) throws(AccountError) {
         try change { (text: String) throws(AccountError) -> String in
             guard let section = KeyLines.section(["domains", name], in: text) else {
-                throw AccountError("\(path): has no section [domains.\(name)] of its own; take it out by hand")
+                throw AccountError("\(path): has no section [domains.\(name)] of its own; remove the domain by hand")
             }
             var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-            // Comments right before the next section are that one's.
+            // Comments right before the next section belong to that section.
             var end = section.upperBound
             if end < lines.count {
                 while end > section.lowerBound + 1, lines[end - 1].hasPrefix("#") || lines[end - 1].isEmpty { end -= 1 }
@@ -77,7 +77,7 @@ package struct ConfigurationFile: Sendable {
         return text
     }
 
-    /// One at a time, and whole: what is there is replaced when the new one is on disk and has no mistake in it.
+    /// One change at a time: the new file replaces the old one when it is on disk and has no mistake.
     private func change(_ body: (String) throws(AccountError) -> String) throws(AccountError) {
         let folder = (path as NSString).deletingLastPathComponent
         try PrivateFile.makeFolder(folder)

@@ -1,5 +1,5 @@
-/// What may stand in `config.toml`, in a section `[domains.NAME]`: the one table for the reader, `hydrant help config` and
-/// the documentation, which a test compares with it.
+/// The keys of a section `[domains.NAME]` in `config.toml`: the one table for the reader, for `hydrant help config` and
+/// for the documentation, which a test compares with it.
 package enum ConfigurationKey: String, CaseIterable, Sendable {
     case url
     case user
@@ -41,7 +41,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
         }
     }
 
-    /// For people, one sentence or two.
+    /// One or two sentences for people.
     package var meaning: String {
         switch self {
         case .url: "Where the documents are: the https:// or http:// URL of a WebDAV folder. Required."
@@ -64,7 +64,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
         case .downloadsDeny: "Programs that may not."
         case .downloadsAsk: "Programs of which you are asked."
         case .thumbnails:
-            "Whether pictures of documents are put into your cache of thumbnails, for file managers; true if you say nothing."
+            "Whether thumbnails of documents go into your cache of thumbnails, for file managers. Default: true."
         }
     }
 }

@@ -1,4 +1,4 @@
-/// In which line of a TOML file each key stands: the library tells only of mistakes in the language.
+/// The lines of the keys of a TOML file: the library reports lines only for syntax errors.
 struct KeyLines {
     private var lines: [[String]: Int] = [:]
 
@@ -6,7 +6,7 @@ struct KeyLines {
         var section: [String] = []
         var multiline: String?
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            // What stands inside of a text over several lines is no key.
+            // Text inside a multi-line string is not a key.
             if let end = multiline {
                 if line.contains(end) { multiline = nil }
                 continue

@@ -1,7 +1,7 @@
 package import HTTPTransport
 
 extension HTTPLocation.Origin {
-    /// Whoever is on the network on the way to it can read what is sent: no encryption, and another machine.
+    /// Whether others on the network can read the traffic: no encryption, and another machine.
     package var isReadByOthers: Bool {
         let isHere =
             host == "localhost" || host.hasSuffix(".localhost") || host == "[::1]"
@@ -11,7 +11,7 @@ extension HTTPLocation.Origin {
 }
 
 extension AccountSettings {
-    /// What is to be said before a password or a token goes over a network as it is; nil: nothing.
+    /// The warning before a password or token goes over a network unencrypted; nil: none is needed.
     package var plainTextWarning: String? {
         guard user != nil || usesToken || passwordCommand != nil,
             let origin = try? AccountURL.parse(url).location.origin,

@@ -1,7 +1,7 @@
 import Foundation
 package import HTTPTransport
 
-/// Where the credential of a domain is: with a command of the user's, in the keyring, or in a file.
+/// The places of a domain's credential: a command of the user's, the keyring, or a file.
 package struct CredentialPlaces: Sendable {
     package let domain: String
     package let settings: AccountSettings
@@ -16,21 +16,21 @@ package struct CredentialPlaces: Sendable {
         file = try FileStore(environment: environment)
     }
 
-    /// The secret, and where it is. Blocks: for the keyring, for a person who opens it, for the command.
+    /// The secret, and its place. Blocks: for the keyring, for a person who unlocks it, for the command.
     package func find() throws(AccountError) -> (secret: Secret, place: String)? {
         if let command = settings.passwordCommand {
             return (try HelperCommand(command).run(), "command \(command[0])")
         }
-        // What is in a file is there because no keyring ran: it is looked at first, for the keyring may be locked.
+        // A file exists because no keyring was running: it is tried first, as the keyring may be locked.
         if let secret = try file.secret(of: domain) { return (secret, "file \(file.place)/\(domain)") }
         guard SecretServiceStore.isRunning else { return nil }
         let keyring = SecretServiceStore()
         return try keyring.secret(of: domain).map { ($0, keyring.place) }
     }
 
-    /// Keeps it in the keyring where one runs and takes it, else in a file.
+    /// Stores the secret in the keyring if one is running and accepts it, else in a file.
     ///
-    /// - Returns: where it is now.
+    /// - Returns: the place.
     package func keep(_ secret: Secret) throws(AccountError) -> String {
         if SecretServiceStore.isRunning {
             let keyring = SecretServiceStore()
@@ -60,7 +60,7 @@ package struct StoredCredential: CredentialSource {
     package init(_ places: CredentialPlaces) { self.places = places }
 
     package func credential() async throws -> Credential? {
-        // On a thread of its own: it may wait for a person.
+        // On a thread of its own: the call may wait for a person.
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {
                 continuation.resume(with: Result { try places.find().map { places.credential($0.secret) } })

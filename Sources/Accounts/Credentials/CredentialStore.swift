@@ -2,14 +2,14 @@ import Foundation
 package import HTTPTransport
 import Surroundings
 
-/// Where passwords and tokens are kept, by the names of domains.
+/// Stores passwords and tokens under the names of domains.
 package protocol CredentialStore: Sendable {
-    /// For people: what `hydrant domain list` says.
+    /// For people, in `hydrant domain list`.
     var place: String { get }
     func secret(of domain: String) throws(AccountError) -> Secret?
-    /// On return it survives a restart of the machine.
+    /// On return the secret survives a restart of the machine.
     func keep(_ secret: Secret, of domain: String) throws(AccountError)
-    /// Nothing is there any more; it is no error if nothing was.
+    /// Deletes the secret, if there is one.
     func forget(_ domain: String) throws(AccountError)
 }
 
@@ -32,7 +32,7 @@ package struct FileStore: CredentialStore {
         }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
             throw AccountError(
-                "\(path): others can read it or it is not yours; chmod 600 it, and think of a new password")
+                "\(path): others can read this file, or it is not yours; chmod 600 it, and change the password")
         }
         guard let data = FileManager.default.contents(atPath: path) else { throw PrivateFile.last(path) }
         return Secret(String(decoding: data, as: UTF8.self))

@@ -11,7 +11,7 @@ struct HelperCommand {
         self.limit = limit
     }
 
-    /// The first line of what it prints. Blocks.
+    /// The first line of its output. Blocks.
     func run() throws(AccountError) -> Secret {
         let ending: ChildProcess.Ending
         do throws(ChildProcess.Failure) {

@@ -4,13 +4,13 @@ package import HTTPTransport
 
 /// The desktop's keyring, over D-Bus (freedesktop.org, Secret Service API), through libsecret.
 ///
-/// Its calls wait for the keyring, and for a person where it is locked: call them from a thread of your own.
+/// Its calls wait for the keyring, and for a person while the keyring is locked: call them on a thread of your own.
 package struct SecretServiceStore: CredentialStore {
     package init() {}
 
     package var place: String { "Secret Service" }
 
-    /// Whether one runs for this user.
+    /// Whether a keyring runs for this user.
     package static var isRunning: Bool { csecret_is_running() }
 
     package func secret(of domain: String) throws(AccountError) -> Secret? {
