@@ -1,15 +1,15 @@
 import Glibc
 
-/// What went wrong with the local bytes of a document.
+/// A failure with the local bytes of a document.
 package struct ContentError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
-        /// No room on the disk under the state directory.
+        /// No space on the disk of the state directory.
         case diskFull
-        /// The file changed while it was being copied: try again later.
+        /// The file changed during the copy: try again later.
         case changed
-        /// Bytes that were here are not any more: somebody removed the file.
+        /// The file of bytes that were here is gone.
         case missing
-        /// The state directory is not there any more.
+        /// The state directory is gone.
         case vanished
         /// Any other failure of a system call, with its errno.
         case system(Int32)
@@ -24,7 +24,7 @@ package struct ContentError: Error, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    /// The failure that errno(3) tells of, of `what`.
+    /// The present errno(3), for `what`.
     static func last(_ what: String) -> ContentError {
         let number = errno
         let isFull = number == ENOSPC || number == EDQUOT

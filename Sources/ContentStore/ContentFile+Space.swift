@@ -2,17 +2,17 @@ import CLinux
 import Glibc
 import Locking
 
-/// Holes and copies: fallocate(2), lseek(2), copy_file_range(2) on a document of which parts may not be here.
+/// Holes and copies: fallocate(2), lseek(2), copy_file_range(2) on a document of which parts may be missing here.
 extension ContentFile {
-    /// fallocate(2). What is punched out or zeroed never comes from the provider again.
+    /// fallocate(2). A punched or zeroed range never comes from the provider again.
     ///
-    /// - Parameter mode: of FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE and FALLOC_FL_ZERO_RANGE; others fail with
-    ///   EOPNOTSUPP, for they would shift bytes that are not here.
-    /// - Returns: whether bytes are here now of which the catalog does not know.
+    /// - Parameter mode: FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE and FALLOC_FL_ZERO_RANGE; others fail with
+    ///   EOPNOTSUPP, as they would shift bytes that are missing here.
+    /// - Returns: whether bytes are here now that the catalog does not know.
     package func allocate(mode: Int32, _ range: Range<Int64>) throws(ContentError) -> Bool {
         let zeroes = mode & (CLINUX_ALLOCATE_PUNCH_HOLE | CLINUX_ALLOCATE_ZERO_RANGE) != 0
         guard mode & ~(CLINUX_ALLOCATE_KEEP_SIZE | CLINUX_ALLOCATE_PUNCH_HOLE | CLINUX_ALLOCATE_ZERO_RANGE) == 0 else {
-            throw ContentError(code: .system(EOPNOTSUPP), message: "\(path): this kind of fallocate is not offered")
+            throw ContentError(code: .system(EOPNOTSUPP), message: "\(path): this mode of fallocate is not supported")
         }
         let result: Result<Bool, ContentError> = presence.withLock { state in
             guard clinux_allocate(self.descriptor, mode, range.lowerBound, Int64(range.count)) == 0 else {
@@ -23,8 +23,8 @@ extension ContentFile {
         return try result.get()
     }
 
-    /// lseek(2) with SEEK_DATA or SEEK_HOLE; ENXIO past the last. What is not here counts as data, or an archiver
-    /// would take it for zeros.
+    /// lseek(2) with SEEK_DATA or SEEK_HOLE; ENXIO past the last. Missing bytes count as data, so that an archiver does
+    /// not take them for zeros.
     package func seek(_ offset: Int64, data: Bool) throws(ContentError) -> Int64 {
         let end = try status().size
         guard offset >= 0, offset < end else {
@@ -52,7 +52,7 @@ extension ContentFile {
         return end
     }
 
-    /// Nil: ENXIO. (The file's own position is nobody's business: all reads and writes say theirs.)
+    /// Nil: ENXIO. (The file's position is not used: all reads and writes pass an offset.)
     private func seekHere(_ offset: Int64, _ data: Bool) throws(ContentError) -> Int64? {
         let found = lseek(descriptor, off_t(offset), data ? CLINUX_SEEK_DATA : CLINUX_SEEK_HOLE)
         if found >= 0 { return Int64(found) }
@@ -60,9 +60,9 @@ extension ContentFile {
         throw .last(path)
     }
 
-    /// copy_file_range(2) from another document, or this one; the caller has made sure that the source is here.
+    /// copy_file_range(2) from another document, or this one; the caller ensures that the source is here.
     ///
-    /// - Returns: how many bytes, and whether bytes are here now of which the catalog does not know.
+    /// - Returns: the number of bytes, and whether bytes are here now that the catalog does not know.
     package func copy(
         from source: ContentFile, at sourceOffset: Int64, to offset: Int64, count: Int
     ) throws(ContentError) -> (count: Int, extended: Bool) {
@@ -77,7 +77,7 @@ extension ContentFile {
 }
 
 extension ContentFile {
-    /// The block of most file systems.
+    /// The block size of most file systems.
     private static let block = 4_096
 
     /// As ``writeAll(_:at:)``, but blocks of zeros stay holes where the file has no data.
@@ -86,7 +86,7 @@ extension ContentFile {
         while start < bytes.count {
             var end = Self.blockEnd(start, of: bytes, at: offset)
             let isZero = Self.isZero(bytes[start..<end])
-            // As much of one kind as there is, in one call.
+            // One call for each run of blocks of one kind.
             while end < bytes.count {
                 let next = Self.blockEnd(end, of: bytes, at: offset)
                 guard Self.isZero(bytes[end..<next]) == isZero else { break }
@@ -102,7 +102,7 @@ extension ContentFile {
         return nil
     }
 
-    /// Where the file's block ends that `place` is in, of the bytes that go to `offset`.
+    /// The end of the file's block that contains `place`, an index into bytes that go to `offset`.
     private static func blockEnd(_ place: Int, of bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int {
         min(bytes.count, place + block - Int((offset + Int64(place)) % Int64(block)))
     }
@@ -110,14 +110,14 @@ extension ContentFile {
     private static func isZero(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
         let bytes = UnsafeRawBufferPointer(rebasing: bytes)
         guard let start = bytes.baseAddress else { return true }
-        // (What begins with a zero and is the same one byte further on has nothing else.)
+        // (If the first byte is zero, and all bytes equal their successors, all are zero.)
         return bytes[0] == 0 && memcmp(start, start + 1, bytes.count - 1) == 0
     }
 
-    /// Whether the file has no data there; what an earlier download has left is punched out.
+    /// Whether the file has no data there; punches out leftovers of an earlier download.
     private func staysHole(_ range: Range<Int64>) -> Bool {
         var status = stat()
-        // (Past its end there is no hole yet.)
+        // (Beyond the end of the file there is no hole yet.)
         guard fstat(descriptor, &status) == 0, Int64(status.st_size) >= range.upperBound else { return false }
         let data = lseek(descriptor, off_t(range.lowerBound), CLINUX_SEEK_DATA)
         if data < 0 { return errno == ENXIO }
@@ -128,8 +128,8 @@ extension ContentFile {
 }
 
 extension ContentFile.Presence {
-    /// A program's bytes are in this range now; says whether some of it is not written down. (A download's bytes are
-    /// here some time before they are: they must not come again over a program's.)
+    /// Marks the range as a program's bytes; returns whether some of it is not recorded. (A download's bytes are here
+    /// before they are recorded: they must not be written over a program's again.)
     mutating func fill(_ range: Range<Int64>) -> Bool {
         let range = range.clamped(to: 0..<baseSize)
         if range.isEmpty { return false }

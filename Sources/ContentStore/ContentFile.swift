@@ -2,23 +2,23 @@ import CLinux
 import Glibc
 import Locking
 
-/// One generation's bytes: a sparse file, and which of the provider's bytes are in it.
+/// The bytes of one generation: a sparse file, and the ranges of the provider's bytes in it.
 ///
-/// Everyone who has the generation open shares one instance. Every method may be called from any
-/// thread; none waits for the network. The lock covers which ranges are present and is held while
-/// a download's bytes are written, so that a download never overwrites what a program wrote.
+/// All openers of the generation share one instance. Any thread may call any method; none waits for the network. The
+/// lock covers the present ranges, and is held while a download's bytes are written, so that a download never
+/// overwrites a program's bytes.
 package final class ContentFile: Sendable {
     private let name: AdaptiveMutex<GenerationID>
-    /// Open for reading and writing; valid for as long as this object lives.
+    /// Open for reading and writing; valid for the life of this object.
     package let descriptor: Int32
     let path: String
 
     struct Presence {
-        /// Bytes at and past this never come from the provider.
+        /// Bytes from this offset on never come from the provider.
         var baseSize: Int64
         /// Present below `baseSize`; nil: all.
         var ranges: RangeSet<Int64>?
-        /// Of those, what is written down (``noteRecorded(_:)``); nil: all.
+        /// The recorded part of those (``noteRecorded(_:)``); nil: all.
         var recorded: RangeSet<Int64>?
     }
     let presence: AdaptiveMutex<Presence>
@@ -36,12 +36,12 @@ package final class ContentFile: Sendable {
 
     package var id: GenerationID { name.withLock { $0 } }
 
-    /// The store calls it by another name now.
+    /// The store has renamed the file.
     func rename(to id: GenerationID) { name.withLock { $0 = id } }
 
-    // MARK: What is here
+    // MARK: Present bytes
 
-    /// All of the provider's bytes are here.
+    /// Whether all of the provider's bytes are here.
     package var isComplete: Bool { presence.withLock { $0.ranges == nil } }
 
     package var baseSize: Int64 { presence.withLock { $0.baseSize } }
@@ -49,17 +49,17 @@ package final class ContentFile: Sendable {
     /// The present ranges below the base size; nil: all of it.
     package var present: RangeSet<Int64>? { presence.withLock { $0.ranges } }
 
-    /// How many of the provider's bytes are here.
+    /// The number of the provider's bytes that are here.
     package var bytesPresent: Int64 {
         presence.withLock { state in
             state.ranges.map { $0.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } } ?? state.baseSize
         }
     }
 
-    /// Whether all that is here is written down: what is not would be taken for missing after a crash.
+    /// Whether the catalog knows all present bytes: it would take others for missing after a crash.
     package var isRecorded: Bool { presence.withLock { $0.recorded == $0.ranges } }
 
-    /// The catalog knows of these ranges (nil: all) from now on, besides those that it knew of.
+    /// The catalog knows these ranges (nil: all) from now on, besides those that it knew.
     package func noteRecorded(_ extents: RangeSet<Int64>?) {
         presence.withLock { state in
             guard let known = state.recorded else { return }
@@ -69,7 +69,7 @@ package final class ContentFile: Sendable {
         }
     }
 
-    /// The parts of `range` that must come from the provider first, in order.
+    /// The parts of `range` that must be downloaded first, in order.
     package func missing(in range: Range<Int64>) -> [Range<Int64>] {
         presence.withLock { state in
             guard let ranges = state.ranges else { return [] }
@@ -83,8 +83,8 @@ package final class ContentFile: Sendable {
 
     // MARK: Bytes from the provider
 
-    /// Writes downloaded bytes, except where bytes are present already (a program's, above all). Blocks of zeros are left
-    /// holes: a document that is mostly those takes no more room here than where it comes from.
+    /// Writes downloaded bytes, except over present ones (above all a program's). Blocks of zeros stay holes: a sparse
+    /// document takes no more space here than in its store.
     package func store(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) {
         let failure: ContentError? = presence.withLock { state -> ContentError? in
             guard let ranges = state.ranges else { return nil }
@@ -107,8 +107,8 @@ package final class ContentFile: Sendable {
 
     /// pwrite(2) of a program's bytes.
     ///
-    /// - Returns: whether bytes are here now of which the catalog does not know (it must before the writer is
-    ///   answered, or a download after a crash would overwrite them).
+    /// - Returns: whether bytes are here now that the catalog does not know (it must know them before the writer gets
+    ///   its answer, or a download after a crash would overwrite them).
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) -> Bool {
         var extended = false
         let failure: ContentError? = presence.withLock { state -> ContentError? in
@@ -120,7 +120,7 @@ package final class ContentFile: Sendable {
         return extended
     }
 
-    /// What the base size and the present ranges are once the file is cut or grown to `size`.
+    /// The base size and the present ranges after a truncation to `size`.
     package func presence(truncatedTo size: Int64) -> (baseSize: Int64, present: RangeSet<Int64>?) {
         presence.withLock { state in
             var after = state
@@ -139,7 +139,7 @@ package final class ContentFile: Sendable {
         if let failure { throw failure }
     }
 
-    /// pread(2); 0 at the end. The caller has made sure that nothing of it is missing.
+    /// pread(2); 0 at the end. The caller ensures that the bytes are here.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(ContentError) -> Int {
         var done = 0
         while done < buffer.count {
@@ -165,21 +165,21 @@ package final class ContentFile: Sendable {
             changed: status.st_ctim.nanoseconds, blocks: Int64(status.st_blocks))
     }
 
-    /// Sets the file's own modification time (nanoseconds since 1970): it is the document's, so that
-    /// attributes read from the file while a program writes it past us (passthrough) are right.
+    /// Sets the file's own modification time (nanoseconds since 1970) to the document's, so that attributes read from
+    /// the file are right while a program writes to it directly (passthrough).
     package func setModified(_ nanoseconds: Int64) throws(ContentError) {
         let (seconds, rest) = nanoseconds.quotientFlooring(1_000_000_000)
         guard clinux_set_modified_fd(descriptor, seconds, rest) == 0 else { throw .last(path) }
     }
 
-    /// fdatasync(2): what was written before survives power loss.
+    /// fdatasync(2): bytes written before survive power loss.
     package func synchronize() throws(ContentError) {
         guard fdatasync(descriptor) == 0 else { throw .last(path) }
     }
 
-    /// Whether anyone else (a passthrough handle, a mapping that outlived it) has the file open.
+    /// Whether another user (a passthrough handle, a mapping that outlived one) has the file open.
     ///
-    /// fcntl(2), F_SETLEASE: a write lease is granted to the only opener.
+    /// fcntl(2), F_SETLEASE: only the sole opener gets a write lease.
     package var isUsedElsewhere: Bool {
         clinux_try_write_lease(descriptor) != 0 && (errno == EAGAIN || errno == EBUSY)
     }
@@ -226,7 +226,7 @@ extension ContentFile.Presence {
 }
 
 extension timespec {
-    /// Since 1970; of a date that is too far away the nearest one that is not.
+    /// Since 1970; a date too far away gives the nearest possible value.
     var nanoseconds: Int64 { Int64(clamping: Int128(tv_sec) * 1_000_000_000 + Int128(tv_nsec)) }
 }
 

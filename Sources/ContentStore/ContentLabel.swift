@@ -1,9 +1,9 @@
-/// What a file of modified content says of itself, so that its bytes can be put in their place again although the
-/// catalog is lost (`hydrant rescue`).
+/// The label of a file with modified content, from which `hydrant rescue` can restore the document when the catalog is
+/// lost.
 package struct ContentLabel: Sendable, Equatable {
-    /// From the mount's root, components separated by `/`. Who reads it must not trust it.
+    /// From the mount's root, components separated by `/`. Readers must not trust it.
     package var path: [UInt8]
-    /// The provider's; nil: it never had the document.
+    /// The provider's identifier; nil: the provider never had the document.
     package var identifier: String?
     /// The content version that the change started from.
     package var base: [UInt8]?
@@ -11,7 +11,7 @@ package struct ContentLabel: Sendable, Equatable {
     package var modified: Int128?
     /// Permission bits.
     package var mode: UInt32
-    /// Which bytes are real; nil: all.
+    /// The valid bytes; nil: all.
     package var extents: LabelledExtents?
 
     package init(
@@ -27,7 +27,7 @@ package struct ContentLabel: Sendable, Equatable {
     }
 }
 
-/// Of a document that is only partly here: below `baseSize` the bytes in `ranges`, and all above it.
+/// The valid bytes of a partial document: those in `ranges` below `baseSize`, and all above it.
 package struct LabelledExtents: Sendable, Equatable {
     package var baseSize: Int64
     package var ranges: [Range<Int64>]
@@ -37,15 +37,15 @@ package struct LabelledExtents: Sendable, Equatable {
         self.ranges = ranges
     }
 
-    /// The real ranges of a file of `size` bytes.
+    /// The valid ranges of a file of `size` bytes.
     package func real(size: Int64) -> [Range<Int64>] {
         var real = ranges.map { $0.clamped(to: 0..<max(0, min(baseSize, size))) }.filter { !$0.isEmpty }
         if size > baseSize { real.append(max(0, baseSize)..<size) }
         return real
     }
 
-    /// `BASE:LOWER-UPPER,…`, upper bounds excluded. What does not fit is left out, the shortest ranges first: a label
-    /// may say too little, never too much.
+    /// `BASE:LOWER-UPPER,…`, upper bounds excluded. Ranges that do not fit are left out, the shortest first: a label
+    /// may name too few bytes, never too many.
     var text: String {
         var kept = ranges
         if kept.count > Self.mostRanges {

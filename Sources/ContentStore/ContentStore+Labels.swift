@@ -3,15 +3,15 @@ import Glibc
 
 /// Labels of modified content: extended attributes of its file (xattr(7)).
 extension ContentStore {
-    /// What the label of a generation's file says; nil when it has none, or is not there.
+    /// The label of a generation's file; nil when it has none, or does not exist.
     package func label(of id: GenerationID) -> ContentLabel? { FileLabel(path: path(id)).read() }
 
-    /// Gives a generation's file this label, or none. Only what differs is written, and changes the file's ctime.
+    /// Sets or removes the label of a generation's file. Writes only the differences, which change the file's ctime.
     ///
     /// - Parameters:
-    ///   - old: what it says now, where the caller knows; nil: it is read.
-    ///   - isNew: the file was just made, and has none.
-    /// - Returns: whether anything was written. Not where there is no file, or no room for attributes on it.
+    ///   - old: the present label, if the caller knows it; nil: it is read.
+    ///   - isNew: the file is new, and has no label.
+    /// - Returns: whether anything was written: not without a file, or without room for attributes.
     @discardableResult
     package func setLabel(
         _ label: ContentLabel?, of id: GenerationID, replacing old: ContentLabel? = nil, isNew: Bool = false
@@ -34,13 +34,13 @@ struct FileLabel {
     static let prefix = "user.hydrant."
     private enum Key: String, CaseIterable { case path, identifier, base, mtime, mode, extents }
 
-    /// Nil: the file is not labelled. Anything in it may be wrong: whoever owns the file can write it.
+    /// Nil: no label. Every value may be wrong: the owner of the file can write it.
     func read() -> ContentLabel? {
         guard let place = get(.path) else { return nil }
         let mode = get(.mode).flatMap { UInt32(String(decoding: $0, as: UTF8.self), radix: 8) } ?? 0o600
         var extents: LabelledExtents?
         if let text = get(.extents) {
-            // One that cannot be read says that not all is here, and not what.
+            // Unreadable extents: not all bytes are valid, but it is unknown which.
             extents = LabelledExtents(text: String(decoding: text, as: UTF8.self)) ?? LabelledExtents.unknown
         }
         return ContentLabel(
@@ -52,7 +52,7 @@ struct FileLabel {
     func write(
         _ label: ContentLabel?, replacing old: ContentLabel?, isNew: Bool = false
     ) throws(ContentError) -> Bool {
-        // What a crash left of one that was half taken away is no label, and must go all the same.
+        // A half-removed label, left by a crash, does not count as one, but must be removed too.
         var before: [Key: [UInt8]] = [:]
         if let old {
             before = values(of: old)
@@ -61,8 +61,8 @@ struct FileLabel {
         }
         let after = values(of: label)
         var hasChanged = false
-        // A document that is partly here says so before anything makes rescue take it; the path, by which a file
-        // counts as labelled, comes last and goes first.
+        // A partial document must be marked as such before rescue would take it: the path, which makes a file count as
+        // labelled, is written last and removed first.
         for key in label == nil ? Key.allCases : Key.allCases.reversed() where before[key] != after[key] {
             if try set(key, after[key]) { hasChanged = true }
         }
@@ -82,7 +82,7 @@ struct FileLabel {
         return values
     }
 
-    /// All attributes of a file share one block (4 KiB, ext4): of a very long path the last components stay.
+    /// All attributes of a file share one block (4 KiB, ext4): of a very long path only the last components are kept.
     static func shortened(_ path: [UInt8]) -> [UInt8] {
         guard path.count > 1_200 else { return path }
         let tail = path.suffix(1_200)
@@ -109,6 +109,6 @@ struct FileLabel {
 }
 
 extension LabelledExtents {
-    /// No byte is known to be real.
+    /// No byte is known to be valid.
     static let unknown = LabelledExtents(baseSize: .max, ranges: [])
 }

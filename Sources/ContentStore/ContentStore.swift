@@ -3,22 +3,22 @@ package import Glibc
 import Locking
 import Synchronization
 
-/// The local bytes of one domain: `storage/SHARD/INODE.GENERATION`, sparse files that only the owner
-/// can read; `uploads/`, snapshots on their way to the provider; `removed/`, files that are about to go.
+/// The local bytes of one domain: `storage/SHARD/INODE.GENERATION`, sparse files that only the owner can read;
+/// `uploads/`, snapshots for uploads; `removed/`, files about to be removed.
 ///
-/// Safe from any thread. It knows no catalog: what is current, and what may go, its callers say.
+/// Any thread may call it. It knows no catalog: its callers say which generations are current, and which may go.
 package final class ContentStore: Sendable {
     package let directory: String
     private struct WeakFile { weak var file: ContentFile? }
-    /// What is open now, so that all openers of a generation share one object.
+    /// The open files, so that all openers of a generation share one object.
     private let openFiles = AdaptiveMutex<[GenerationID: WeakFile]>([:])
-    /// Whose names in their folders are known to be durable.
+    /// Generations whose names in their folders are known to be durable.
     private let durableNames = AdaptiveMutex<Set<GenerationID>>([])
     private let namesComeWithFiles: Bool
-    /// As far as is known.
+    /// False once the file system has refused a clone.
     let makesClones = Atomic(true)
 
-    /// Makes the folders where they are missing.
+    /// Creates missing folders.
     package init(directory: String) throws(ContentError) {
         self.directory = directory
         _ = Self.outlivesBrokenLeases
@@ -29,11 +29,11 @@ package final class ContentStore: Sendable {
         removeSnapshots()
     }
 
-    /// Whoever opens a file in the moment in which we have a lease on it, only to see whether somebody else has it open,
-    /// breaks that: SIGIO comes, which ends a process that does not expect it (fcntl(2)).
+    /// Opening a file breaks a lease on it, also one that we take only to see whether others have the file open: the
+    /// kernel then sends SIGIO, which ends a process that does not expect it (fcntl(2)).
     private static let outlivesBrokenLeases: Void = { signal(SIGIO, SIG_IGN) }()
 
-    /// Copies for uploads that a daemon left which was killed as it made them; older versions left them longer.
+    /// Removes copies for uploads that a killed daemon, or an older version, left behind.
     private func removeSnapshots() {
         for name in ContentInventory.names(in: directory + "/uploads") {
             Glibc.unlink(directory + "/uploads/" + name)
@@ -42,16 +42,16 @@ package final class ContentStore: Sendable {
 
     func path(_ id: GenerationID) -> String { "\(directory)/storage/\(id.shard)/\(id)" }
 
-    /// Opens a generation, making its file when nothing of it can be here yet.
+    /// Opens a generation, and creates its file when none of its bytes can be here yet.
     ///
     /// - Parameters:
-    ///   - size: what the document's size is; the file is given it (a truncation may not have come to its end).
-    ///   - isAhead: a program may have changed the file since: its size is kept, unless it is new.
+    ///   - size: the document's size, to which the file is set (a truncation may not have been completed).
+    ///   - isAhead: a program may have changed the file since: keep its size, unless it is new.
     ///   - baseSize: bytes below it that are not `present` come from the provider.
     ///   - present: nil: all.
-    ///   - forProgram: a program may hold it open for as long as it likes, and so has no part in what is kept for the
+    ///   - forProgram: a program may hold it open indefinitely, and so gets no descriptor of those reserved for the
     ///     daemon's own work (``OpenFileLimit``).
-    /// - Throws: ``ContentError/Code/missing`` when bytes should be here and the file is not.
+    /// - Throws: ``ContentError/Code/missing`` when bytes should be here but the file is gone.
     package func open(
         _ id: GenerationID, size: Int64, isAhead: Bool = false, baseSize: Int64, present: RangeSet<Int64>?,
         forProgram: Bool = false
@@ -65,7 +65,7 @@ package final class ContentStore: Sendable {
         }
         let file = ContentFile(
             id: id, descriptor: descriptor, path: path(id), baseSize: baseSize, present: present)
-        // Two may open at once: the first stays.
+        // Of two simultaneous opens, the first stays.
         return openFiles.withLock { files in
             if let first = files[id]?.file { return first }
             files[id] = WeakFile(file: file)
@@ -74,7 +74,7 @@ package final class ContentStore: Sendable {
         }
     }
 
-    /// The generation if somebody has it open.
+    /// The generation, if it is open.
     package func opened(_ id: GenerationID) -> ContentFile? { openFiles.withLock { $0[id]?.file } }
 
     private func openDescriptor(
@@ -101,25 +101,25 @@ package final class ContentStore: Sendable {
         return descriptor
     }
 
-    /// All of it was removed, or its disk unmounted, under a running daemon. Then nothing may be taken for evicted.
+    /// The storage was removed, or its disk unmounted, under a running daemon. Its documents must not count as evicted.
     private var vanished: ContentError? {
         guard access("\(directory)/storage", F_OK) != 0, errno == ENOENT else { return nil }
         return ContentError(
             code: .vanished,
-            message: "\(directory): the state directory is gone, and what was not in the store yet with it, unless it "
+            message:
+                "\(directory): the state directory is gone, with the changes that were not in the store, unless it "
                 + "comes back; unmount, and mount again when it is there")
     }
 
-    /// When this returns, what was written to a generation before survives power loss, with the file's own date, and
-    /// so does its name.
+    /// When this returns, earlier writes to a generation survive power loss, with the file's date and its name.
     ///
     /// Source: fsync(2), *Calling fsync() does not necessarily ensure that the entry in the directory …*
-    /// - Parameter content: as it was opened: the generation may have been removed since.
-    /// - Returns: the state of the file that is durable; nil when it was written meanwhile, or is only its openers'.
+    /// - Parameter content: the open file: the generation may have been removed since.
+    /// - Returns: the durable state of the file; nil when it was written meanwhile, or has no name any more.
     package func synchronize(_ id: GenerationID, _ content: ContentFile? = nil) throws(ContentError) -> ContentStat? {
         let before = status(id)
         if let file = content ?? opened(id) {
-            // It may have no name any more: then it is nobody's but its openers'.
+            // It may have no name any more: then only its openers use it.
             guard fsync(file.descriptor) == 0 else { throw .last(path(id)) }
             if before == nil { return nil }
         } else {
@@ -130,7 +130,7 @@ package final class ContentStore: Sendable {
         return before?.size == after?.size && before?.modified == after?.modified ? after : nil
     }
 
-    /// fdatasync(2): of a generation that is gone nothing.
+    /// fdatasync(2); does nothing for a generation that is gone.
     package func synchronizeBytes(_ id: GenerationID) throws(ContentError) {
         let path = path(id)
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
@@ -142,7 +142,7 @@ package final class ContentStore: Sendable {
         guard fdatasync(descriptor) == 0 else { throw .last(path) }
     }
 
-    /// syncfs(2): all that was written to the file system that the store is on.
+    /// syncfs(2): syncs the whole file system of the store.
     package func synchronizeAll() throws(ContentError) {
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .last(directory) }
@@ -168,7 +168,7 @@ package final class ContentStore: Sendable {
         guard fsync(descriptor) == 0 else { throw .last(path) }
     }
 
-    /// What the file of a generation says of itself; nil when there is none.
+    /// The status of a generation's file; nil when there is none.
     package func status(_ id: GenerationID) -> ContentStat? {
         var status = stat()
         guard stat(path(id), &status) == 0 else { return nil }
@@ -181,12 +181,12 @@ package final class ContentStore: Sendable {
     package func link(_ id: GenerationID, to new: GenerationID) throws(ContentError) {
         let folder = "\(directory)/storage/\(new.shard)"
         guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .last(folder) }
-        // Left by a transaction that did not come to its end.
+        // A leftover of a transaction that was not completed.
         Glibc.unlink(path(new))
         guard Glibc.link(path(id), path(new)) == 0 else { throw .last(path(id)) }
     }
 
-    /// Whoever has the file open goes on under the new name.
+    /// Openers of the file continue under the new name.
     package func rename(_ file: ContentFile, to new: GenerationID) {
         openFiles.withLock { files in
             files[file.id] = nil
@@ -195,10 +195,10 @@ package final class ContentStore: Sendable {
         }
     }
 
-    /// Whether somebody else can still change the file: a passthrough handle, or a mapping that outlived it.
+    /// Whether another user can still change the file: a passthrough handle, or a mapping that outlived one.
     ///
-    /// fcntl(2), F_SETLEASE: a read lease is granted when nobody has the file open for writing. Where we have it
-    /// open ourselves, only a write lease can tell, and then a reader counts as well.
+    /// fcntl(2), F_SETLEASE: a read lease is granted when no one has the file open for writing. Where this process has
+    /// it open, only a write lease can tell, and then a reader counts as well.
     package func isWritable(_ id: GenerationID) -> Bool {
         if let file = opened(id) { return file.isUsedElsewhere }
         let descriptor = Glibc.open(path(id), O_RDONLY | O_CLOEXEC)
@@ -207,35 +207,35 @@ package final class ContentStore: Sendable {
         return clinux_try_read_lease(descriptor) != 0 && (errno == EAGAIN || errno == EBUSY)
     }
 
-    /// Removes a generation's file; whoever has it open goes on with it.
+    /// Removes a generation's file; its openers keep it.
     package func remove(_ id: GenerationID) {
         Glibc.unlink(path(id))
         forget(id)
     }
 
-    /// Who opens it next gets the file that is there then.
+    /// The next opener gets the file that is there then.
     func forget(_ id: GenerationID) { openFiles.withLock { $0[id] = nil } }
 
-    /// Whether a file that is made at `path` takes room on the disk under the store.
+    /// Whether a file at `path` takes space on the disk of the store.
     package func isOnItsDisk(_ path: String) -> Bool {
         var (own, other) = (stat(), stat())
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         return stat(directory, &own) == 0 && stat(folder, &other) == 0 && own.st_dev == other.st_dev
     }
 
-    /// statvfs(2) of the disk under the store.
+    /// statvfs(2) of the store's disk.
     package func diskStatistics() throws(ContentError) -> statvfs {
         var statistics = statvfs()
         guard statvfs(directory, &statistics) == 0 else { throw .last(directory) }
         return statistics
     }
 
-    /// Removes what no catalog row names any more. Files of inodes above `highest` were never in this catalog (it was
-    /// lost, or is an old copy), and labelled ones hold what was never in the store: they may be somebody's only copy,
-    /// and are put aside, so that no new inode ever takes their names (`hydrant rescue` finds them there).
+    /// Removes files that no catalog row names any more. Files of inodes above `highest` were never in this catalog (it
+    /// was lost, or is an old copy), and labelled ones have changes that were never in the store: they may be the only
+    /// copy, and go to `lost+found`, so that no new inode ever takes their names (`hydrant rescue` finds them there).
     ///
     /// - Parameter isCurrent: whether the catalog names it.
-    /// - Returns: the paths that those have now.
+    /// - Returns: the new paths of those.
     package func cleanUp(highest: Int64, _ isCurrent: (GenerationID) throws -> Bool) rethrows -> [String] {
         var unknown: [String] = []
         let inventory = ContentInventory(directory: directory)

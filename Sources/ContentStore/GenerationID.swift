@@ -9,7 +9,7 @@ package struct GenerationID: Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(inode).\(number)" }
 }
 
-/// What fstat(2) says of a generation's file.
+/// The fstat(2) of a generation's file.
 package struct ContentStat: Sendable, Equatable {
     package var size: Int64
     /// Nanoseconds since 1970.
@@ -17,7 +17,7 @@ package struct ContentStat: Sendable, Equatable {
     package var changed: Int64
     /// In units of 512 bytes.
     package var blocks: Int64
-    /// So many bytes it takes on the disk, by what the disk says.
+    /// The bytes that it takes on the disk, as the file system reports them.
     package var allocated: Int64 {
         let (bytes, overflow) = blocks.multipliedReportingOverflow(by: 512)
         return overflow ? .max : bytes

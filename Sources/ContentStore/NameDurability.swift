@@ -2,17 +2,18 @@ import CLinux
 import Glibc
 import Surroundings
 
-/// Whether fsync(2) of a file makes its name durable as well, so that its folder need not be synced after it.
+/// Whether fsync(2) of a file makes its name durable as well, so that its folder need not be synced.
 ///
-/// POSIX leaves it open. The journals of ext3 and ext4 (one transaction has both, or an earlier one the name), the log of
-/// XFS (it is forced up to the file's last change, its creation included) and Btrfs (the name of a new or renamed file
-/// goes into the log with it) do; `scripts/powerloss-test` cuts the power of all but ext3. Of others nothing is assumed.
+/// POSIX leaves it open. It holds for the journals of ext3 and ext4 (one transaction has both, or an earlier one has
+/// the name), the log of XFS (forced up to the file's last change, its creation included) and Btrfs (the log has the
+/// name of a new or renamed file with it); `scripts/powerloss-test` cuts the power of all but ext3. Nothing is assumed
+/// for other file systems.
 ///
 /// Source: Pillai et al., *All File Systems Are Not Created Equal*, OSDI 2014; fsync(2).
 enum NameDurability {
     private static let xfs: Int64 = 0x5846_5342
     private static let btrfs: Int64 = 0x9123_683E
-    /// Of ext2 as well, whose names are not.
+    /// Also ext2's, whose names are not durable.
     private static let ext: Int64 = 0xEF53
 
     static func comesWithFiles(in directory: String) -> Bool {

@@ -1,20 +1,21 @@
 import CLinux
 import Glibc
 
-/// How many files the process may have open (RLIMIT_NOFILE), and what of that is kept for its own work: the catalog, the
-/// control socket, connections to the store, what is being sent. Programs that hold open as many documents as there may be
-/// get EMFILE for the next one, and nothing else suffers from it.
+/// The limit of open files (RLIMIT_NOFILE), and the part reserved for the daemon's own work: the catalog, the control
+/// socket, connections to the store, uploads. A program that opens more documents than the rest allows gets EMFILE, and
+/// nothing else fails.
 ///
-/// Who gets which is told by the descriptor's number: the kernel gives out the lowest that is free, so one that is among
-/// the last means that nearly all are in use.
+///
+/// The descriptor's number tells: the kernel hands out the lowest free one, so a number near the limit means that
+/// nearly all are in use.
 package enum OpenFileLimit {
-    /// As many as the system allows: the usual limit is for programs that keep numbers of descriptors in `select(2)`.
+    /// To the system's hard limit: the usual limit is for programs that pass descriptors to `select(2)`.
     package static func raise() { _ = clinux_raise_file_limit() }
 
-    /// How many of so many are reserved.
+    /// The number of reserved descriptors for a limit.
     static func reserve(of limit: Int64) -> Int64 { min(256, limit / 4) }
 
-    /// Whether it is one of the last.
+    /// Whether it is one of the reserved ones.
     static func isReserved(_ descriptor: Int32, of limit: Int64 = clinux_file_limit()) -> Bool {
         limit > 0 && Int64(descriptor) >= limit - reserve(of: limit)
     }

@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A generation's bytes at one moment, for an upload: a copy without a name, which goes with this object, or with the
-/// daemon, whatever ends that; or the generation's own file for as long as nobody changes it.
+/// The bytes of a generation at one moment, for an upload: an unnamed copy, which ends with this object, or with the
+/// daemon, however that ends; or the generation's own file as long as it does not change.
 package final class Snapshot: Sendable {
     package let descriptor: Int32
     /// In bytes.
     package let size: Int64
-    /// Where it was made, for messages.
+    /// The path of the source, for messages.
     private let path: String
-    /// Nil: it is a copy.
+    /// Nil: a copy.
     private let original: (file: ContentFile, state: ContentStat)?
     private let changed = Atomic(false)
 
@@ -33,12 +33,12 @@ package final class Snapshot: Sendable {
     /// Whether it is the generation's own file.
     package var isOriginal: Bool { original != nil }
 
-    /// Somebody has changed the generation's own file: what was read before is good for nothing, and nothing more is read.
+    /// Whether the generation's own file has changed: bytes read before are invalid, and no more are read.
     package var hasChanged: Bool { changed.load(ordering: .relaxed) }
 
     /// pread(2) up to `count` bytes; fewer only at the end.
     ///
-    /// - Throws: ``ContentError/Code/changed`` when they are not those of the moment any more.
+    /// - Throws: ``ContentError/Code/changed`` when the file has changed since the snapshot.
     package func read(at offset: Int64, upTo count: Int) throws(ContentError) -> [UInt8] {
         let count = Int(min(Int64(count), max(0, size - offset)))
         var failure: ContentError?
@@ -52,12 +52,12 @@ package final class Snapshot: Sendable {
             }
         }
         if let failure { throw failure }
-        // After the bytes were read: that they are those of the moment is known only then.
+        // After the read: only then is it known that the bytes had not changed.
         if let (file, state) = original {
             let now = try file.status()
             if hasChanged || !state.isSame(as: now) {
                 changed.store(true, ordering: .relaxed)
-                throw ContentError(code: .changed, message: "\(path): written while it was sent")
+                throw ContentError(code: .changed, message: "\(path): changed during the upload")
             }
         }
         return bytes
@@ -65,16 +65,17 @@ package final class Snapshot: Sendable {
 }
 
 extension ContentStat {
-    /// Nobody has written to the file between the two. (How many blocks it takes is the file system's affair.)
+    /// Whether the file was not written between the two. (The number of blocks may change.)
     fileprivate func isSame(as other: ContentStat) -> Bool {
         size == other.size && modified == other.modified && changed == other.changed
     }
 
-    /// In nanoseconds. The clock of time stamps stands still for up to 10 ms (CONFIG_HZ): who writes within that leaves
+    /// In nanoseconds. The clock of time stamps stands still for up to 10 ms (CONFIG_HZ): two writes within that get
     /// the same one.
     private static let tick: Int64 = 20_000_000
 
-    /// Whether the next change would show in the time stamps. (One that lies ahead, since the clock was set back, shows any.)
+    /// Whether the next change would change the time stamps. (With a stamp in the future, after the clock was set back,
+    /// any change does.)
     fileprivate var showsNextChange: Bool {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -83,10 +84,10 @@ extension ContentStat {
 }
 
 extension ContentStore {
-    /// Copies a generation's bytes (a reflink where the file system can).
+    /// Copies a generation's bytes (as a reflink where the file system can).
     ///
-    /// The fdatasync(2) before it write-protects mapped pages, so that a store through a mapping shows
-    /// in the time stamps that are compared afterwards.
+    /// An fdatasync(2) before the copy write-protects mapped pages, so that a store through a mapping changes the time
+    /// stamps, which are compared afterwards.
     ///
     /// - Throws: ``ContentError/Code/changed`` when the file was written meanwhile.
     package func snapshot(of content: ContentFile) throws(ContentError) -> Snapshot {
@@ -95,18 +96,18 @@ extension ContentStore {
         return Snapshot(descriptor: descriptor, size: size, path: path)
     }
 
-    /// The generation's own file, for as long as it stays as it is.
+    /// The generation's own file, as long as it does not change.
     ///
     /// - Throws: ``ContentError/Code/changed`` when it was written a moment ago.
     package func original(of content: ContentFile) throws(ContentError) -> Snapshot {
         let state = try synchronized(content)
         guard state.showsNextChange else {
-            throw ContentError(code: .changed, message: "\(content.path): written just now")
+            throw ContentError(code: .changed, message: "\(content.path): changed just now")
         }
         return Snapshot(of: content, in: state)
     }
 
-    /// A copy that takes no room, and no time; nil where the file system has no such thing.
+    /// A reflink, which takes no space and no time; nil where the file system has none.
     package func clone(of content: ContentFile) throws(ContentError) -> Snapshot? {
         guard makesClones.load(ordering: .relaxed) else { return nil }
         let before = try synchronized(content)
@@ -118,14 +119,14 @@ extension ContentStore {
             return nil
         }
         guard try before.isSame(as: content.status()) else {
-            throw ContentError(code: .changed, message: "\(path): written while it was copied")
+            throw ContentError(code: .changed, message: "\(path): changed during the copy")
         }
         return snapshot
     }
 
-    /// The same as a file with a name, for programs, which only its owner may read.
+    /// The same as a named file for programs, readable by its owner only.
     ///
-    /// - Throws: as ``snapshot(of:)``; then there is no such file.
+    /// - Throws: as ``snapshot(of:)``; then there is no file.
     package func snapshot(of content: ContentFile, at path: String) throws(ContentError) {
         do {
             let (descriptor, _) = try copy(content, path) { () throws(ContentError) in
@@ -140,7 +141,7 @@ extension ContentStore {
         }
     }
 
-    /// What the file is now, of which any change shows from here on.
+    /// The present status of the file, which any later change alters.
     private func synchronized(_ content: ContentFile) throws(ContentError) -> ContentStat {
         try content.synchronize()
         return try content.status()
@@ -155,7 +156,7 @@ extension ContentStore {
         do throws(ContentError) {
             try SparseCopy.run(from: content.descriptor, to: descriptor, size: before.size, path: path)
             guard try content.status() == before else {
-                throw ContentError(code: .changed, message: "\(path): written while it was copied")
+                throw ContentError(code: .changed, message: "\(path): changed during the copy")
             }
         } catch {
             close(descriptor)
@@ -164,12 +165,12 @@ extension ContentStore {
         return (descriptor, before.size)
     }
 
-    /// A new file whose name is gone again.
+    /// A new file without a name.
     private func nameless(_ path: String) throws(ContentError) -> Int32 {
         while true {
             Glibc.unlink(path)
             let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-            // Another one of the same generation is just here.
+            // Another copy of the same generation has the name for a moment.
             if descriptor < 0 && errno == EEXIST { continue }
             guard descriptor >= 0 else { throw .last(path) }
             Glibc.unlink(path)

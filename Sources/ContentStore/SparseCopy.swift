@@ -1,18 +1,18 @@
 import CLinux
 import Glibc
 
-/// Copies a file's bytes into an empty one: a reflink where the file system can, else holes as holes.
+/// Copies a file into an empty one: as a reflink where the file system can, else with its holes.
 package enum SparseCopy {
-    /// Copies the first `size` bytes; fewer when the source is shorter by now. Nothing is synced.
+    /// Copies the first `size` bytes; fewer when the source is shorter by now. Syncs nothing.
     ///
-    /// - Parameter path: of the target, for the error.
+    /// - Parameter path: the target's, for errors.
     package static func run(from source: Int32, to target: Int32, size: Int64, path: String) throws(ContentError) {
         if clone(source, to: target) { return }
         guard ftruncate(target, off_t(size)) == 0 else { throw .last(path) }
         var place: Int64 = 0
         while place < size {
             let data = lseek(source, off_t(place), CLINUX_SEEK_DATA)
-            // Only a hole is left. A file system that cannot tell holes has none.
+            // Only a hole is left. A file system without support for holes reports none.
             if data < 0 && errno == ENXIO { return }
             let start = data < 0 ? place : Int64(data)
             let hole = lseek(source, off_t(start), CLINUX_SEEK_HOLE)
@@ -22,7 +22,7 @@ package enum SparseCopy {
         }
     }
 
-    /// Whether the file system could share the bytes.
+    /// Whether the file system shared the bytes.
     static func clone(_ source: Int32, to target: Int32) -> Bool {
         let ficlone: UInt = 0x4004_9409  // linux/fs.h
         return ioctl(target, ficlone, source) == 0
@@ -36,7 +36,7 @@ package enum SparseCopy {
         while place < range.upperBound {
             let left = Int(range.upperBound - place)
             var count = clinux_copy_range(source, place, target, place, left)
-            // Not from one kind of file system to another (copy_file_range(2)).
+            // Not across kinds of file systems (copy_file_range(2)).
             if count < 0, [EXDEV, EINVAL, EOPNOTSUPP, ENOSYS].contains(errno) {
                 count = copyThroughMemory(source, target, place, min(left, 1 << 20))
             }

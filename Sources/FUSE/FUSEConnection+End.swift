@@ -12,15 +12,13 @@ extension fuse_in_header {
 }
 
 extension FUSEConnection {
-    /// Once the loop has ended: everyone who still waits for us gets ENOTCONN, and the device
-    /// is let go.
+    /// After the end of the loop: fails every request that still waits with ENOTCONN, and releases the device.
     ///
-    /// The kernel would see to the former by itself, but only when the last user of the
-    /// device is gone, and a notification can be stuck in it, waiting for a page that a hung
-    /// read has locked. `isStuck` tells whether one is.
+    /// The kernel would fail the requests itself, but only when the last user of the device is gone, and a notification
+    /// can be stuck in it, waiting for a page that a hung read has locked. `isStuck` tells whether one is.
     func end(isStuck: () -> Bool) {
         hasEnded.store(true, ordering: .sequentiallyConsistent)
-        // Nobody calls it any more.
+        // No thread calls it any more.
         fileSystem = nil
         passthrough.end()
         let fd = device.load(ordering: .sequentiallyConsistent)
@@ -28,9 +26,9 @@ extension FUSEConnection {
         let deadline = monotonicNow() + 5_000_000_000
         repeat { failEverything(fd) } while isStuck() && monotonicNow() < deadline && usleep(1000) == 0
 
-        // Late replies are still to come; so the descriptor's number stays taken, by a device
-        // that is connected to nothing. That one reports an error when polled, which libfuse
-        // takes for "already unmounted" when it cleans up.
+        // Late replies are still to come, so the descriptor's number must stay in use: by a device that is connected to
+        // nothing. That one reports an error when polled, which libfuse takes for "already unmounted" when it cleans
+        // up.
         var standIn = standIn.exchange(-1, ordering: .sequentiallyConsistent)
         if standIn < 0 { standIn = open("/dev/null", O_RDONLY | O_CLOEXEC) }
         guard standIn >= 0 else { return }
@@ -38,12 +36,12 @@ extension FUSEConnection {
         close(standIn)
     }
 
-    /// What has been read and not been answered, and what has not been read.
+    /// Requests read and not answered, and requests not read.
     private func failEverything(_ fd: Int32) {
         for number in unanswered.takeAll() { fail(number, fd) }
 
         _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
-        // As large as libfuse's own: the kernel refuses to hand a request to a smaller one.
+        // As large as libfuse's own: the kernel refuses to pass a request to a smaller one.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: (1 << 20) + 0x1000, alignment: 16)
         defer { buffer.deallocate() }
         while read(fd, buffer.baseAddress, buffer.count) >= MemoryLayout<fuse_in_header>.size {

@@ -2,11 +2,11 @@ internal import CFUSE
 internal import Glibc
 internal import Synchronization
 
-/// libfuse's session and the device beneath it. It lives until the FUSESession and the last
-/// request have let go of it, since libfuse needs its session to answer a request.
+/// libfuse's session and its device. It lives until the FUSESession and the last request have released it, since
+/// libfuse needs its session to answer a request.
 ///
-/// `@unchecked Sendable`: `session` is written in init only and locks for itself;
-/// `fileSystem` is written before the loop starts and after it has ended.
+/// `@unchecked Sendable`: `session` is written in init only and has its own locks; `fileSystem` is written before the
+/// loop starts and after it has ended.
 final class FUSEConnection: @unchecked Sendable {
     private(set) var session: OpaquePointer?
     var fileSystem: (any FUSEFileSystem)?
@@ -20,11 +20,11 @@ final class FUSEConnection: @unchecked Sendable {
     /// "0:49"; known once mounted.
     let deviceNumber = Mutex<String?>(nil)
     let device = Atomic<Int32>(-1)
-    /// A device that is connected to nothing: what takes the device's place in the end. Open from the start, so that
-    /// there is one then.
+    /// A device that is connected to nothing, to replace the device at the end. Opened at the start, as opening may
+    /// fail later.
     let standIn = Atomic<Int32>(-1)
     let hasEnded = Atomic(false)
-    /// What the kernel waits for, by its numbers.
+    /// The numbers of the requests that the kernel waits for.
     let unanswered = FUSEUnanswered()
     private let awaitsInit = Atomic(true)
     private let offer = Mutex<FUSEInitOffer?>(nil)
@@ -63,8 +63,8 @@ final class FUSEConnection: @unchecked Sendable {
 
     deinit {
         guard let session else { return }
-        // Closes the device too. After `end` its stand-in reports an error, which libfuse
-        // takes for "already unmounted"; what it has for a path may be a descriptor's that is long closed.
+        // Closes the device too. After `end` its stand-in reports an error, which libfuse takes for "already
+        // unmounted"; libfuse's path may belong to a descriptor that is long closed.
         fuse_session_unmount(session)
         fuse_session_destroy(session)
         let standIn = standIn.load(ordering: .sequentiallyConsistent)
@@ -76,7 +76,7 @@ final class FUSEConnection: @unchecked Sendable {
         var text: String
     }
 
-    /// A comma in a value is part of it, not the start of another option.
+    /// A comma in a value must not start another option.
     private static func escaped(_ option: String) -> String {
         guard let equals = option.firstIndex(of: "=") else { return option }
         var result = String(option[...equals])
@@ -91,7 +91,7 @@ final class FUSEConnection: @unchecked Sendable {
 
     var isMounted: Bool { device.load(ordering: .sequentiallyConsistent) >= 0 }
 
-    /// - Parameter path: or a link of /proc to an open folder, for mount(2) itself.
+    /// - Parameter path: may be a link of /proc to an open folder, for mount(2) itself.
     func mount(at path: String) throws(Refusal) {
         standIn.store(open("/dev/fuse", O_RDWR | O_CLOEXEC), ordering: .sequentiallyConsistent)
         let ((result, errno), explanation) = FUSELog.capture {
@@ -106,14 +106,14 @@ final class FUSEConnection: @unchecked Sendable {
                 FUSEConnection.of(connection).send(fd, vectors, count)
             },
             read: { fd, buffer, size, connection in
-                // FUSELoop ends its threads by cancelling them in this very read. The unwinding
-                // skips Swift's releases, so nothing may be retained before it returns.
+                // FUSELoop ends its threads by cancelling them in this read. The unwinding skips Swift's releases, so
+                // nothing may be retained before it returns.
                 let count = read(fd, buffer, size)
                 if count > 0 { FUSEConnection.of(connection).received(buffer, count) }
                 return count
             },
             splice_receive: nil, splice_send: nil)
-        // The same descriptor again: only so does libfuse let us between itself and the device.
+        // The same descriptor again: this makes libfuse call our functions instead of the device.
         let taken = fuse_session_custom_io(session, &io, fd)
         guard taken == 0 else { throw Refusal(errno: -taken, text: "") }
     }
@@ -150,8 +150,8 @@ final class FUSEConnection: @unchecked Sendable {
             return sent
         }
         let sent = writev(fd, vectors, count)
-        // ENOENT is what libfuse passes on without a word on standard error. A notification
-        // about something that the kernel has forgotten, or a reply after the end, is no news.
+        // libfuse passes on ENOENT without a message on standard error. A notification about something that the kernel
+        // has forgotten, or a reply after the end, needs no message.
         if sent < 0, isNotification || hasEnded.load(ordering: .relaxed) { errno = ENOENT }
         return sent
     }

@@ -1,11 +1,11 @@
 internal import CFUSE
 internal import Glibc
 
-/// What the kernel says in a request and libfuse does not hand on, for the request that this thread has read
-/// and is carrying out (libfuse processes a request on the thread that read it).
+/// Flags of a request that libfuse does not pass on, for the request that this thread has read and is processing
+/// (libfuse processes a request on the thread that read it).
 ///
-/// By thread, not by the request's number: libfuse has no way to ask a request for that, and a slot of the thread
-/// needs no lock. Only the requests that may say something fill it; a read pays for one comparison.
+/// Stored per thread, not per request: libfuse has no accessor for the request's number, and a thread's slot needs no
+/// lock. Only requests that may have the flags fill it; a read costs one comparison.
 enum FUSECurrentRequest {
     private static let slot: pthread_key_t = {
         var key = pthread_key_t()
@@ -13,16 +13,16 @@ enum FUSECurrentRequest {
         return key
     }()
 
-    /// Called with each request, before libfuse sees it: some of its versions mask `valid` in place.
+    /// Called with each request, before libfuse sees it: some versions mask `valid` in place.
     static func note(_ request: UnsafeRawBufferPointer) {
         guard let asks = asksToKillPrivileges(request) else { return }
         pthread_setspecific(slot, UnsafeRawPointer(bitPattern: asks ? 1 : 0))
     }
 
-    /// For write, open, create and setattr only.
+    /// Only for write, open, create and setattr.
     static var killsPrivileges: Bool { pthread_getspecific(slot) != nil }
 
-    /// Nil when it is none of the four. `request`: header (40 bytes, opcode at 4), then the operation's struct of
+    /// Nil for other operations. `request`: header (40 bytes, opcode at 4), then the operation's struct of
     /// linux/fuse.h.
     static func asksToKillPrivileges(_ request: UnsafeRawBufferPointer) -> Bool? {
         let header = MemoryLayout<fuse_in_header>.size

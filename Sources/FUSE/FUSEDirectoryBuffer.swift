@@ -1,7 +1,7 @@
 internal import CFUSE
 internal import Glibc
 
-/// One answer to readdir or readdirplus, filled up to the size that the kernel asked for.
+/// One reply to readdir or readdirplus, up to the size that the kernel asked for.
 ///
 /// `@unchecked Sendable`: it owns its memory and has one owner.
 public struct FUSEDirectoryBuffer: ~Copyable, @unchecked Sendable {
@@ -20,8 +20,8 @@ public struct FUSEDirectoryBuffer: ~Copyable, @unchecked Sendable {
 
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory[..<used]) }
 
-    /// An entry with its attributes; if the reply is taken it counts as a lookup. In a plain
-    /// listing, only its inode and type are told. False when it no longer fits: nothing was added.
+    /// Adds an entry with its attributes; if the kernel takes the reply, it counts as a lookup. A plain listing has
+    /// only its inode and type. False when the entry does not fit: nothing was added.
     public mutating func add(name: [UInt8], entry: FUSEEntry, nextOffset: Int64) -> Bool {
         guard plus else {
             return add(
@@ -31,8 +31,8 @@ public struct FUSEDirectoryBuffer: ~Copyable, @unchecked Sendable {
         return add(entry.parameters, name: name, nextOffset: nextOffset)
     }
 
-    /// An entry of which only inode and type (`S_IFDIR`, …) are told, like "." and "..". It
-    /// counts as no lookup, in readdirplus neither (there it goes as node 0).
+    /// Adds an entry with inode and type (`S_IFDIR`, …) only, like "." and "..". It does not count as a lookup, in
+    /// readdirplus neither (where it has node 0).
     public mutating func add(name: [UInt8], inode: UInt64, type: UInt32, nextOffset: Int64) -> Bool {
         var parameters = fuse_entry_param()
         parameters.attr.st_ino = ino_t(inode)
@@ -41,7 +41,7 @@ public struct FUSEDirectoryBuffer: ~Copyable, @unchecked Sendable {
     }
 
     private mutating func add(_ parameters: fuse_entry_param, name: [UInt8], nextOffset: Int64) -> Bool {
-        // libfuse measures the name with strlen: an empty one or a NUL would be a broken listing.
+        // libfuse measures the name with strlen: an empty name or a NUL would break the listing.
         guard !name.isEmpty, !name.contains(0) else { return true }
         var parameters = parameters
         let left = memory.count - used

@@ -1,7 +1,7 @@
 internal import CFUSE
 internal import Glibc
 
-// What every entry of the operations table does with libfuse's arguments.
+// Helpers for the entries of the operations table.
 
 func connection(of request: fuse_req_t?) -> FUSEConnection {
     FUSEConnection.of(fuse_req_userdata(request))
@@ -10,18 +10,18 @@ func connection(of request: fuse_req_t?) -> FUSEConnection {
 func dispatch(_ raw: fuse_req_t?, _ call: (any FUSEFileSystem, consuming FUSERequest) -> Void) {
     let connection = connection(of: raw)
     let request = FUSERequest(raw!, connection)
-    // Without a file system there is no one to ask: dropped, it answers EIO.
+    // Without a file system the request is dropped, which answers EIO.
     if let fileSystem = connection.fileSystem { call(fileSystem, request) }
 }
 
-/// A name as libfuse hands it out, without its NUL.
+/// A name from libfuse, without its NUL.
 func bytes(_ name: UnsafePointer<CChar>?) -> [UInt8] {
     guard let name else { return [] }
     return [UInt8](UnsafeRawBufferPointer(start: name, count: strlen(name)))
 }
 
 extension FUSESetAttributes {
-    /// libfuse's own flags for killing privileges come and go with its versions (3.14.0 has them, 3.14.1 not).
+    /// libfuse's own flags for killing privileges differ between its versions (3.14.0 has them, 3.14.1 not).
     init(values: stat, set: Int32, killPrivileges: Bool) {
         func has(_ flag: Int32) -> Bool { set & flag != 0 }
         func time(_ flag: Int32, _ now: Int32, _ value: timespec) -> Time? {

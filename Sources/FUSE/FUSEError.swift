@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// What went wrong with a mount, where, and what the reader can do about it.
+/// A failure of a mount, with its mount point and the remedy.
 public struct FUSEError: Error, Sendable, CustomStringConvertible {
     public let mountPoint: String
-    /// 0 when no system call is to blame.
+    /// 0 unless a system call failed.
     public let errno: Int32
     public let message: String
 
@@ -15,6 +15,6 @@ public struct FUSEError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "\(mountPoint): \(message)" }
 
-    /// "No such file or directory" and the like.
+    /// "No such file or directory" and so on.
     static func text(of errno: Int32) -> String { String(cString: strerror(errno)) }
 }

@@ -1,10 +1,9 @@
 internal import Glibc
 
-/// What a file system may leave out. It answers ENOSYS then, which the kernel makes the best of and remembers
-/// for the life of the mount, so that nobody asks again: the extended attributes and fallocate (programs see
-/// EOPNOTSUPP from then on), lseek (a file is all data, its end the only hole), copy_file_range (the kernel copies
-/// by reading and writing) and, since Linux 6.16, link (EPERM). mknod is asked anew each time, and programs see
-/// ENOSYS.
+/// Defaults for optional operations: ENOSYS, which the kernel remembers for the life of the mount and replaces as it
+/// can: extended attributes and fallocate (programs see EOPNOTSUPP), lseek (a file is all data, its end the only hole),
+/// copy_file_range (the kernel reads and writes) and, since Linux 6.16, link (EPERM). The kernel asks for mknod each
+/// time, and programs see ENOSYS.
 ///
 /// There is no `access`: with the mount option "default_permissions" the kernel answers by the mode.
 extension FUSEFileSystem {

@@ -1,4 +1,4 @@
-/// What the kernel offered in its INIT.
+/// The kernel's offer in its INIT request.
 struct FUSEInitOffer: Equatable, Sendable {
     static let extended: UInt64 = 1 << 30
     static let writebackCache: UInt64 = 1 << 16
@@ -31,13 +31,13 @@ struct FUSEInitOffer: Equatable, Sendable {
 
     var offersPassthrough: Bool { minor >= 40 && flags & Self.extended != 0 && flags & Self.passthrough != 0 }
 
-    // libfuse 3.14 knows nothing of these; its answer to INIT is changed on the way to the kernel. False when
-    // the answer must go as it is.
+    // libfuse 3.14 does not know these flags; we change its reply to INIT on the way to the kernel. False when the
+    // reply must go unchanged.
     //
     // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 flags2@48 max_stack_depth@52.
 
-    /// PARALLEL_DIROPS: libfuse 3.14 takes the wish and does not pass it on. Without it one look-up or listing in a folder
-    /// waits for the other in the kernel, where nobody can kill it.
+    /// PARALLEL_DIROPS: libfuse 3.14 accepts the request for it but does not pass it on. Without it look-ups and
+    /// listings in a folder wait for one another in the kernel, unkillably.
     func requestParallelDirectories(in reply: UnsafeMutableRawBufferPointer) {
         guard flags & Self.parallelDirectories != 0, isAnswered(by: reply) else { return }
         reply.set(UInt32(Self.parallelDirectories), at: 28)
@@ -63,7 +63,7 @@ struct FUSEInitOffer: Equatable, Sendable {
         reply.storeBytes(of: max(reply.word(20), 40), toByteOffset: 20, as: UInt32.self)
         reply.set(UInt32(Self.extended), at: 28)
         reply.set(UInt32(Self.passthrough >> 32), at: 48)
-        // The files below must not lie on a stacked file system themselves (overlayfs).
+        // The backing files must not be on a stacked file system themselves (overlayfs).
         reply.storeBytes(of: 1, toByteOffset: 52, as: UInt32.self)
         return true
     }

@@ -1,7 +1,6 @@
-/// Runs interrupt handlers on one thread of its own, because libfuse reports an interrupt
-/// while it holds the request's lock, which a handler needs to answer, and because signals
-/// are looked at again and again while a request waits. The thread is started with the first
-/// interrupt.
+/// Runs interrupt handlers on a thread of its own, because libfuse reports an interrupt while it holds the request's
+/// lock, which a handler needs to reply, and because signals are polled while a request waits. The first interrupt
+/// starts the thread.
 final class FUSEInterrupter: Sendable {
     private struct Job {
         var due: UInt64
@@ -24,7 +23,7 @@ final class FUSEInterrupter: Sendable {
         }
         guard start else { return }
         let monitor = monitor
-        // It lives for a second after its last job: interrupts come in crowds or not at all.
+        // It lives for a second after its last job: interrupts come in bursts or not at all.
         let started = startThread { while let jobs = Self.next(monitor) { for job in jobs { job() } } }
         if !started { monitor.withLock { $0.isRunning = false } }
     }

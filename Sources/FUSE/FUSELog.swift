@@ -2,9 +2,8 @@ internal import CFUSE
 internal import Glibc
 internal import Synchronization
 
-/// libfuse explains its refusals only in its log, which is one for the whole process. A call
-/// whose explanation belongs into an error captures what is logged on its own thread; the
-/// rest goes to standard error, as without us.
+/// libfuse explains its refusals only in its log, which is shared by the whole process. A call that needs the
+/// explanation for an error captures the log of its own thread; other messages go to standard error, as usual.
 enum FUSELog {
     private static let captured = Mutex<[pthread_t: String]>([:])
     private static let install: Void = hydrant_install_log()

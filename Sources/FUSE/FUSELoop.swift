@@ -1,23 +1,22 @@
 internal import CFUSE
 internal import Glibc
 
-/// The threads that take requests from the kernel and carry them out.
+/// The threads that read requests from the kernel and process them.
 ///
-/// Not `fuse_session_loop_mt`: that one ends only when a request comes, and whatever would
-/// make the kernel send one either touches the mount or is refused by newer kernels
-/// (NOTIFY_RETRIEVE on a folder: EINVAL). Ours ends its threads as that one does, by
-/// cancelling their `read`. They all wait from the start; the kernel wakes one a request.
+/// Not `fuse_session_loop_mt`: that one ends only when a request arrives, and every way to make the kernel send one
+/// either touches the mount or is refused by newer kernels (NOTIFY_RETRIEVE on a folder: EINVAL). This loop ends its
+/// threads in the same way, by cancelling their `read`. All threads wait from the start; the kernel wakes one for each
+/// request.
 final class FUSELoop: Sendable {
     private struct State {
         var isStopped = false
-        /// Of the first thread that ended on an error.
+        /// The errno of the first thread that failed.
         var error: Int32 = 0
     }
 
     private let monitor = Monitor(State())
 
-    /// Until the mount is gone, an error, or `stop`; then all threads have ended. Returns 0 or
-    /// a positive errno.
+    /// Runs until the unmount, an error, or `stop`; then all threads have ended. Returns 0 or a positive errno.
     func run(_ connection: FUSEConnection, threads: Int) -> Int32 {
         let count = max(threads, 1)
         let workers = UnsafeMutablePointer<hydrant_worker>.allocate(capacity: count)
@@ -37,13 +36,13 @@ final class FUSELoop: Sendable {
 
         let error = monitor.wait { $0.isStopped ? .done($0.error) : .wait }
         fuse_session_exit(connection.session)
-        // Whoever waits in `read` goes; whoever answers a request finishes it first.
+        // Threads waiting in `read` end at once; threads processing a request finish it first.
         for index in 0..<started { pthread_cancel(workers[index].thread) }
         for index in 0..<started { hydrant_worker_join(workers + index) }
         return error
     }
 
-    /// From any thread.
+    /// Any thread may call it.
     func stop() { end(0) }
 
     private func end(_ result: Int32) {

@@ -1,12 +1,11 @@
 internal import CFUSE
 
-/// Tells the kernel what it must forget, on threads of its own. A notification waits for
-/// pages that a read has locked and for look-ups under way in its folder; on a request's own
-/// thread that would be a deadlock.
+/// Sends invalidations to the kernel, on threads of its own. A notification waits for pages that a read has locked and
+/// for look-ups under way in its folder; on a request's own thread that would be a deadlock.
 ///
-/// They go out in the order they came, one at a time. Only when one is stuck for `patience`
-/// do the next ones overtake it, on another thread, and never one about the same node: a
-/// read that hangs for a minute must not keep the rest of the mount stale.
+/// Notifications are sent in order, one at a time. Only when one is stuck for `patience` do later ones overtake it, on
+/// another thread, and never one about the same node: a read that hangs for a minute must not keep the rest of the
+/// mount stale.
 final class FUSENotifier: Sendable {
     enum Notification: Hashable, Sendable {
         case inode(UInt64, offset: Int64, length: Int64)
@@ -24,7 +23,7 @@ final class FUSENotifier: Sendable {
     private struct Queued {
         var number: UInt64
         var notification: Notification
-        /// Whom to tell that it has been sent.
+        /// Called when it has been sent.
         var then: [@Sendable () -> Void]
     }
 
@@ -35,7 +34,7 @@ final class FUSENotifier: Sendable {
 
     private struct State {
         var queue: [Queued] = []
-        /// To leave out what is queued already: it has not been sent, so it will do.
+        /// Queued notifications, so that an equal one is not queued again.
         var queued: Set<Notification> = []
         var active: [UInt64: Active] = [:]
         var lastNumber: UInt64 = 0
@@ -55,8 +54,8 @@ final class FUSENotifier: Sendable {
         self.send = send
     }
 
-    /// - Parameter then: called, once, when it has been sent, or will not be; in no order, as each thread calls
-    ///   after it has sent.
+    /// - Parameter then: called once, when the notification has been sent or dropped; in no order, as each thread calls
+    ///   it after its own sending.
     func enqueue(_ notification: Notification, then: (@Sendable () -> Void)? = nil) {
         let (isStopped, needsThread) = monitor.withLock { state in
             if state.isStopped { return (true, false) }
@@ -75,7 +74,7 @@ final class FUSENotifier: Sendable {
         if needsThread { start() }
     }
 
-    /// Until all that is queued now has been sent, or the session has ended.
+    /// Waits until all notifications queued now have been sent, or the session has ended.
     func drain() {
         let last = monitor.withLock(\.lastNumber)
         monitor.wait { state in
@@ -85,8 +84,8 @@ final class FUSENotifier: Sendable {
         }
     }
 
-    /// Until all that is queued now about this node has been sent, or the session has ended; at most so many
-    /// nanoseconds. Says whether it has.
+    /// Waits until all notifications queued now about this node have been sent, or the session has ended, for at most
+    /// `patience` nanoseconds. Returns whether they have.
     func drain(_ node: UInt64, within patience: UInt64) -> Bool {
         let last = monitor.withLock(\.lastNumber)
         let deadline = monotonicNow() + patience
@@ -99,8 +98,8 @@ final class FUSENotifier: Sendable {
         }
     }
 
-    /// What is queued is dropped. One that is stuck in the kernel stays so until what it waits
-    /// for has been answered.
+    /// Drops queued notifications. One that is stuck in the kernel stays until the request that it waits for has been
+    /// answered.
     func stop() {
         let dropped = monitor.withLock { state in
             state.isStopped = true
@@ -112,7 +111,7 @@ final class FUSENotifier: Sendable {
 
     var isSending: Bool { monitor.withLock { !$0.active.isEmpty } }
 
-    /// One thread, and one more whenever all there are may be stuck.
+    /// Starts one thread, and one more whenever all threads may be stuck.
     private static func claimThread(_ state: inout State) -> Bool {
         guard !state.isStopped, state.threads == state.active.count, state.threads < maxThreads else { return false }
         state.threads += 1
@@ -130,7 +129,7 @@ final class FUSENotifier: Sendable {
         if !started { monitor.withLock { $0.threads -= 1 } }
     }
 
-    /// The next one to send; nil when the thread is no longer needed.
+    /// The next notification; nil when the thread is no longer needed.
     private func next() -> Queued? {
         let idleSince = monotonicNow()
         let (next, needsThread) = monitor.wait { state -> Monitor<State>.Step<(Queued?, Bool)> in

@@ -1,10 +1,9 @@
 internal import CFUSE
 internal import Glibc
 
-/// libfuse's table of C functions: each decodes its arguments and hands on. What is missing
-/// is answered by libfuse with ENOSYS; locks are missing because the kernel's own are right
-/// for a file system that only one machine writes through, `access` because with "default_permissions" the kernel
-/// sees to that as well.
+/// libfuse's table of C functions: each decodes its arguments and calls the file system. libfuse answers missing ones
+/// with ENOSYS; locks are missing because the kernel's own are right for a file system with one writing machine, and
+/// `access` because the kernel handles it with "default_permissions".
 func makeOperationsTable() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
     table.`init` = { _, connection in negotiate(&connection!.pointee) }
@@ -30,24 +29,23 @@ private func negotiate(_ connection: inout fuse_conn_info) {
     ] {
         _ = want(capability)
     }
-    // We tell the kernel when bytes have changed; it need not guess by size and date.
+    // We invalidate changed pages ourselves; the kernel need not guess by size and date.
     if want(FUSE_CAP_EXPLICIT_INVAL_DATA) { refuse(FUSE_CAP_AUTO_INVAL_DATA) }
     // Excludes passthrough.
     refuse(FUSE_CAP_WRITEBACK_CACHE)
-    // libfuse takes this on unasked. It would have us drop setuid without saying when; what replaced it does
-    // say, see `FUSEInitOffer.requestKillPrivileges`.
+    // libfuse enables this by default. It would have us drop setuid without saying when; its successor does say, see
+    // `FUSEInitOffer.requestKillPrivileges`.
     refuse(FUSE_CAP_HANDLE_KILLPRIV)
-    // With it cached reads go out as background requests, which the kernel never interrupts; a program that
-    // waits for a slow store must be able to give up.
+    // With it cached reads are background requests, which the kernel never interrupts; but a program that waits for a
+    // slow store must be able to give up.
     refuse(FUSE_CAP_ASYNC_READ)
     for splice in [FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE] { refuse(splice) }
 
-    // Read-ahead and RELEASE share this limit: with the kernel's 12, a few hung reads would
-    // block every release.
+    // Read-ahead and RELEASE share this limit: with the kernel's 12, a few hung reads would block every release.
     connection.max_background = 1024
     connection.congestion_threshold = 768
     connection.max_write = 1 << 20
-    // max_readahead: libfuse has put in the kernel's offer, which is the upper limit.
+    // max_readahead: already set by libfuse to the kernel's offer, the upper limit.
 }
 
 // MARK: Names

@@ -1,12 +1,12 @@
 internal import CFUSE
 internal import Synchronization
 
-/// Carries a request out of its callback, to be answered later: an escaping closure cannot
-/// consume a noncopyable value. Dropped with the request still inside, it answers EIO.
+/// Keeps a request for a later reply, outside its callback: an escaping closure cannot consume a noncopyable value.
+/// Dropping it with the request inside replies EIO.
 ///
-/// The locks are always taken in this order: ours, then libfuse's lock of the request.
-/// libfuse calls the relay with its own lock held, so that must not take ours: it only hands
-/// on to the connection's interrupter thread.
+/// Locks are always taken in this order: this object's, then libfuse's lock of the request. libfuse calls the relay
+/// with its own lock held, so the relay must not take this object's: it only queues a job for the connection's
+/// interrupter thread.
 public final class FUSEPendingRequest: Sendable {
     private struct State: ~Copyable {
         var request: FUSERequest?
@@ -15,8 +15,8 @@ public final class FUSEPendingRequest: Sendable {
         var isInterrupted = false
     }
 
-    /// What libfuse holds on to. It must not keep the pending request alive, or one that is
-    /// dropped would never be answered.
+    /// The object that libfuse holds. It must not keep the pending request alive, or a dropped one would never be
+    /// answered.
     private final class Relay: Sendable {
         private let interrupter: FUSEInterrupter
         private let pending: Mutex<Weak>
@@ -51,12 +51,11 @@ public final class FUSEPendingRequest: Sendable {
 
     deinit { _ = take() }
 
-    /// The request, to be answered; nil when someone else has it already. From here on no
-    /// interrupt handler is started.
+    /// Takes the request, to answer it; nil when it was taken before. From here on no interrupt handler is started.
     public func take() -> FUSERequest? {
         state.withLock { state in
             if let relay = state.relay.take() {
-                // libfuse's lock sees to it that the relay is neither being called nor will be.
+                // libfuse's lock ensures that the relay is not being called, and will not be.
                 fuse_req_interrupt_func(raw, nil, nil)
                 relay.release()
             }
@@ -65,11 +64,11 @@ public final class FUSEPendingRequest: Sendable {
         }
     }
 
-    /// Runs `handler` once when a signal is about to end the process that asks, soon if one already
-    /// is, on a thread of the session. The handler may `take` and answer; it must be quick,
-    /// for the handlers of all requests run one after the other. Not started once the request
-    /// was taken (one that had begun just then may still be finishing), nor by a signal that the
-    /// program handles (see `ThreadSignals`): where the kernel does not show them to us, by any.
+    /// Runs `handler` once when a signal is about to end the requesting process, or soon if one already is, on a thread
+    /// of the session. The handler may `take` and reply; it must be quick, as the handlers of all requests run one
+    /// after another. It is not started once the request was taken (one that has just begun may still be finishing),
+    /// nor for a signal that the program handles (see `ThreadSignals`); where the kernel does not show signals to us,
+    /// any signal starts it.
     public func onInterrupt(_ handler: @escaping @Sendable () -> Void) {
         state.withLock { state in
             guard state.request != nil else { return }
@@ -77,7 +76,7 @@ public final class FUSEPendingRequest: Sendable {
             if state.relay == nil {
                 let relay = Unmanaged.passRetained(Relay(self))
                 state.relay = relay
-                // Calls at once when the interrupt was here first.
+                // Calls at once when the interrupt came first.
                 fuse_req_interrupt_func(
                     raw, { _, relay in Unmanaged<Relay>.fromOpaque(relay!).takeUnretainedValue().fire() },
                     relay.toOpaque())
@@ -87,13 +86,12 @@ public final class FUSEPendingRequest: Sendable {
         }
     }
 
-    /// How often the signals are looked at once the kernel has told of the first: of those that come after it, it tells
-    /// nobody.
+    /// The interval for polling signals once the kernel has reported the first: it does not report later ones.
     private static let pause: UInt64 = 40_000_000
 
     private func interrupted() {
         guard state.withLock({ $0.request != nil }) else { return }
-        // (Not under the lock: it takes system calls.)
+        // (Not under the lock: it makes system calls.)
         if ThreadSignals.look(at: context.pid) == .wait {
             return interrupter.enqueue(after: Self.pause) { [weak self] in self?.interrupted() }
         }

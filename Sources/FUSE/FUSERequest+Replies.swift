@@ -14,7 +14,7 @@ extension FUSERequest {
         return finish { fuse_reply_entry($0, &out) }
     }
 
-    /// There is no such name, and the kernel may remember that for `timeout` seconds.
+    /// There is no such name; the kernel may remember that for `timeout` seconds.
     @discardableResult
     public consuming func replyNegative(timeout: Double) -> Bool {
         var out = fuse_entry_param()
@@ -27,8 +27,8 @@ extension FUSERequest {
         return finish { fuse_reply_attr($0, &out, timeout) }
     }
 
-    // open and create are always answered with the kernel's own structs: libfuse 3.14's
-    // have no place for a backing id.
+    // open and create are always answered with the kernel's own structs: those of libfuse 3.14 have no field for a
+    // backing id.
 
     @discardableResult
     public consuming func reply(open: FUSEOpenReply) -> Bool {
@@ -46,14 +46,14 @@ extension FUSERequest {
         }
     }
 
-    /// At most as many as were asked for; fewer only at the end of the file.
+    /// At most the number of requested bytes; fewer only at the end of the file.
     @discardableResult
     public consuming func reply(bytes: UnsafeRawBufferPointer) -> Bool {
         finish { $0.send(bytes) }
     }
 
-    // A closure such as withUnsafeBytes' cannot use up a request that it captures; these two
-    // save the detour through Optional.
+    // A closure such as withUnsafeBytes' cannot consume a captured request; these two avoid the detour through
+    // Optional.
 
     @discardableResult
     public consuming func reply(bytes: [UInt8]) -> Bool {
@@ -62,7 +62,7 @@ extension FUSERequest {
         }
     }
 
-    /// `fill` writes the bytes and returns how many, or a negative errno: what `pread` does.
+    /// `fill` writes the bytes and returns their number, or a negative errno, like `pread`.
     @discardableResult
     public consuming func reply(upTo size: Int, fill: (UnsafeMutableRawBufferPointer) -> Int) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 16)
@@ -84,8 +84,8 @@ extension FUSERequest {
         finish { fuse_reply_lseek($0, off_t(offset)) }
     }
 
-    /// For getxattr and listxattr. `size` is what was asked for: with 0 only the length is told, and what is
-    /// longer than that is ERANGE.
+    /// For getxattr and listxattr. `size` is the requested size: 0 asks for the length only, and a longer value is
+    /// ERANGE.
     @discardableResult
     public consuming func reply(xattr bytes: [UInt8], size: Int) -> Bool {
         if size == 0 { return finish { fuse_reply_xattr($0, bytes.count) } }
@@ -163,7 +163,7 @@ extension FUSEOpenReply {
     var raw: hydrant_open_out {
         var flags: UInt32 = 0
         func set(_ flag: Int, _ isSet: Bool) { if isSet { flags |= UInt32(flag) } }
-        // The kernel refuses (EIO) a passthrough open that also speaks of its cache.
+        // The kernel refuses (EIO) a passthrough open that has cache flags.
         set(HYDRANT_OPEN_KEEP_CACHE, keepCache && backing == nil)
         set(HYDRANT_OPEN_CACHE_DIRECTORY, cacheDirectory && backing == nil)
         set(HYDRANT_OPEN_NO_FLUSH, noFlush)
@@ -173,7 +173,7 @@ extension FUSEOpenReply {
     }
 }
 
-/// As libfuse does it: what is too long (or infinite) becomes the longest there is.
+/// As in libfuse: a time that is too long (or infinite) becomes the longest possible.
 func split(seconds: Double) -> (seconds: UInt64, nanoseconds: UInt32) {
     guard seconds > 0 else { return (0, 0) }
     guard seconds < 0x1p63 else { return (.max, 999_999_999) }

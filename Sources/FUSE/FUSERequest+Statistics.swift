@@ -1,5 +1,4 @@
-// Not beside the other replies: a file that imports CFUSE takes `stat` and `statvfs` for
-// CFUSE's, which must not be seen outside.
+// In a file of its own: a file that imports CFUSE would use CFUSE's `stat` and `statvfs`, which must not become public.
 public import Glibc
 
 extension FUSERequest {

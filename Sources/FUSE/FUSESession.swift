@@ -2,35 +2,34 @@ internal import CFUSE
 internal import Glibc
 internal import Synchronization
 
-/// One mount: `init` checks the options, `mount` mounts, `run` serves until it is unmounted.
-/// It keeps its file system until `run` has returned.
+/// One mount: `init` checks the options, `mount` mounts, `run` serves until the unmount. It keeps its file system until
+/// `run` has returned.
 public final class FUSESession: Sendable {
     public struct Options: Sendable {
-        /// As after `-o`, one each: "allow_other", "default_permissions", "fsname=x". Setuid and device files are
-        /// dead unless root mounts with "suid" and "dev".
+        /// Values of `-o`: "allow_other", "default_permissions", "fsname=x". Setuid and device files have no effect
+        /// unless root mounts with "suid" and "dev".
         public var mountOptions: [String]
         public var maxThreads: Int
-        /// Ask the kernel for passthrough; it needs CAP_SYS_ADMIN besides, or `passthroughHelper`.
+        /// Ask the kernel for passthrough; requires CAP_SYS_ADMIN as well, or `passthroughHelper`.
         public var passthrough: Bool
-        /// The program hydrant-passthrough, installed with CAP_SYS_ADMIN as a file capability (capabilities(7)); it is
+        /// The program hydrant-passthrough, installed with CAP_SYS_ADMIN as a file capability (capabilities(7));
         /// started when this process may not register files itself.
         public var passthroughHelper: String?
-        /// Take over from the kernel to drop setuid, setgid and capabilities (HANDLE_KILLPRIV_V2, Linux 5.11;
-        /// an older kernel goes on by itself). It no longer asks for security.capability before each write then,
-        /// and the file system has to drop
-        /// - setuid, and setgid if the group may execute, when `killPrivileges` comes with a write, an open or
-        ///   create (of which O_TRUNC changes the bytes) or a setattr (of size or owner);
-        /// - security.capability on each write, truncation and change of owner, whoever asks.
+        /// Take over dropping setuid, setgid and capabilities from the kernel (HANDLE_KILLPRIV_V2, Linux 5.11; older
+        /// kernels keep doing it). The kernel then does not ask for security.capability before each write, and the file
+        /// system must drop
+        /// - setuid, and setgid if the group may execute, when `killPrivileges` comes with a write, an open or create
+        ///   (where O_TRUNC changes the bytes) or a setattr (of size or owner);
+        /// - security.capability on each write, truncation and change of owner, by any caller.
         ///
-        /// What is written past us goes unseen: such a file must never be opened for writing with a backing id.
+        /// Passthrough writes are not seen: such a file must never be opened for writing with a backing id.
         public var killPrivileges: Bool
-        /// How many bytes the kernel may read ahead of a sequential reader. More than its own
-        /// 128 KiB takes root; without, it stays at that.
+        /// The bytes that the kernel may read ahead of a sequential reader. More than its own 128 KiB requires root.
         public var readAhead: Int
-        /// Whether files that are open for direct I/O may be mapped and shared (Linux 6.6; before that: ENODEV).
+        /// Whether files open for direct I/O may be mapped as shared (Linux 6.6; before: ENODEV).
         public var mapsDirectIO = false
-        /// The mount point is absolute and was free of symbolic links when it was looked at; if one is on the way by
-        /// now, nothing is mounted.
+        /// The mount point is absolute and had no symbolic links when it was checked; if one has appeared on the way,
+        /// `mount` fails.
         public var mountPointIsResolved = false
 
         public init(
@@ -60,7 +59,7 @@ public final class FUSESession: Sendable {
     let connection: FUSEConnection
     private let maxThreads: Int
     private let mountPointIsResolved: Bool
-    /// libfuse's own way to unmount when the process dies. Its helper is given the path only.
+    /// libfuse's own way to unmount when the process dies. Its helper gets only the path.
     private let unmountsByHelper: Bool
     private let notifier: FUSENotifier
     private let state = Mutex(State())
@@ -76,7 +75,7 @@ public final class FUSESession: Sendable {
         } catch {
             throw FUSEError(
                 mountPoint, errno: error.errno,
-                "libfuse does not take the mount options \(options.mountOptions.joined(separator: ",")): \(error.text)")
+                "libfuse refuses the mount options \(options.mountOptions.joined(separator: ",")): \(error.text)")
         }
         self.connection = connection
         notifier = FUSENotifier { connection.notify($0) }
@@ -93,17 +92,17 @@ public final class FUSESession: Sendable {
 
     public func mount() throws(FUSEError) { try mount(meanwhile: {}) }
 
-    /// - Parameter meanwhile: what somebody else does between the look at the folder and the mount; for tests.
+    /// - Parameter meanwhile: runs between the check of the folder and the mount, for tests.
     func mount(meanwhile: () -> Void) throws(FUSEError) {
         guard state.withLock({ $0.phase == .new && !$0.isExiting }) else {
-            throw FUSEError(mountPoint, errno: EBUSY, "this session has been mounted before; make another one")
+            throw FUSEError(mountPoint, errno: EBUSY, "this session has been mounted before; make another session")
         }
-        // Whoever is not allowed to has fusermount3 do it, which looks at the folder with the user's own rights.
+        // Users without the right mount through fusermount3, which checks the folder with the user's own rights.
         let isPrivileged = hydrant_may_mount() != 0
         if isPrivileged && unmountsByHelper {
             throw FUSEError(
                 mountPoint, errno: EINVAL,
-                "-o auto_unmount: not for root, whose mount it would take away by its path; leave it out")
+                "-o auto_unmount: does not work for root, whose mount it would remove by its path; leave it out")
         }
         let folder = try folder()
         meanwhile()
@@ -119,7 +118,7 @@ public final class FUSESession: Sendable {
             takeAway(folder)
             throw FUSEError(
                 mountPoint, errno: ESTALE,
-                "the folder was moved or replaced while it was being mounted on; nothing is mounted")
+                "the folder was moved or replaced during the mount; nothing is mounted")
         }
         connection.deviceNumber.withLock { $0 = mount.device }
         state.withLock { state in
@@ -134,14 +133,14 @@ public final class FUSESession: Sendable {
         takeAway(mount?.path ?? folder.path, mount?.device)
     }
 
-    /// The kernel must know first that nobody answers, or unmounting could wait for us.
+    /// The kernel must first know that no replies will come, or unmounting could wait for us.
     private func takeAway(_ path: String, _ device: String?) {
         connection.end { false }
         detachMount(at: path, device: device)
     }
 
-    /// The folder of the mount point. Its path is as the kernel will write it, and as it is unmounted whatever becomes
-    /// of the working directory. Nothing of ours is mounted there yet, so it may be looked at.
+    /// The folder of the mount point. Its path is the kernel's, and so is good for unmounting after a change of the
+    /// working directory. Our mount is not there yet, so accessing the folder is safe.
     private func folder() throws(FUSEError) -> MountFolder {
         guard let resolved = realpath(mountPoint, nil) else {
             let errno = Glibc.errno
@@ -160,7 +159,7 @@ public final class FUSESession: Sendable {
         let errno = Glibc.errno
         switch errno {
         // FUSE would mount on a file as well, and hide it.
-        case ENOTDIR where !mountPointIsResolved: throw FUSEError(mountPoint, errno: ENOTDIR, "this is no folder")
+        case ENOTDIR where !mountPointIsResolved: throw FUSEError(mountPoint, errno: ENOTDIR, "this is not a folder")
         case ESTALE, ELOOP, ENOTDIR, ENOENT: throw replaced
         default: throw FUSEError(mountPoint, errno: errno, "cannot use the folder: \(FUSEError.text(of: errno))")
         }
@@ -170,8 +169,8 @@ public final class FUSESession: Sendable {
         FUSEError(mountPoint, errno: ESTALE, "the folder, or one above it, was replaced meanwhile; nothing is mounted")
     }
 
-    /// Serves the mount on libfuse's threads and blocks this one until it is unmounted or
-    /// `exit` is called. Returns 0 or a positive errno. The session cannot be used again.
+    /// Serves the mount on libfuse's threads, and blocks this one until the unmount or `exit`. Returns 0 or a positive
+    /// errno. The session cannot be used again.
     public func run() -> Int32 {
         let canRun = state.withLock { state in
             guard state.phase == .mounted else { return false }
@@ -184,15 +183,15 @@ public final class FUSESession: Sendable {
             state.phase = .ended
             return (state.path, state.device)
         }
-        // First the kernel must know that nobody answers any more, or unmounting could wait for us.
+        // The kernel must first know that no replies will come, or unmounting could wait for us.
         notifier.stop()
         connection.end { notifier.isSending }
         detachMount(at: path, device: device)
         return result
     }
 
-    /// Unmounts and makes `run` return, from any thread, without waiting for it. Processes
-    /// that still use files of the mount get errors from then on.
+    /// Unmounts and makes `run` return, from any thread, without waiting. Processes that still use files of the mount
+    /// get errors from then on.
     public func exit() {
         let target = state.withLock { state -> (path: String, device: String?)? in
             guard !state.isExiting, state.phase != .ended else { return nil }
@@ -200,8 +199,8 @@ public final class FUSESession: Sendable {
             return state.phase == .new ? nil : (state.path, state.device)
         }
         guard let target else { return }
-        // Unmounting may make the kernel write out what is mapped, which needs the loop alive;
-        // but it must not keep us for ever. When nobody has a file open it ends the loop too.
+        // Unmounting may make the kernel write back mappings, which needs the loop; but it must not block us for ever.
+        // When no file is open, it ends the loop too.
         let detached = Monitor(false)
         startThread {
             detachMount(at: target.path, device: target.device)
@@ -220,41 +219,40 @@ public final class FUSESession: Sendable {
 
     // MARK: Invalidation
 
-    /// The kernel forgets a node's attributes, and its pages from `offset` on (`length` 0: all
-    /// of them); with a negative offset only its attributes. Sent later, from another thread.
+    /// The kernel drops a node's attributes, and its pages from `offset` on (`length` 0: all); with a negative offset
+    /// only its attributes. Sent later, from another thread.
     ///
-    /// - Parameter then: called, once, when the kernel has forgotten them, or the session has ended; it must be quick.
+    /// - Parameter then: called once, when the kernel has dropped them, or the session has ended; must be quick.
     public func invalidateInode(
         _ node: UInt64, offset: Int64, length: Int64, then: (@Sendable () -> Void)? = nil
     ) {
         notifier.enqueue(.inode(node, offset: offset, length: length), then: then)
     }
 
-    /// The kernel forgets what a name stands for, or that there is none. Sent later, from
-    /// another thread.
+    /// The kernel drops its entry for a name, also a negative one. Sent later, from another thread.
     public func invalidateEntry(parent: UInt64, name: [UInt8]) {
         notifier.enqueue(.entry(parent: parent, name: name))
     }
 
-    /// The kernel asks again what a name stands for when it is next used; unlike ``invalidateEntry(parent:name:)`` it
-    /// keeps what it has if that is the answer, so that getcwd(3) and /proc/PID/fd do not call it deleted meanwhile.
-    /// An answer that is under way may still count: only for names of which nothing was known. Sent later, from another
-    /// thread; before Linux 6.2 the name is forgotten.
+    /// The kernel looks the name up again at its next use; unlike after ``invalidateEntry(parent:name:)`` it keeps its
+    /// entry if the reply is the same, so that getcwd(3) and /proc/PID/fd do not call the file deleted meanwhile. A
+    /// reply under way may still count: use it only for names of which nothing was known. Sent later, from another
+    /// thread; before Linux 6.2 it drops the entry.
     public func expireEntry(parent: UInt64, name: [UInt8]) {
         notifier.enqueue(.expiry(parent: parent, name: name))
     }
 
-    /// Blocks until what was queued so far has reached the kernel. Never from a callback.
+    /// Blocks until the notifications queued so far have reached the kernel. Never call it from a callback.
     public func drainInvalidations() { notifier.drain() }
 
-    /// The same for what was queued about one node, and names in it; at most so many seconds. Says whether it has.
+    /// The same for notifications about one node and names in it; for at most `seconds`. Returns whether they have.
     public func drainInvalidations(of node: UInt64, within seconds: Double) -> Bool {
         notifier.drain(node, within: UInt64(seconds * 1e9))
     }
 }
 
 extension FUSEConnection {
-    /// libfuse wants a NUL after the name that it does not count.
+    /// libfuse requires a NUL after the name, outside its length.
     private func withName(_ name: [UInt8], _ body: (UnsafePointer<CChar>) -> Int32) -> Int32 {
         (name + [0]).withUnsafeBytes { body($0.baseAddress!.assumingMemoryBound(to: CChar.self)) }
     }

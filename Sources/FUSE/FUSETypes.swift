@@ -1,13 +1,13 @@
 internal import CFUSE
 public import Glibc
 
-/// Of a file's flags, what Glibc's module leaves out.
+/// File flags that Glibc's module lacks.
 public enum FUSEFileFlags {
     /// O_DIRECT
     public static let direct = Int32(HYDRANT_O_DIRECT)
 }
 
-/// Who asks. `umask` is only known for mkdir, mknod and create.
+/// The caller. `umask` is only known for mkdir, mknod and create.
 public struct FUSEContext: Sendable {
     public var uid: UInt32
     public var gid: UInt32
@@ -22,8 +22,8 @@ public struct FUSEContext: Sendable {
     }
 }
 
-/// A name's answer: which node it is, and for how many seconds the kernel may believe it.
-/// Every entry that reached the kernel counts as one lookup, to be taken back by `forget`.
+/// The reply to a look-up: the node, and for how many seconds the kernel may keep it. Every entry that reached the
+/// kernel counts as one lookup, which `forget` gives back.
 public struct FUSEEntry: Sendable {
     public var node: UInt64
     public var attributes: stat
@@ -38,7 +38,7 @@ public struct FUSEEntry: Sendable {
     }
 }
 
-/// A file that the kernel reads and writes without us.
+/// A file that the kernel reads and writes directly.
 public struct BackingID: Hashable, Sendable {
     public let rawValue: Int32
 
@@ -47,14 +47,14 @@ public struct BackingID: Hashable, Sendable {
 
 public struct FUSEOpenReply: Sendable {
     public var handle: UInt64
-    /// Keep the pages from earlier opens. Has no meaning with `backing`.
+    /// Keep the pages of earlier opens. No effect with `backing`.
     public var keepCache: Bool
-    /// No FLUSH on close, a round trip saved.
+    /// No FLUSH on close, which saves a round trip.
     public var noFlush: Bool
     public var directIO: Bool
     /// For opendir: the kernel may keep the listing.
     public var cacheDirectory: Bool
-    /// Set: passthrough.
+    /// Not nil: passthrough.
     public var backing: BackingID?
 
     public init(
@@ -70,8 +70,8 @@ public struct FUSEOpenReply: Sendable {
     }
 }
 
-/// What a setattr asks for; what is nil stays. All may be nil: before a write to what it takes for setuid the
-/// kernel sends such a one when it leaves the dropping to us, and wants the attributes only.
+/// The changes of a setattr; nil fields stay. All may be nil: with privileges dropped by us, the kernel sends such a
+/// setattr before a write to a file that it takes for setuid, and uses only the returned attributes.
 public struct FUSESetAttributes: Sendable {
     public enum Time: Sendable {
         case now
@@ -85,7 +85,7 @@ public struct FUSESetAttributes: Sendable {
     public var atime: Time?
     public var mtime: Time?
     public var ctime: timespec?
-    /// Setuid and setgid are to be dropped, with a new size or owner; see `FUSESession.Options.killPrivileges`.
+    /// Drop setuid and setgid, with a new size or owner; see `FUSESession.Options.killPrivileges`.
     public var killPrivileges: Bool
 
     public init(

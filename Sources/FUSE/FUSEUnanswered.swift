@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// What the kernel waits for, by its numbers. Each request passes twice, in by the thread that read it and out by
-/// whichever answers it, so there is no lock to meet at: a number is put into one of the few slots that are its own,
-/// and only when hundreds are unanswered at a time and those are taken, into a set behind one.
+/// The numbers of the requests that the kernel waits for. Each request passes twice, in by the thread that read it and
+/// out by the one that answers it, so a lock would be contended: a number goes into one of a few slots of its own, and
+/// only if those are taken, with hundreds of unanswered requests, into a set behind a lock.
 ///
-/// `@unchecked Sendable`: the slots are atomic, and where they are is written in init only.
+/// `@unchecked Sendable`: the slots are atomic, and their address is written in init only.
 final class FUSEUnanswered: @unchecked Sendable {
     private static let bits = 10
     private static let reach = 8
@@ -22,7 +22,7 @@ final class FUSEUnanswered: @unchecked Sendable {
         slots.deallocate()
     }
 
-    /// `number` is not 0 and not in here.
+    /// `number` is not 0 and not in the set.
     func insert(_ number: UInt64) {
         let home = Self.home(of: number)
         for step in 0..<Self.reach {
@@ -39,14 +39,14 @@ final class FUSEUnanswered: @unchecked Sendable {
         for step in 0..<Self.reach {
             let slot = slots + Self.slot(home, step)
             guard slot.pointee.load(ordering: .relaxed) == number else { continue }
-            // Not when `takeAll` has been here meanwhile: the slot may be another's.
+            // Not if `takeAll` came meanwhile: the slot may be another number's.
             _ = slot.pointee.compareExchange(expected: number, desired: 0, ordering: .sequentiallyConsistent)
             return
         }
         _ = rest.withLock { $0.remove(number) }
     }
 
-    /// All that is in here, for the caller alone.
+    /// Takes all numbers out.
     func takeAll() -> [UInt64] {
         var numbers = rest.withLock { rest in
             defer { rest = [] }
@@ -59,8 +59,7 @@ final class FUSEUnanswered: @unchecked Sendable {
         return numbers
     }
 
-    /// The kernel counts up, so that neighbours in time would be neighbours here, on one line of the
-    /// processors' caches.
+    /// Spreads the kernel's consecutive numbers, so that neighbours in time do not share a cache line.
     private static func home(of number: UInt64) -> Int {
         Int(truncatingIfNeeded: (number &* 0x9E37_79B9_7F4A_7C15) >> (64 - UInt64(bits)))
     }

@@ -25,7 +25,7 @@ final class Monitor<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Whoever waits looks again afterwards.
+    /// Waiting threads check again afterwards.
     func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
         pthread_mutex_lock(mutex)
         defer {
@@ -38,7 +38,7 @@ final class Monitor<Value>: @unchecked Sendable {
     enum Step<Result> {
         case done(Result)
         case wait
-        /// Look again at this time of `Monitor.now`, even if nothing was changed.
+        /// Check again at this time of `monotonicNow()`, even without a change.
         case waitUntil(nanoseconds: UInt64)
     }
 
@@ -71,8 +71,8 @@ func monotonicNow() -> UInt64 {
     return UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec)
 }
 
-/// Runs `body` on a detached thread of its own that takes no signals: those are for the
-/// program's own threads. False when there is no thread to be had.
+/// Runs `body` on a detached thread that blocks all signals: those are for the program's own threads. False when no
+/// thread could be started.
 @discardableResult
 func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     final class Box: Sendable {

@@ -2,16 +2,16 @@ internal import CLinux
 internal import Glibc
 internal import Surroundings
 
-/// The folder that something is to be mounted on, held open from the look at it until the mount is seen to be there.
+/// The folder to mount on, held open from the check until the mount is seen there.
 ///
-/// Whoever may write to a folder above it can put a symbolic link in its place at any moment, and mount(2) would follow
-/// that with root's rights.
+/// A user who may write to a parent folder can replace the folder by a symbolic link at any moment, and mount(2) would
+/// follow the link with root's rights.
 final class MountFolder {
     /// As the kernel writes it.
     let path: String
     private let descriptor: Int32
 
-    /// Fails with `errno`; ESTALE: the path led there a moment ago, and does not any more.
+    /// Fails with `errno`; ESTALE: the path led to the folder a moment ago, but does not any more.
     ///
     /// - Parameter path: absolute and free of symbolic links.
     init?(_ path: String) {
@@ -19,7 +19,7 @@ final class MountFolder {
         descriptor = clinux_open_folder(AT_FDCWD, path, false)
         guard descriptor >= 0 else { return nil }
         if place != path {
-            // (The descriptor is closed by deinit.)
+            // (deinit closes the descriptor.)
             errno = ESTALE
             return nil
         }
@@ -31,17 +31,17 @@ final class MountFolder {
         errno = error
     }
 
-    /// For mount(2): this folder, wherever it is and whatever has its name by now.
+    /// For mount(2): this folder, wherever it is now.
     var link: String { "/proc/self/fd/\(descriptor)" }
 
-    /// Where the folder is now.
+    /// The present path of the folder.
     private var place: String? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         let count = readlink(link, &buffer, buffer.count - 1)
         return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// The mount that the folder itself lies in (proc(5), `mnt_id` of fdinfo).
+    /// The mount that contains the folder (proc(5), `mnt_id` of fdinfo).
     private var mountID: String? {
         MountInfo.contents(of: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self) }.first { $0.hasPrefix("mnt_id:") }?
@@ -51,11 +51,11 @@ final class MountFolder {
     struct Mount {
         var path: String
         var device: String
-        /// Directly on the folder, which is where it was when it was looked at.
+        /// Whether it is directly on the folder, which has not moved.
         var isRight: Bool
     }
 
-    /// The FUSE mount of this user that is on top of the folder. Nothing of a mount itself is looked at.
+    /// The FUSE mount of this user on top of the folder. Does not access the mount itself.
     func mount() -> Mount? {
         guard let place, let mountID, let top = MountTable().fuse(at: place), top.id != mountID,
             top.user == getuid()

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Why nothing can be mounted with FUSE here, and what to do about it: libfuse says it in half a line, or not at all.
+/// Why FUSE cannot mount here, and the remedy: libfuse's messages are half a line, or none.
 enum MountObstacle {
     private static let device = "/dev/fuse"
-    /// Where libfuse looks for it; then on the PATH.
+    /// The name that libfuse looks for, also on the PATH.
     private static let helper = "fusermount3"
 
-    /// Nil: nothing that we know of is in the way.
+    /// Nil: no known obstacle.
     static func find() -> String? {
         var status = stat()
         guard stat(device, &status) == 0 else {
@@ -16,10 +16,10 @@ enum MountObstacle {
         guard status.st_mode & S_IFMT == S_IFCHR else { return "\(device): is not a device" }
         if geteuid() == 0 { return nil }
         guard access(device, R_OK | W_OK) == 0 else {
-            return "\(device): \(text(errno)); its mode is usually 0666, ask whoever runs this machine"
+            return "\(device): \(text(errno)); its mode is usually 0666; ask the administrator of this machine"
         }
         guard hasHelper else {
-            return "\(helper) cannot be run, without which only root may mount; install it (apt install fuse3)"
+            return "\(helper) cannot be run, and without it only root may mount; install it (apt install fuse3)"
         }
         return nil
     }

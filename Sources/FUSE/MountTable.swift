@@ -3,14 +3,13 @@ internal import CLinux
 internal import Glibc
 internal import Surroundings
 
-/// Our mount as /proc/self/mountinfo shows it: to look at the mount point itself would be a
-/// request to ourselves.
+/// Our mount in /proc/self/mountinfo: accessing the mount point would be a request to ourselves.
 struct MountTable {
     private let mounts: [MountInfo]
 
     init(_ mounts: [MountInfo] = MountInfo.all()) { self.mounts = mounts }
 
-    /// The FUSE mount on top at `path`.
+    /// The topmost FUSE mount at `path`.
     func fuse(at path: String) -> MountInfo? {
         guard let top = mounts.last(where: { $0.mountPoint == Array(path.utf8) }), top.type.hasPrefix("fuse") else {
             return nil
@@ -18,12 +17,12 @@ struct MountTable {
         return top
     }
 
-    /// The device ("0:49") of the FUSE mount on top at `path`.
+    /// The device ("0:49") of the topmost FUSE mount at `path`.
     func fuseDevice(at path: String) -> String? { fuse(at: path)?.device }
 }
 
-/// Takes our mount away from its place without asking the file system anything; who has
-/// files open keeps them. Does nothing when something else is mounted there by now.
+/// Detaches our mount from its mount point without a request to the file system; open files stay usable. Does nothing
+/// when another mount is there by now.
 func detachMount(at path: String, device: String?) {
     guard let device, MountTable().fuseDevice(at: path) == device else { return }
     if geteuid() == 0, clinux_unmount(path, CLINUX_UNMOUNT_DETACH) == 0 { return }
@@ -37,8 +36,8 @@ func detachMount(at path: String, device: String?) {
     while waitpid(child, &status, 0) == -1, errno == EINTR {}
 }
 
-/// In INIT the kernel names its limit for read-ahead (128 KiB) and takes less, never more;
-/// root may raise it elsewhere, afterwards.
+/// In INIT the kernel accepts at most its own limit for read-ahead (128 KiB); root may raise it afterwards, through
+/// sysfs.
 func raiseReadAhead(to bytes: Int, device: String) {
     let fd = open("/sys/class/bdi/\(device)/read_ahead_kb", O_WRONLY | O_CLOEXEC)
     guard fd >= 0 else { return }

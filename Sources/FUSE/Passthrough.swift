@@ -2,11 +2,11 @@ internal import CFUSE
 internal import Glibc
 internal import Synchronization
 
-/// How one connection registers files for passthrough: by itself where it may (CAP_SYS_ADMIN), else through
-/// `PassthroughHelper`, where that is installed.
+/// Registers files for passthrough on one connection: directly with CAP_SYS_ADMIN, else through `PassthroughHelper`,
+/// where that is installed.
 final class Passthrough: Sendable {
     private enum Way {
-        /// The kernel has said that it can; whether we may is not known yet.
+        /// The kernel offers passthrough; whether this process may use it is not known yet.
         case unknown(device: Int32)
         case direct(device: Int32)
         case helper(PassthroughHelper)
@@ -15,7 +15,7 @@ final class Passthrough: Sendable {
 
     private let helperPath: String?
     private let way = Mutex(Way.none)
-    /// The same as the other, without its lock.
+    /// As in `way`, without its lock.
     private let available = Atomic(false)
     private let isDistant = Atomic(false)
 
@@ -24,13 +24,13 @@ final class Passthrough: Sendable {
     var needsHelper: Bool { isDistant.load(ordering: .relaxed) }
     var isAvailable: Bool { available.load(ordering: .relaxed) }
 
-    /// The kernel can. Before anybody opens anything.
+    /// The kernel offers passthrough. Called before any open.
     func isOffered(on device: Int32) {
         way.withLock { $0 = .unknown(device: device) }
         available.store(true, ordering: .relaxed)
     }
 
-    /// Finds out whether we may; the kernel has had our answer to its INIT.
+    /// Finds out whether this process may; called after our reply to INIT.
     func prepare() { _ = current() }
 
     private func current() -> Way {
@@ -74,7 +74,7 @@ final class Passthrough: Sendable {
         }
     }
 
-    /// From now on nothing is registered.
+    /// Ends all registration.
     func end() {
         let last = way.withLock { way in
             defer { way = .none }

@@ -2,21 +2,21 @@ internal import CFUSE
 internal import Glibc
 internal import Synchronization
 
-/// A running hydrant-passthrough: it has the right (CAP_SYS_ADMIN) that an ordinary user's process has not, and registers
-/// files for us. It takes regular files on a disk that we own and have open for reading and writing.
+/// A running hydrant-passthrough: it has the right (CAP_SYS_ADMIN) that an ordinary user's process lacks, and registers
+/// files for us. It accepts regular files on a disk that we own and have open for reading and writing.
 final class PassthroughHelper: Sendable {
     private struct State {
-        /// -1: it has ended.
+        /// -1: the helper has ended.
         var socket: Int32
         var pid: pid_t
     }
 
     private let state: Mutex<State>
 
-    /// How long it may take to answer; somebody may have stopped it (SIGSTOP).
+    /// The time limit for an answer; a user may have stopped the helper (SIGSTOP).
     private static let patience = timeval(tv_sec: 2, tv_usec: 0)
 
-    /// Nil: it cannot be started, or has not got its capability.
+    /// Nil: it cannot be started, or lacks its capability.
     init?(program: String, device: Int32) {
         var ends: [Int32] = [-1, -1]
         let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
@@ -39,7 +39,7 @@ final class PassthroughHelper: Sendable {
 
     deinit { end() }
 
-    /// The threads that start it have all signals blocked.
+    /// The starting threads have all signals blocked.
     private static func start(_ program: String, standardInput: Int32) -> pid_t? {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -58,20 +58,20 @@ final class PassthroughHelper: Sendable {
         return posix_spawn(&pid, program, &actions, &attributes, &words, environ) == 0 ? pid : nil
     }
 
-    /// The backing id, or -errno; EPIPE: it has ended.
+    /// The backing id, or -errno; EPIPE: the helper has ended.
     func open(_ fileDescriptor: Int32) -> Int32 { ask(HYDRANT_BACKING_OPEN, descriptor: fileDescriptor) }
 
     func close(_ id: Int32) { _ = ask(HYDRANT_BACKING_CLOSE, backing: id) }
 
     private func ask(_ operation: some BinaryInteger, backing: Int32 = 0, descriptor: Int32 = -1) -> Int32 {
         let request = hydrant_backing_request(operation: UInt32(operation), backing: UInt32(bitPattern: backing))
-        // Under the lock, so that each answer goes to who asked.
+        // Under the lock, so that each caller gets its own answer.
         return state.withLock { state in
             state.socket < 0 ? -EPIPE : hydrant_ask_helper(state.socket, request, descriptor)
         }
     }
 
-    /// It holds the device open, without which the kernel knows that we are gone.
+    /// The helper holds the device open; without it the kernel notices our end.
     func end() {
         state.withLock { state in
             guard state.socket >= 0 else { return }

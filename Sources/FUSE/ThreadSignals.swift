@@ -1,24 +1,25 @@
 internal import Glibc
 
-/// What the signals that a thread has yet to take mean for the request that it waits for, proc(5).
+/// The meaning of a thread's pending signals for the request that it waits for, proc(5).
 ///
-/// On a disk a signal that a program handles does not break off open(2) or read(2); "Interrupted system call" is for
-/// pipes, sockets and terminals, and few programs expect it of a file. Only what ends the program ends its wait.
+/// On a disk, a signal that a program handles does not interrupt open(2) or read(2); "Interrupted system call" is for
+/// pipes, sockets and terminals, and few programs expect it of a file. Only a signal that ends the program ends its
+/// wait.
 enum ThreadSignals: Equatable {
     /// The thread is about to end.
     case end
-    /// None, or such as it handles, blocks or ignores; or it is to stop, which it does once it has its answer.
+    /// No signal, or one that it handles, blocks or ignores; or one that stops it, which takes effect after the reply.
     case wait
-    /// The kernel does not show them to us: a process of another pid namespace, or /proc is mounted with hidepid.
+    /// The kernel does not show them to us: the process is in another pid namespace, or /proc is mounted with hidepid.
     case unknown
 
     private static let fatalAlways: UInt64 = 1 << UInt64(SIGKILL - 1)
-    /// What they do by themselves is nothing, or to stop the process.
+    /// Signals whose default action is nothing, or to stop the process.
     private static let harmless: UInt64 = [
         SIGCHLD, SIGURG, SIGWINCH, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU,
     ].reduce(0) { $0 | 1 << UInt64($1 - 1) }
 
-    /// - Parameter thread: as FUSE gives it; not above 0: the kernel itself, or a process that is not of our namespace.
+    /// - Parameter thread: FUSE's number; 0 or less: the kernel itself, or a process outside our namespace.
     static func look(at thread: Int32) -> ThreadSignals {
         guard thread > 0 else { return .unknown }
         let file = open("/proc/\(thread)/status", O_RDONLY | O_CLOEXEC)
@@ -30,8 +31,8 @@ enum ThreadSignals: Equatable {
         }
     }
 
-    /// From the text of `/proc/THREAD/status`. Whatever kills a process sends SIGKILL to each of its threads, unless it
-    /// leaves a core: then the signal is still what it was.
+    /// From the text of `/proc/THREAD/status`. A signal that kills a process sends SIGKILL to each of its threads,
+    /// unless it dumps core: then the original signal shows.
     static func of(status: UnsafeRawBufferPointer) -> ThreadSignals {
         var masks: [Substring: UInt64] = [:]
         for line in String(decoding: status, as: UTF8.self).split(separator: "\n") where line.hasPrefix("S") {

@@ -1,13 +1,13 @@
 // hydrant-passthrough: the kernel's passthrough of FUSE for ordinary users.
 //
-// FUSE_DEV_IOC_BACKING_OPEN and _CLOSE (linux/fuse.h) need CAP_SYS_ADMIN. This program has it, as a file capability, and
-// does the two for the daemon that started it, and nothing else. It is C, and small, because it is the only part of
-// Hydrant that has a right which its caller has not: it can be read in one sitting, and it links nothing but the C
-// library. "Passthrough" in the documentation says what an attacker gains by it, and why not more.
+// FUSE_DEV_IOC_BACKING_OPEN and _CLOSE (linux/fuse.h) need CAP_SYS_ADMIN. This program has it, as a file capability,
+// and does these two calls for the daemon that started it, and nothing else. It is written in C, and small, because no
+// other part of Hydrant has a right that its caller lacks: it can be read in one sitting, and links only the C library.
+// "Passthrough" in the documentation says what an attacker gains by it, and why not more.
 //
 // Standard input is one end of a socketpair(2), AF_UNIX and SOCK_SEQPACKET. A request is a struct
-// hydrant_backing_request; "start" brings one descriptor, the FUSE device, and "open" one, the file. The answer is an
-// int32_t: a backing id, 0, or -errno. It ends when the other end is closed.
+// hydrant_backing_request; "start" comes with one descriptor, the FUSE device, and "open" with one, the file. The
+// answer is an int32_t: a backing id, 0, or -errno. The program ends when the other end is closed.
 
 #define _GNU_SOURCE
 #include "../CFUSE/passthrough.h"
@@ -30,7 +30,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-// More than this a process could not hold open itself.
+// A process could not hold open more than this itself.
 static rlim_t limit;
 static rlim_t count;
 static int device = -1;
@@ -46,8 +46,8 @@ static int set_capabilities(bool effective) {
     return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
 }
 
-// The one place where the right is in effect. What the kernel keeps of us for later (the file is read and written in our
-// name) has it too: so the file systems below are those on which it makes no difference.
+// The only place where the right is in effect. The kernel keeps our credentials for later (it reads and writes the file
+// with them): so only those file systems are accepted on which they make no difference.
 static int32_t privileged_ioctl(unsigned long request, void *argument) {
     int32_t error = set_capabilities(true);
     if (error != 0) return error;
@@ -57,16 +57,17 @@ static int32_t privileged_ioctl(unsigned long request, void *argument) {
     return result < 0 ? -error : result;
 }
 
-// MARK: What may be asked
+// MARK: Checks
 
 static bool is_fuse_device(int fd) {
     struct stat status;
     return fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == makedev(10, 229);
 }
 
-// A backing file is opened again, for reading and writing, without asking whether its opener may. So only what the
-// caller could open again himself: he owns it, and holds it open for reading and writing. Append-only files (chattr +a)
-// can be had for writing with O_APPEND only, which the kernel would drop; it lets nobody clear the flag on those.
+// The kernel opens a backing file again, for reading and writing, without checking the opener's rights. So accept only
+// files that the caller could open again: it owns the file, and holds it open for reading and writing. Append-only
+// files (chattr +a) can be opened for writing with O_APPEND only, which the kernel would drop; F_SETFL cannot clear the
+// flag on those.
 static int32_t refusal(int fd) {
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0) return -errno;
@@ -75,8 +76,8 @@ static int32_t refusal(int fd) {
     if (fstat(fd, &status) != 0) return -errno;
     if (!S_ISREG(status.st_mode)) return -EINVAL;
     if (status.st_uid != getuid()) return -EACCES;
-    // Plain files on a disk. In others (proc, sysfs, cgroup, another FUSE) to open and to write are acts, judged by who
-    // does them.
+    // Plain files on a disk. In other file systems (proc, sysfs, cgroup, another FUSE) open and write have effects that
+    // depend on the caller.
     struct statfs system;
     if (fstatfs(fd, &system) != 0) return -errno;
     switch ((unsigned long)system.f_type) {
@@ -129,14 +130,14 @@ static int32_t answer(const struct hydrant_backing_request *request, int fd) {
     }
 }
 
-// Before the next request, wanted or not. By their numbers, because the kernel has more than one way to hand over a descriptor
-// (SCM_RIGHTS, and SCM_PIDFD when the caller asks for it), and may have others one day.
+// Before the next request, wanted or not. By number, because the kernel has more than one way to pass a descriptor
+// (SCM_RIGHTS, and SCM_PIDFD when the caller asks for it), and may get others.
 static void close_what_came(void) {
     if (device > 3) syscall(SYS_close_range, 3, device - 1, 0);
     if (syscall(SYS_close_range, device < 0 ? 3 : device + 1, ~0U, 0) != 0) _exit(70);
 }
 
-// One request and its answer. False: there is no other end any more.
+// Handles one request. False: the other end is closed.
 static bool serve_one(void) {
     struct hydrant_backing_request request;
     struct iovec vector = {.iov_base = &request, .iov_len = sizeof request};
@@ -187,7 +188,7 @@ static void shut_out_the_caller(void) {
     if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.uid != getuid()) {
         die("standard input was made by another user");
     }
-    if (getuid() != geteuid() || getgid() != getegid()) die("not to be installed setuid or setgid: setcap cap_sys_admin=p");
+    if (getuid() != geteuid() || getgid() != getegid()) die("must not be setuid or setgid; use setcap cap_sys_admin=p");
     if (getuid() == 0) die("the superuser needs no helper");
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) != 0) die("no limit of open files");
@@ -201,7 +202,7 @@ static void shut_out_the_caller(void) {
 
 int main(void) {
     shut_out_the_caller();
-    // Without the file capability this fails, and "start" will say so.
+    // Without the file capability this fails, and "start" reports it.
     set_capabilities(false);
     while (serve_one()) {}
     return 0;
