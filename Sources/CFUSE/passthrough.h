@@ -1,5 +1,5 @@
-// Passthrough (protocol 7.40), which the headers of libfuse 3.14 are too old to know; and what hydrant-passthrough is
-// asked, who does these ioctls for those who may not.
+// Passthrough (protocol 7.40), which the headers of libfuse 3.14 lack; and the requests to hydrant-passthrough, which
+// makes these ioctls for processes that may not.
 #ifndef HYDRANT_CFUSE_PASSTHROUGH_H
 #define HYDRANT_CFUSE_PASSTHROUGH_H
 
@@ -18,12 +18,12 @@ struct hydrant_backing_map {
 /// One packet. The answer is an int32_t: a backing id, 0, or -errno.
 struct hydrant_backing_request {
     uint32_t operation;
-    /// To close.
+    /// The id to close.
     uint32_t backing;
 };
 
 enum {
-    /// With the FUSE device as SCM_RIGHTS; once, first. EPERM: the program has not got its capability.
+    /// With the FUSE device as SCM_RIGHTS; once, first. EPERM: the program lacks its capability.
     HYDRANT_BACKING_START = 1,
     /// With the file as SCM_RIGHTS.
     HYDRANT_BACKING_OPEN = 2,

@@ -1,6 +1,5 @@
-// What Hydrant uses of libfuse 3.14's low-level API, and what Swift cannot import of it:
-// macros, ioctls, variadic callbacks, and the kernel's structs that libfuse 3.14 is too
-// old to know. Only the FUSE target may import this.
+// The parts of libfuse 3.14's low-level API that Hydrant uses, and those that Swift cannot import: macros, ioctls,
+// variadic callbacks, and kernel structs that libfuse 3.14 lacks. Only the FUSE target may import this.
 #ifndef HYDRANT_CFUSE_SHIM_H
 #define HYDRANT_CFUSE_SHIM_H
 
@@ -8,8 +7,8 @@
 #define FUSE_USE_VERSION 314
 #endif
 
-// Without this, the C library's structs would be defined here a second time, and `stat` and
-// `timespec` would count as ours instead of Glibc's in the FUSE target's public API.
+// Without this, the C library's structs would be defined here a second time, and `stat` and `timespec` would count as
+// CFUSE's instead of Glibc's in the FUSE target's public API.
 #if defined(__clang__) && __has_feature(modules)
 #pragma clang module import SwiftGlibc
 #endif
@@ -44,7 +43,7 @@ struct hydrant_open_out {
     int32_t backing_id;
 };
 
-/// The answer to CREATE: an entry and an open file.
+/// The reply to CREATE: an entry and an open file.
 struct hydrant_create_out {
     struct fuse_entry_out entry;
     struct hydrant_open_out open;
@@ -76,7 +75,7 @@ static inline int32_t hydrant_backing_close(int device, int32_t backing) {
     return ioctl(device, HYDRANT_IOC_BACKING_CLOSE, &argument) < 0 ? -errno : 0;
 }
 
-/// Whether this process may register files: 0, or -EPERM; any other error says nothing of that.
+/// Whether this process may register files: 0, or -EPERM; other errors do not tell.
 static inline int32_t hydrant_backing_probe(int device) {
     int fd = (int)syscall(SYS_memfd_create, "hydrant-probe", 1u /* MFD_CLOEXEC */);
     if (fd < 0) return -errno;
@@ -86,8 +85,8 @@ static inline int32_t hydrant_backing_probe(int device) {
     return result < 0 ? result : 0;
 }
 
-/// Asks hydrant-passthrough at the other end of `socket`; `fd` goes with the question unless it is negative.
-/// Its answer, or -EPIPE: there is none.
+/// Sends a request to hydrant-passthrough at the other end of `socket`, with `fd` unless it is negative. Returns its
+/// answer, or -EPIPE: none.
 static inline int32_t hydrant_ask_helper(int socket, struct hydrant_backing_request request, int32_t fd) {
     struct iovec vector = {.iov_base = &request, .iov_len = sizeof request};
     union {
@@ -119,13 +118,13 @@ static inline int32_t hydrant_ask_helper(int socket, struct hydrant_backing_requ
 
 // MARK: The threads
 
-/// One of a session's threads. In C, because libfuse's way to get a thread out of a `read`
-/// that nobody ends is to cancel it, and the unwinding would skip Swift's releases.
+/// A thread of a session. In C, because libfuse ends a thread that is blocked in `read` by cancelling it, and the
+/// unwinding would skip Swift's releases.
 struct hydrant_worker {
     pthread_t thread;
     struct fuse_session *session;
     struct fuse_buf buffer;
-    /// Called as the last thing by a thread that was not cancelled, with 0 or -errno.
+    /// Called last by a thread that was not cancelled, with 0 or -errno.
     void (*ended)(void *context, int result);
     void *context;
 };
@@ -146,7 +145,7 @@ static inline void *hydrant_work(void *argument) {
     return NULL;
 }
 
-/// 0 or a positive errno. Signals stay with the program's own threads.
+/// 0 or a positive errno. The thread blocks all signals, for the program's own threads.
 static inline int hydrant_worker_start(struct hydrant_worker *worker) {
     sigset_t all, before;
     sigfillset(&all);
@@ -162,10 +161,10 @@ static inline void hydrant_worker_join(struct hydrant_worker *worker) {
     worker->buffer.mem = NULL;
 }
 
-// MARK: What changed between releases
+// MARK: Differences between releases
 
-// Expires a name (FUSE_EXPIRE_ONLY). Up to libfuse 3.15 it takes flags; kernels that do not know this one forget the name.
-// From 3.16 on it is -ENOSYS there.
+// Expires a name (FUSE_EXPIRE_ONLY). Up to libfuse 3.15 the call takes flags, and kernels without this one drop the
+// entry. From 3.16 on such kernels return -ENOSYS.
 static inline int hydrant_expire_entry(
     struct fuse_session *session, fuse_ino_t parent, const char *name, size_t length
 ) {
@@ -176,7 +175,7 @@ static inline int hydrant_expire_entry(
 #endif
 }
 
-// MARK: Who may mount
+// MARK: The right to mount
 
 /// Whether mount(2) is allowed to this process (CAP_SYS_ADMIN), so that libfuse needs no fusermount3.
 static inline int hydrant_may_mount(void) {
@@ -185,13 +184,13 @@ static inline int hydrant_may_mount(void) {
     return syscall(SYS_capget, &header, data) == 0 && ((data[0].effective >> CAP_SYS_ADMIN) & 1);
 }
 
-// MARK: What Glibc's module leaves out
+// MARK: Declarations that Glibc's module lacks
 
-// Swift reads the C library without _GNU_SOURCE, which hides these.
+// Swift imports the C library without _GNU_SOURCE, which hides these.
 extern int dup3(int from, int to, int flags);
 enum { HYDRANT_O_DIRECT = __O_DIRECT };
 
-/// Puts `replacement` in the place of `fd`.
+/// Makes `fd` a duplicate of `replacement`.
 static inline int hydrant_replace(int fd, int replacement) {
     int result;
     do {

@@ -1,17 +1,17 @@
 #pragma once
 
 #include <gio/gio.h>
-// (Its folder stands beside GLib's; the pkg-config file that names it has flags that SwiftPM takes for dangerous.)
+// (This folder is beside GLib's; the pkg-config file for it has flags that SwiftPM considers unsafe.)
 #include <../gio-unix-2.0/gio/gdesktopappinfo.h>
 
-// What Swift cannot say of GLib: macros that cast, and functions of a varying number of arguments.
+// Parts of GLib that Swift cannot call: macros that cast, and variadic functions.
 
-/// The registered programs are all of this class.
+/// All registered programs are of this class.
 static inline GDesktopAppInfo *gio_desktop_app(gpointer info) {
     return G_IS_DESKTOP_APP_INFO(info) ? G_DESKTOP_APP_INFO(info) : NULL;
 }
 
-/// The names of a type's icon, the best first; NULL: it has none. They are the icon's.
+/// The names of a type's icon, the best first; NULL: none. Owned by the icon.
 static inline const gchar *const *gio_icon_names(GIcon *icon) {
     return G_IS_THEMED_ICON(icon) ? g_themed_icon_get_names(G_THEMED_ICON(icon)) : NULL;
 }
@@ -23,7 +23,7 @@ static inline void gio_add_text(GVariantBuilder *builder, const char *key, const
 
 static inline GVariantBuilder *gio_text_builder(void) { return g_variant_builder_new(G_VARIANT_TYPE("a{sv}")); }
 
-/// The arguments of org.freedesktop.Application.Open; takes what was built.
+/// The arguments of org.freedesktop.Application.Open; consumes the builder.
 static inline GVariant *gio_open_arguments(const char *uri, GVariantBuilder *platform_data) {
     const char *uris[] = {uri, NULL};
     GVariant *value = g_variant_new("(^asa{sv})", uris, platform_data);
@@ -31,7 +31,7 @@ static inline GVariant *gio_open_arguments(const char *uri, GVariantBuilder *pla
     return value;
 }
 
-/// Who owns a name on a bus; NULL: nobody. To be freed.
+/// The owner of a name on a bus; NULL: none. The caller frees it.
 static inline gchar *gio_name_owner(GDBusConnection *bus, const char *name) {
     GVariant *answer = g_dbus_connection_call_sync(
         bus, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner",
@@ -43,7 +43,7 @@ static inline gchar *gio_name_owner(GDBusConnection *bus, const char *name) {
     return owner;
 }
 
-/// Whether a call has failed because nobody has the name it was for, nor can be started to have it.
+/// Whether a call has failed because no program owns the name, and none can be started.
 static inline gboolean gio_is_unknown_service(const GError *error) {
     return g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN) ||
            g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_NAME_HAS_NO_OWNER);

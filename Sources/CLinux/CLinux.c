@@ -100,7 +100,7 @@ int clinux_unmount(const char *path, int flags) {
     int fd = open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return -1;
     int result = -1, error = ELOOP;
-    // Where the kernel says that the folder is: another place when a link was followed on the way.
+    // The folder's path according to the kernel: it differs when a link was followed on the way.
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     if (readlink(name, found, sizeof found - 1) > 0 && strcmp(found, folder) == 0) {
         snprintf(name, sizeof name, "/proc/self/fd/%d/%s", fd, slash + 1);
@@ -135,7 +135,7 @@ int clinux_open_beneath(int dirfd, const char *path) {
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
     long result;
     int tries = 0;
-    // (EAGAIN: somebody has renamed something meanwhile, and the kernel cannot say where the path leads.)
+    // (EAGAIN: a rename happened meanwhile, and the kernel cannot tell where the path leads.)
     do
         result = syscall(SYS_openat2, dirfd, path, &how, sizeof how);
     while (result < 0 && (errno == EAGAIN || errno == EINTR) && ++tries < 100);
@@ -147,7 +147,7 @@ int clinux_open_path(int dirfd, const char *path) {
 }
 
 int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds) {
-    // The kernel takes AT_EMPTY_PATH here only since 5.8, and glibc not at all.
+    // The kernel accepts AT_EMPTY_PATH here only since 5.8, and glibc not at all.
     char path[32];
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = seconds, .tv_nsec = nanoseconds}};
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -155,7 +155,7 @@ int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds) {
 }
 
 int clinux_leave_no_core(void) {
-    // 1, not 0: a program that takes dumps through a pipe gets them whatever the limit, but for this one.
+    // 1, not 0: a program that takes core dumps through a pipe gets them with any limit except 1.
     struct rlimit limit = {1, 1};
     return setrlimit(RLIMIT_CORE, &limit);
 }
@@ -178,8 +178,8 @@ void clinux_return_memory(void) {
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
 }
 
-// By default there are eight arenas for each processor, and each keeps what its threads freed. Before main: those that
-// threads of the runtime have by then would stay.
+// By default there are eight arenas for each processor, and each keeps the memory that its threads freed. Done before
+// main, as the arenas of the runtime's threads would stay.
 __attribute__((constructor)) static void share_arenas(void) {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     mallopt(M_ARENA_MAX, processors < 2 ? 2 : processors > 8 ? 8 : (int)processors);

@@ -1,5 +1,5 @@
-// ncurses (ncurses(3)) as Swift can call it: its macros as functions, and none of its globals, which only the thread that
-// draws may touch.
+// ncurses (ncurses(3)) for Swift: its macros as functions, and none of its globals, which only the drawing thread may
+// touch.
 #ifndef HYDRANT_CNCURSES_H
 #define HYDRANT_CNCURSES_H
 
@@ -17,14 +17,14 @@ int wcwidth(wchar_t c);
 
 enum { TERMINAL_PLAIN = 0, TERMINAL_REVERSE = 1, TERMINAL_DIM = 2, TERMINAL_BOLD = 4 };
 
-/// What a key is, besides a character.
+/// The kinds of keys besides characters.
 enum {
     TERMINAL_NOTHING = 0, TERMINAL_CHARACTER, TERMINAL_UP, TERMINAL_DOWN, TERMINAL_LEFT, TERMINAL_RIGHT,
     TERMINAL_PAGE_UP, TERMINAL_PAGE_DOWN, TERMINAL_HOME, TERMINAL_END, TERMINAL_BACKSPACE, TERMINAL_ENTER,
     TERMINAL_F2, TERMINAL_RESIZED, TERMINAL_OTHER
 };
 
-/// Takes a terminal over; null when it cannot be one. Give it back with terminal_end.
+/// Takes over a terminal; null if that is impossible. Return it with terminal_end.
 static inline void *terminal_begin(FILE *in, FILE *out) {
     setlocale(LC_CTYPE, "");
     SCREEN *screen = newterm(NULL, out, in);
@@ -62,7 +62,7 @@ static inline void terminal_write(int row, int column, const char *text, int sty
     attrset(A_NORMAL);
 }
 
-/// Shows the cursor there; row -1: nowhere.
+/// Shows the cursor there; row -1: hides it.
 static inline void terminal_cursor(int row, int column) {
     if (row < 0) {
         curs_set(0);
@@ -72,7 +72,7 @@ static inline void terminal_cursor(int row, int column) {
     }
 }
 
-/// Waits for a key at most so many milliseconds. A character goes to `character`.
+/// Waits at most so many milliseconds for a key. A character goes to `character`.
 static inline int terminal_key(int milliseconds, unsigned int *character) {
     wint_t code = 0;
     timeout(milliseconds);
@@ -101,7 +101,7 @@ static inline int terminal_key(int milliseconds, unsigned int *character) {
     }
 }
 
-/// Columns that a character takes: 0, 1 or 2; what cannot be printed: -1.
+/// The columns of a character: 0, 1 or 2; unprintable: -1.
 static inline int terminal_width(unsigned int character) { return wcwidth((wchar_t)character); }
 
 #endif

@@ -12,7 +12,7 @@ static int make(uint32_t width, uint32_t height, uint32_t most, struct cpictures
     if (width == 0 || height == 0 || width > most || height > most) return -1;
     out->width = width;
     out->height = height;
-    // (Zeros: what a damaged picture leaves out is never what this process had there before.)
+    // (Zeroed, so that parts that a damaged picture leaves out never show earlier memory.)
     out->pixels = calloc((size_t)width * height, 4);
     return out->pixels ? 0 : -1;
 }
@@ -38,14 +38,15 @@ static int decode_jpeg(const uint8_t *bytes, size_t count, uint32_t most, struct
     int width = 0, height = 0, sampling = 0, colours = 0, result = -1;
     if (tjDecompressHeader3(handle, bytes, count, &width, &height, &sampling, &colours) == 0 && width > 0 && height > 0
         && make((uint32_t)width, (uint32_t)height, most, out) == 0) {
-        // A picture of many scans takes for ever: thumbnails have few (TJFLAG_LIMITSCANS, where the library knows it).
+        // A picture of many scans takes for ever: thumbnails have few (TJFLAG_LIMITSCANS, where the library has it).
         int flags = 0;
 #ifdef TJFLAG_LIMITSCANS
         flags |= TJFLAG_LIMITSCANS;
 #endif
         result = tjDecompress2(handle, bytes, count, out->pixels, width, 0, height, TJPF_RGBA, flags);
-        // A warning: what there is of it is shown. The library says the same after a warning and an error. Rows are written from the
-        // top, and each pixel of them is opaque (turbojpeg.h, TJPF_RGBA): by the last one it is known that all were.
+        // A warning: show the picture if it is complete. The library returns the same after a warning and an error.
+        // Rows are written from the top, and each pixel is opaque (turbojpeg.h, TJPF_RGBA): the last pixel tells
+        // whether all were written.
         int is_whole = out->pixels[(size_t)width * height * 4 - 1] == 0xff;
         if (result != 0 && is_whole && tjGetErrorCode(handle) == TJERR_WARNING) result = 0;
         if (result != 0) cpictures_free(out);
@@ -63,10 +64,11 @@ int cpictures_decode(const uint8_t *bytes, size_t count, uint32_t most, struct c
     return -1;
 }
 
-/// Where the pixels of one of `to` lie that are made of `from`, in 1/256 of a pixel.
+/// The edge in `from`, in 1/256 of a pixel, of pixel `index` of `to`.
 static uint64_t edge(uint32_t index, uint32_t from, uint32_t to) { return ((uint64_t)index * from * 256) / to; }
 
-/// One row, or one column, of `count` pixels `step` bytes apart, to `to` pixels. Colours count by their opacity.
+/// Reduces one row, or one column, of `count` pixels `step` bytes apart, to `to` pixels. Colours are weighted by their
+/// opacity.
 static void shrink_line(
     const uint8_t *from, uint32_t count, size_t step, uint8_t *out, uint32_t to, size_t out_step) {
     for (uint32_t index = 0; index < to; index++) {

@@ -1,14 +1,14 @@
 // A write-ahead log whose frames are written together.
 //
-// SQLite writes each frame of its log in two pieces, the header and the page (wal.c, walWriteOneFrame). On ext4 each costs
-// some 4 µs, and a small change of ours has ten frames: more than all the rest of its commit. Here what follows on what was
-// written last is gathered, and written when the frame that commits is complete: before SQLite tells anybody of it, and
-// where an error is still one of the commit. What is gathered is nobody's but the writing connection's, which reads it
-// through the same file, where it is written first; what is not committed when the lock for writing is given back goes
-// with it. Nothing else is changed: not the order, not a byte.
+// SQLite writes each frame of its log in two pieces, the header and the page (wal.c, walWriteOneFrame). On ext4 each
+// piece costs some 4 µs, and a small change of ours has ten frames: more than the rest of its commit. This shim gathers
+// consecutive writes, and writes them when the frame that commits is complete: before SQLite reports the commit, and
+// while an error still makes the commit fail. Only the writing connection needs gathered bytes, and it reads them
+// through the same file, where they are written first; bytes that are not committed when the write lock is released are
+// dropped. Nothing else changes: not the order, not a byte.
 //
-// A shim over the default VFS (sqlite.org/vfs.html, 2.2): its own files, with a few of their methods replaced, and ours
-// behind them. The format of a frame: sqlite.org/fileformat2.html, 4.1; the locks: sqlite.org/walformat.html, 2.3.
+// A shim over the default VFS (sqlite.org/vfs.html, 2.2): its files, with some methods replaced, and our data behind
+// them. The format of a frame: sqlite.org/fileformat2.html, 4.1; the locks: sqlite.org/walformat.html, 2.3.
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -18,19 +18,19 @@
 
 enum { FRAME_HEADER = 24, ROOM = 64 * 1024, WRITE_LOCK = 0 };
 
-/// What a file of ours has behind the default VFS's.
+/// Our data behind a file of the default VFS.
 typedef struct Extra {
     sqlite3_io_methods methods;
     const sqlite3_io_methods *inner;
-    /// A database's: its log's file, while that is open.
+    /// For a database: its log's file, while that is open.
     sqlite3_file *log;
-    /// A log's: its database's file.
+    /// For a log: its database's file.
     sqlite3_file *database;
     unsigned char *gathered;
     int count;
-    /// Where the last write ended, gathered or not; -1 after anything else than a write.
+    /// The end of the last write, gathered or not; -1 after any other call.
     sqlite3_int64 end;
-    /// The frame whose header came last commits.
+    /// Whether the frame whose header came last commits.
     int commits;
 } Extra;
 
@@ -40,7 +40,7 @@ static sqlite3_vfs outer;
 static int innerSize(void) { return (inner->szOsFile + 7) / 8 * 8; }
 static Extra *extra(sqlite3_file *file) { return (Extra *)((char *)file + innerSize()); }
 
-// What is gathered, into the file.
+// Writes the gathered bytes into the file.
 static int put(sqlite3_file *file) {
     Extra *log = extra(file);
     if (log->count == 0) return SQLITE_OK;
@@ -54,11 +54,11 @@ static int put(sqlite3_file *file) {
 static int logWrite(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 offset) {
     Extra *log = extra(file);
     int isHeader = count == FRAME_HEADER;
-    // A frame that commits says how long the database is by then; others say 0.
+    // A frame that commits has the size of the database; others have 0.
     if (isHeader) log->commits = memcmp((const char *)bytes + 4, "\0\0\0\0", 4) != 0;
 
     if (offset != log->end || count > ROOM) {
-        // The log begins anew, or a frame of this transaction is written over.
+        // The log starts again, or a frame of this transaction is overwritten.
         int result = put(file);
         if (result == SQLITE_OK) result = log->inner->xWrite(file, bytes, count, offset);
         log->end = result == SQLITE_OK ? offset + count : -1;
@@ -74,7 +74,8 @@ static int logWrite(sqlite3_file *file, const void *bytes, int count, sqlite3_in
     return !isHeader && log->commits ? put(file) : SQLITE_OK;
 }
 
-// Whoever does anything else finds everything written; and what is written next is not taken for a part of it.
+// Called before any other operation: it then finds everything written; and the next write does not continue the last
+// one.
 static int putAll(sqlite3_file *file) {
     int result = put(file);
     extra(file)->end = -1;
@@ -109,7 +110,7 @@ static int logClose(sqlite3_file *file) {
     return log->inner->xClose(file);
 }
 
-// A transaction that was taken back has given the lock up; others may write there now.
+// A rolled-back transaction has released the lock; others may write there now.
 static int databaseShmLock(sqlite3_file *file, int offset, int count, int flags) {
     Extra *database = extra(file);
     if (database->log != NULL && offset == WRITE_LOCK && (flags & SQLITE_SHM_UNLOCK)) {
@@ -126,7 +127,7 @@ static int openFile(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
     Extra *ours = extra(file);
     memset(ours, 0, sizeof *ours);
     if (flags & SQLITE_OPEN_WAL) {
-        // (Without them each write is one of its own.)
+        // (Without a buffer, each write goes directly to the file.)
         sqlite3_file *database = sqlite3_database_file_object(name);
         if (database == NULL || database->pMethods != &extra(database)->methods) return result;
         ours->gathered = sqlite3_malloc(ROOM);

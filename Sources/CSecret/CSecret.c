@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-// As libsecret 0.20 and GLib 2 declare them; both keep these as they are (the same name of the library: libsecret-1.so.0).
+// As declared by libsecret 0.20 and GLib 2; both keep these stable (the library's name stays libsecret-1.so.0).
 typedef struct {
     unsigned int domain;
     int code;
@@ -47,7 +47,7 @@ static bool open_library(void) {
             library.keep = dlsym(handle, "secret_password_store_sync");
             library.clear = dlsym(handle, "secret_password_clear_sync");
             library.free_secret = dlsym(handle, "secret_password_free");
-            // Of the libraries that it brings.
+            // From the libraries that it loads.
             library.free_error = dlsym(handle, "g_error_free");
             library.unref = dlsym(handle, "g_object_unref");
             complete = library.service && library.find && library.keep && library.clear && library.free_secret &&

@@ -1,4 +1,4 @@
-// libzip's public interface, as it is. Only the provider of ZIP archives may import this.
+// libzip's public interface, unchanged. Only the provider of ZIP archives may import this.
 #ifndef HYDRANT_CZIP_SHIM_H
 #define HYDRANT_CZIP_SHIM_H
 

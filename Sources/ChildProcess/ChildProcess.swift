@@ -2,29 +2,29 @@ import CLinux
 import Foundation
 import Synchronization
 
-/// A program that is run for what it prints. It is waited for until it has ended itself: what it leaves in the background has
-/// its output open, and is none of ours.
+/// Runs a program for its output. It waits for the program itself, not for processes that the program leaves in the
+/// background with its output open.
 package struct ChildProcess: Sendable {
-    /// The program, looked for in PATH, and its arguments.
+    /// The program, found in PATH, and its arguments.
     private let words: [String]
     private let limit: Duration
 
     package enum Output: Sendable {
         case standardOutput, standardError
-        /// What it complains of goes nowhere: there may be words of a document in it, which a terminal is not to get.
+        /// Its standard error is discarded: it may have words of a document, which must not reach a terminal.
         case standardOutputAlone
     }
 
     package struct Ending: Sendable {
-        /// As a shell would say it: 128 and more for a signal.
+        /// As in a shell: 128 and more for a signal.
         package var status: Int32
-        /// The beginning of what it printed.
+        /// The beginning of its output.
         package var printed: [UInt8]
-        /// The most that it, or a program that it waited for, had in memory, in bytes.
+        /// The peak memory of the program, or of a program that it waited for, in bytes.
         package var memory: Int64
     }
 
-    /// Has a program ended before its time, from any thread.
+    /// Ends a program early, from any thread.
     package final class Stop: Sendable {
         private let flag = Atomic(false)
         package init() {}
@@ -34,9 +34,9 @@ package struct ChildProcess: Sendable {
 
     package enum Failure: Error, Sendable, CustomStringConvertible {
         case notStarted(Int32)
-        /// It did not end in time, and was ended.
+        /// It did not end in time, and was killed.
         case tooSlow
-        /// Somebody had it ended.
+        /// A ``Stop`` ended it.
         case stopped
 
         package var description: String {
@@ -48,18 +48,18 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// In bytes: more of what it prints is left out.
+    /// In bytes: further output is dropped.
     private let mostPrinted: Int
     private let bounds: Bounds?
     private let stop: Stop?
 
-    /// What one process of it may take.
+    /// Limits for each of its processes.
     package struct Bounds: Sendable {
-        /// In bytes: its address space.
+        /// Address space, in bytes.
         package var memory: UInt64
-        /// Of processor time.
+        /// Processor time.
         package var seconds: UInt64
-        /// In bytes: a file that it writes.
+        /// The size of a file that it writes, in bytes.
         package var file: UInt64
 
         package init(memory: UInt64, seconds: UInt64, file: UInt64) {
@@ -68,7 +68,7 @@ package struct ChildProcess: Sendable {
             self.file = file
         }
     }
-    /// From SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     private static let grace = Duration.seconds(2)
 
     package init(
@@ -81,9 +81,9 @@ package struct ChildProcess: Sendable {
         self.limit = limit
     }
 
-    /// Blocks: call it from a thread of your own.
+    /// Blocks: call it on a thread of your own.
     ///
-    /// - Parameter input: what it may read, at most a pipe full (64 KiB); its other output goes nowhere.
+    /// - Parameter input: its standard input, at most a pipe's capacity (64 KiB); its other output is discarded.
     package func run(input: [UInt8] = [], reading output: Output) throws(Failure) -> Ending {
         var (given, taken): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
         defer { for end in given + taken where end >= 0 { close(end) } }
@@ -92,7 +92,7 @@ package struct ChildProcess: Sendable {
         }
         _ = fcntl(given[1], F_SETFL, O_NONBLOCK)
         _ = input.withUnsafeBytes { write(given[1], $0.baseAddress, $0.count) }
-        // (What it gets is not to be non-blocking.)
+        // (The child's end must be blocking.)
         _ = fcntl(taken[1], F_SETFL, 0)
         let child = try spawn(input: given[0], output: taken[1], output)
         for end in [given[0], given[1], taken[1]] { close(end) }
@@ -107,19 +107,19 @@ package struct ChildProcess: Sendable {
         let (shown, other) = which == .standardError ? (STDERR_FILENO, STDOUT_FILENO) : (STDOUT_FILENO, STDERR_FILENO)
         posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
         posix_spawn_file_actions_adddup2(&actions, output, shown)
-        // What it has to complain of is for whoever reads our own complaints.
+        // Its standard error goes to ours.
         if which != .standardOutput { posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0) }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // This may be a thread that blocks signals, or a process that ignores some.
+        // The calling thread may block signals, and the process may ignore some.
         var (none, usual) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         sigemptyset(&usual)
         for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP] { sigaddset(&usual, signal) }
         posix_spawnattr_setsigmask(&attributes, &none)
         posix_spawnattr_setsigdefault(&attributes, &usual)
-        // A group of its own, in which all of it is ended that is there when the time is up.
+        // A process group of its own, which is killed as a whole when the time is up.
         posix_spawnattr_setpgroup(&attributes, 0)
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
@@ -128,7 +128,7 @@ package struct ChildProcess: Sendable {
         var child = pid_t()
         let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
         guard code == 0 else { throw .notStarted(code) }
-        // (It has just begun, and what it starts has the same.)
+        // (It has just started; processes that it starts inherit the limits.)
         if let bounds { _ = clinux_bound(child, bounds.memory, bounds.seconds, bounds.file) }
         return child
     }
@@ -145,7 +145,7 @@ package struct ChildProcess: Sendable {
                 usleep(2_000)
             }
             if let (status, memory) = Self.ending(of: child, WNOHANG) {
-                // What it printed last; not what others may go on printing for ever.
+                // Its last output, but not that of others, which may go on for ever.
                 if isOpen { _ = read(output, &printed) }
                 return Ending(status: status, printed: printed, memory: memory)
             }
@@ -158,7 +158,7 @@ package struct ChildProcess: Sendable {
         throw .tooSlow
     }
 
-    /// What is there. False: nothing more will come.
+    /// Reads the available output. False: the end.
     private func read(_ output: Int32, _ printed: inout [UInt8]) -> Bool {
         var buffer = [UInt8](repeating: 0, count: 4_096)
         for _ in 0..<32 {
@@ -170,7 +170,7 @@ package struct ChildProcess: Sendable {
         return true
     }
 
-    /// With all of its group. It is collected last: until then nobody else can have its number, which is the group's.
+    /// Kills the whole group. The child is collected last: until then its number, which is the group's, is not reused.
     private func end(_ child: pid_t) {
         kill(-child, SIGTERM)
         let deadline = ContinuousClock.now + Self.grace
@@ -183,16 +183,16 @@ package struct ChildProcess: Sendable {
         _ = Self.ending(of: child, 0)
     }
 
-    /// Nil: it runs.
+    /// Nil: still running.
     private static func ending(of child: pid_t, _ flags: Int32) -> (status: Int32, memory: Int64)? {
         var (status, usage) = (Int32(), rusage())
         while true {
             let found = wait4(child, &status, flags, &usage)
             if found == 0 { return nil }
             if found < 0 && errno == EINTR { continue }
-            // (Of one that somebody else has waited for nobody knows how it ended.)
+            // (If other code has waited for the child, its status is unknown.)
             guard found == child else { return (255, 0) }
-            // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)); memory is counted in KiB (getrusage(2)).
+            // As in WIFEXITED, WEXITSTATUS and WTERMSIG (wait(2)); memory is in KiB (getrusage(2)).
             return (status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, Int64(usage.ru_maxrss) << 10)
         }
     }

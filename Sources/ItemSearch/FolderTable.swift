@@ -2,8 +2,8 @@ import FileProvider
 package import ItemCatalog
 package import Trees
 
-/// Where the folders of a search's results are. A path is not in any row of what lies in the folder, so that whoever knows
-/// one must learn when a folder above moves.
+/// The paths of the folders of a search's results. A row has no path of its own item, so a search that reports a path
+/// must notice when a folder above moves.
 package struct FolderTable {
     private struct Entry: Equatable {
         var parent: InodeID
@@ -11,10 +11,10 @@ package struct FolderTable {
         var isPinned: Bool
     }
     private var entries: [InodeID: Entry] = [:]
-    /// Whether what is in this folder belongs to the search.
+    /// Whether items of this folder belong to the search.
     private var scoped: [InodeID: Bool] = [:]
     private var pinned: [InodeID: Bool] = [:]
-    /// Nil: everything.
+    /// Nil: all folders.
     private let scopes: Set<InodeID>?
     private static let deepest = 4_096
 
@@ -34,7 +34,7 @@ package struct FolderTable {
         return Entry(parent: place.folder, name: place.name.bytes, isPinned: isPinned)
     }
 
-    /// Relative to the mount point; nil: it is in no folder (any more).
+    /// Relative to the mount point; nil: in no folder (any more).
     package mutating func path(of name: [UInt8], in folder: InodeID, _ reader: Catalog.Reader) throws -> [UInt8]? {
         var parts = [name]
         var current = folder
@@ -52,7 +52,7 @@ package struct FolderTable {
         return try isWithin(row.folder, reader)
     }
 
-    /// Whether what is in this folder belongs to the search.
+    /// Whether items of this folder belong to the search.
     package mutating func isWithin(_ folder: InodeID, _ reader: Catalog.Reader) throws -> Bool {
         guard let scopes else { return true }
         return try climb(folder, \.scoped, reader) { id, _ in scopes.contains(id) }
@@ -92,7 +92,7 @@ package struct FolderTable {
 
     /// Looks at a folder that may have changed.
     ///
-    /// - Returns: whether it is another one than before, so that whatever is below it may be somewhere else, or be pinned.
+    /// - Returns: whether it differs from before, so that the paths or pins of items below may have changed.
     package mutating func hasChanged(_ folder: InodeID, _ reader: Catalog.Reader) throws -> Bool {
         guard let old = entries[folder] else { return false }
         return try Self.read(folder, reader) != old

@@ -9,8 +9,8 @@ package struct FoundItem: Sendable, Equatable {
     package var facts: ItemFacts
 }
 
-/// One search of a domain's catalog: all that is there, and then what changes. It blocks on SQLite; it is used by one task
-/// at a time, on a thread that may block.
+/// One search of a domain's catalog: all results, and then their changes. It blocks on SQLite; one task at a time may
+/// use it, on a thread that may block.
 package struct ItemSearch: ~Copyable {
     private let catalog: Catalog
     private let names: NameIndex?
@@ -19,29 +19,30 @@ package struct ItemSearch: ~Copyable {
     private let wantsTags: Bool
     private let plan: SearchPlan
     private var matcher: SearchMatcher
-    /// What was found last, by number: a digest of what was said of it.
+    /// The last results, by number: a digest of what was reported.
     private var known: [Int64: Int] = [:]
     private let isLive: Bool
     private var stored: StoreResults
-    /// How many names were looked at.
+    /// The number of names looked at.
     package private(set) var looked = 0
 
-    /// How many results are handed on at a time, at most.
+    /// The most results that are passed on at a time.
     package static let batch = 500
-    /// How many inodes, or names, are looked at with one snapshot.
+    /// The number of inodes, or names, that are read in one snapshot.
     private static let window: Int64 = 32_768
-    /// How many numbers the index is asked for at a time: each time it looks at all that have the rarest trigrams.
+    /// The number of candidates requested from the index at a time: each request scans all names with the rarest
+    /// trigrams.
     private static let candidates = 50_000
-    /// With more, the index is no shorter way.
+    /// With more candidates, a scan of all names is as fast.
     private static let mostCandidates = 60_000
-    /// After so many names, or rows, it looks whether anybody still wants to know.
+    /// The number of names or rows between two checks for cancellation.
     private static let patience = 256
 
     /// - Parameters:
     ///   - names: nil: every name is looked at.
-    ///   - scopes: folders in which to search, and documents that are looked at themselves; nil: everywhere.
-    ///   - isLive: whether ``update(_:_:)`` will be asked.
-    ///   - uid: whose the items are that the store's own search finds.
+    ///   - scopes: folders in which to search, and single documents; nil: everywhere.
+    ///   - isLive: whether ``update(_:_:)`` will be called.
+    ///   - uid: the owner of items that the store's own search finds.
     package init(
         _ predicate: QueryPredicate, catalog: Catalog, names: NameIndex?, scopes: Set<InodeID>? = nil,
         wantsTags: Bool = false, isLive: Bool = false, uid: UInt32 = 0,
@@ -61,11 +62,11 @@ package struct ItemSearch: ~Copyable {
 
     // MARK: Gathering
 
-    /// Finds all that is there. What is made, changed or moved meanwhile is found or not; ``update(_:_:)`` with the rows that
-    /// changed since the beginning puts it right.
+    /// Finds all results. Items made, changed or moved meanwhile may be missed; ``update(_:_:)`` with the rows changed
+    /// since the beginning corrects that.
     ///
-    /// - Parameter found: gets the results as they come; when it returns false that was enough.
-    /// - Throws: ``CatalogError``, what `found` throws; and one or the other soon after its task was cancelled.
+    /// - Parameter found: gets the results as they are found; returns false to stop.
+    /// - Throws: ``CatalogError``, and errors of `found`; soon after a cancellation of the task.
     package mutating func gather(_ found: ([FoundItem]) async throws -> Bool) async throws {
         known = [:]
         try await gatherAnew(found)
@@ -95,7 +96,7 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
-    /// How many folders of the store, of those in which it searches, nobody has looked into.
+    /// The number of unlisted folders of the store within the search.
     package mutating func unlistedFolders() throws -> Int {
         try catalog.readAside { reader in
             var count = 0
@@ -107,7 +108,7 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
-    /// Takes what the store's own search has found; to be called between ``gather(_:)`` and ``update(_:_:)``.
+    /// Takes the findings of the store's own search; call it between ``gather(_:)`` and ``update(_:_:)``.
     package mutating func take(
         _ findings: [StoreFinding], _ found: ([FoundItem]) async throws -> Bool
     ) async throws {
@@ -116,7 +117,7 @@ package struct ItemSearch: ~Copyable {
         _ = try await hand(items, found)
     }
 
-    /// One item, whatever it is in; nil: it is gone.
+    /// One item, in any folder; nil: it is gone.
     package mutating func look(at inode: InodeID, path: [UInt8]) throws -> FoundItem? {
         try catalog.readAside { reader in
             matcher.inConflict = try reader.conflicts(of: inode).isEmpty ? [] : [inode]
@@ -126,15 +127,15 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
-    /// Before each piece of what is to be done: other searches have their turn.
+    /// Lets other searches run before each piece of work.
     ///
-    /// - Throws: `CancellationError` when nobody wants to know any more.
+    /// - Throws: `CancellationError` after a cancellation.
     private func pause() async throws {
         await Task.yield()
         try Task.checkCancellation()
     }
 
-    /// What of these rows matches.
+    /// The rows that match.
     private mutating func matches(_ rows: [SearchRow], _ reader: Catalog.Reader) throws -> [FoundItem] {
         looked += rows.count
         var items: [FoundItem] = []
@@ -175,15 +176,16 @@ package struct ItemSearch: ~Copyable {
     private mutating func gather(
         likeOneOf alternatives: [[String]], _ found: ([FoundItem]) async throws -> Bool
     ) async throws {
-        // (Before the range: what is brought in meanwhile is found in the index, or behind what its range was.)
+        // (Before the range is read: names added later are in the index, or beyond the range.)
         let range = names?.range
         guard let names, let range, let rarest = Self.rarest(alternatives, names) else {
-            // Where most names have it, they are looked at as fast one after another.
+            // With a part that most names have, a scan of the names is as fast.
             if scopes != nil { return try await walk(found) }
             _ = try await gatherNames(through: .max, after: .min, found)
             return
         }
-        // Those that the index has under another name; looked at first, so that none is missed that it brings in meanwhile.
+        // Names that the index has in another form; looked at first, so that none is missed that the index takes up
+        // meanwhile.
         let moved = try catalog.readAside { try $0.movedNames() }
         var seen = Set(moved)
         guard try await look(at: moved, nil, found) else { return }
@@ -191,7 +193,7 @@ package struct ItemSearch: ~Copyable {
         for part in rarest {
             var last = range.lowerBound - 1
             while last < range.upperBound {
-                // Where it cannot be read, every name that is left is looked at.
+                // If the index cannot be read, all remaining names are looked at.
                 guard let like = try? names.numbers(like: part, after: last, limit: Self.candidates) else { break }
                 let numbers = like.prefix { $0 <= range.upperBound }.filter { !seen.contains($0) }
                 if rarest.count > 1 { seen.formUnion(numbers) }
@@ -298,24 +300,24 @@ package struct ItemSearch: ~Copyable {
         }
     }
 
-    // MARK: What changed
+    // MARK: Changes
 
-    /// What became of the results.
+    /// The changes of the results.
     package struct Changes: Sendable, Equatable {
         package var added: [FoundItem] = []
         package var changed: [FoundItem] = []
-        /// Numbers.
+        /// Numbers of rows.
         package var removed: [Int64] = []
         package var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
     }
 
-    /// What became of the results since they were gathered, or updated last.
+    /// The changes of the results since they were gathered, or last updated.
     ///
-    /// - Parameter rows: that have changed since then.
+    /// - Parameter rows: the rows changed since then.
     package mutating func update(_ rows: ChangedRows) async throws -> Changes {
         let isEverything = try catalog.readAside { reader in
             if rows.isTooMany || rows.hasConflicts { return true }
-            // Whatever lies below a folder that moved is somewhere else.
+            // Items below a moved folder have other paths.
             for inode in rows.inodes where try matcher.folders.hasChanged(inode, reader) { return true }
             for item in rows.items {
                 if let inode = try reader.item(item)?.inode, try matcher.folders.hasChanged(inode, reader) {
@@ -325,7 +327,7 @@ package struct ItemSearch: ~Copyable {
             for number in rows.names {
                 guard let row = try reader.searchRow(number), row.kind == .folder else { continue }
                 if try matcher.folders.hasChanged(row.inode, reader) { return true }
-                // One that came into the folders of this search, with all that is in it, may never have been looked at.
+                // A folder that came into the scope, with its contents, may never have been looked at.
                 if scopes != nil, !matcher.folders.knows(row.inode), try reader.hasChildren(row.inode) { return true }
             }
             return false
@@ -335,7 +337,7 @@ package struct ItemSearch: ~Copyable {
         return changes
     }
 
-    /// What was found in the store is no such result any more once its folder was looked into.
+    /// A finding of the store's search is dropped once its folder is listed.
     private mutating func compareStored(_ changes: inout Changes) throws {
         let items = try catalog.readAside { reader in try matches(stored.rows(reader), reader) }
         var gone = known.filter { StoreResults.isOne($0.key) }
@@ -357,7 +359,7 @@ package struct ItemSearch: ~Copyable {
             for item in items { now[item.row.number] = Self.note(item, old, &changes) }
             return true
         }
-        // (What only the store has found is looked at after this.)
+        // (Findings of the store's search are compared afterwards.)
         known = now
         for (number, digest) in old where StoreResults.isOne(number) { known[number] = digest }
         changes.removed = old.keys.filter { known[$0] == nil }

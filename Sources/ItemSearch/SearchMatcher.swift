@@ -6,7 +6,7 @@ import Surroundings
 package import UniformTypes
 package import Trees
 
-/// What a search knows of an item besides its row.
+/// Properties of an item that are not in its row.
 package struct ItemFacts: Sendable, Equatable {
     /// Relative to the mount point.
     package var path: [UInt8]
@@ -14,20 +14,20 @@ package struct ItemFacts: Sendable, Equatable {
     package var type: String
     package var isPinned: Bool
     package var isInConflict: Bool
-    /// What went wrong last, for people.
+    /// The last error, for people.
     package var failure: String?
-    /// Of ``SearchRow/uid``; nil: that number has no name.
+    /// The name of ``SearchRow/uid``; nil: that number has no name.
     package var owner: String?
-    /// Only when they were asked for.
+    /// Only if they were requested.
     package var tags: [String]
 }
 
-/// What of a daemon a search asks besides the catalog.
+/// Parts of the daemon that a search needs besides the catalog.
 package struct SearchSurroundings: Sendable {
     package var types: UniformTypeTable
-    /// Why a document could not be brought last.
+    /// The error of the last download of a document.
     package var downloadFailure: @Sendable (InodeID) -> String?
-    /// Which documents have all words of a text, of those whose texts are indexed.
+    /// The documents with indexed texts that have all words of a text.
     package var withText: @Sendable (String) -> Set<InodeID>
 
     package init(
@@ -40,10 +40,10 @@ package struct SearchSurroundings: Sendable {
     }
 }
 
-/// Says of one row after another whether it is a result. It remembers folders, types and users: one for a search, used by
+/// Decides for row after row whether it is a result. It remembers folders, types and users: one for each search, for
 /// one thread at a time.
 package struct SearchMatcher {
-    /// A predicate with everything prepared that can be.
+    /// A predicate, prepared as far as possible.
     private indirect enum Test {
         case always(Bool)
         case all([Test])
@@ -68,14 +68,14 @@ package struct SearchMatcher {
     private var wantedTypes: [WantedType] = []
     private var owners: [UInt32: String?] = [:]
     private var texts: [String: Set<InodeID>] = [:]
-    /// Of the row that is looked at, as they are compared; of several conditions each would make them anew.
+    /// Folded texts of the present row, shared by all conditions.
     private var folded: (name: String?, path: String?)
     /// See ``Catalog/Reader/inodesInConflict()``.
     package var inConflict: Set<InodeID> = []
 
     private struct WantedType {
         var type: UniformType
-        /// Of other types: whether they conform to it.
+        /// For other types: whether they conform to it.
         var known: [UniformType: Bool] = [:]
     }
 
@@ -113,9 +113,10 @@ package struct SearchMatcher {
         }
     }
 
-    // MARK: Asking
+    // MARK: Matching
 
-    /// Whether a name alone lets it be a result. (The type is that of a document of this name, or else a folder's.)
+    /// Whether a name alone allows the item to be a result. (Its type is that of a document of this name, or a
+    /// folder's.)
     package mutating func mayMatch(name: [UInt8]) -> Bool {
         isNameMatch(namesTest, name, FoldedText.fold(bytes: name))
     }
@@ -142,7 +143,7 @@ package struct SearchMatcher {
         return result
     }
 
-    /// What is to be said of a row when it is a result; nil: it is none.
+    /// The facts about a row that is a result; nil: it is not.
     package mutating func facts(of row: SearchRow, _ reader: Catalog.Reader) throws -> ItemFacts? {
         folded = (nil, nil)
         guard try folders.isWithin(row, reader), try isMatch(test, row, reader) else { return nil }
@@ -205,7 +206,7 @@ package struct SearchMatcher {
         }
     }
 
-    /// Those whose text has these words, as it was when this search, or its update, began.
+    /// Documents whose text has these words, as of the start of this search or update.
     package mutating func inodes(withText text: String) -> Set<InodeID> {
         if let known = texts[text] { return known }
         let found = surroundings.withText(text)
@@ -213,12 +214,12 @@ package struct SearchMatcher {
         return found
     }
 
-    /// Before everything is looked at again.
+    /// Call it before all is looked at again.
     package mutating func forgetTexts() { texts = [:] }
 
-    // MARK: What is not in the row
+    // MARK: Properties outside the row
 
-    /// Relative to the mount point; nil: it is in no folder (any more).
+    /// Relative to the mount point; nil: in no folder (any more).
     private mutating func path(of row: SearchRow, _ reader: Catalog.Reader) throws -> [UInt8]? {
         let names = (row.unlisted ?? []).map(\.bytes) + [row.name.bytes]
         return try folders.path(of: Array(names.joined(separator: [UInt8(ascii: "/")])), in: row.folder, reader)
@@ -249,7 +250,7 @@ package struct SearchMatcher {
         return name
     }
 
-    /// Those that freedesktop's programs give: separated by commas.
+    /// The tags of freedesktop.org's programs: separated by commas.
     ///
     /// Source: freedesktop.org, *CommonExtendedAttributes*.
     private static func tags(of inode: InodeID, _ reader: Catalog.Reader) throws -> [String] {
@@ -259,13 +260,13 @@ package struct SearchMatcher {
         }.filter { !$0.isEmpty }
     }
 
-    /// Of a user's name, or of a number as text; nil: there is no such user.
+    /// The number of a user's name, or a number as text; nil: there is no such user.
     package static func userNumber(_ name: String) -> UInt32? {
         UserNames.number(of: name) ?? UInt32(name)
     }
 }
 
 extension SearchRow {
-    /// Of a document: nothing of it is here.
+    /// Whether none of a document's bytes are here.
     package var isPlaceholder: Bool { !isWhole && bytesHere == 0 }
 }

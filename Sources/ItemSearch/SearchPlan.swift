@@ -2,27 +2,27 @@ package import ItemCatalog
 package import QueryLanguage
 import Trees
 
-/// Which way leads to the results of a query: what has to be looked at, as little as may be. Each of what is found on it is
-/// still asked whether it is one.
+/// The way to the results of a query that looks at the fewest candidates. Each candidate is still compared with the
+/// whole query.
 package struct SearchPlan: Sendable, Equatable {
     package enum Way: Sendable, Equatable {
         /// Documents whose text has these words.
         case text(String)
-        /// Names with all parts of one of these, by the index. Folded; long enough for it.
+        /// Names with all parts of one of these, through the index. Folded; long enough for the index.
         case index([[String]])
-        /// Items of one condition, of which there are few.
+        /// Items that meet a condition which few items meet.
         case few(QueryPredicate.ItemCondition)
-        /// Every name: by the name most of them are left out.
+        /// Every name: most items are excluded by their names.
         case names
         /// Every inode within the bounds.
         case inodes(SearchBounds)
-        /// All that is in the folders of the search.
+        /// All items in the folders of the search.
         case walk
         /// Nothing can match.
         case none
     }
     package var way: Way
-    /// What has to hold of a name alone.
+    /// The conditions on names alone.
     package var onNames: [QueryPredicate]
 
     /// - Parameters:
@@ -59,7 +59,7 @@ package struct SearchPlan: Sendable, Equatable {
         }
     }
 
-    /// All of these have to hold.
+    /// The conditions that must all hold.
     static func conjuncts(_ predicate: QueryPredicate) -> [QueryPredicate] {
         if case .all(let parts) = predicate { return parts.flatMap(conjuncts) }
         return predicate == .everything ? [] : [predicate]
@@ -67,14 +67,14 @@ package struct SearchPlan: Sendable, Equatable {
 
     private static let mostAlternatives = 32
 
-    /// Of a condition of which one part has to hold: what of each part the index can find; nil: not each has anything.
+    /// For a disjunction: the parts by which the index can find each alternative; nil: some alternative has none.
     private static func alternatives(_ condition: QueryPredicate) -> [[String]]? {
         guard case .any(let either) = condition, 1...mostAlternatives ~= either.count else { return nil }
         let parts = either.map { conjuncts($0).compactMap(part) }
         return parts.allSatisfy { !$0.isEmpty } ? parts : nil
     }
 
-    /// Whether a name alone tells when it does not hold.
+    /// Whether a name alone can tell that the condition does not hold.
     private static func isOnNames(_ condition: QueryPredicate) -> Bool {
         switch condition {
         case .name, .type: true
@@ -83,14 +83,14 @@ package struct SearchPlan: Sendable, Equatable {
         }
     }
 
-    /// What is in every name that a condition holds of, folded; nil: nothing that is long enough.
+    /// A text, folded, that every matching name has; nil: none that is long enough.
     private static func part(_ condition: QueryPredicate) -> String? {
         guard case .name(let match) = condition else { return nil }
         let part: String
         switch match {
         case .contains(let text), .equals(let text), .begins(let text), .ends(let text): part = FoldedText.fold(text)
         case .matches(let pattern):
-            // Behind a bracket, or a backslash, nothing is certain.
+            // The text after a bracket or a backslash is uncertain.
             let plain = FoldedText.fold(pattern).prefix { $0 != "[" && $0 != "\\" }
             part = plain.split { $0 == "*" || $0 == "?" }.map(String.init).max { $0.count < $1.count } ?? ""
         }
@@ -99,7 +99,7 @@ package struct SearchPlan: Sendable, Equatable {
 }
 
 extension SearchBounds {
-    /// What conditions that all have to hold leave; nil: nothing.
+    /// The bounds that all conditions leave; nil: nothing.
     init?(_ conditions: [QueryPredicate], owner: (String) -> UInt32?) {
         self.init()
         for condition in conditions {
@@ -114,7 +114,7 @@ extension SearchBounds {
                     case .created: \.created
                     case .accessed: \.accessed
                     }
-                // A little wider, as a number with a fraction is not exact; what is found is compared again.
+                // A little wider, as a fraction is not exact; each candidate is compared again.
                 let nanoseconds = seconds * 1e9
                 let moment = Int64(exactly: nanoseconds.rounded()) ?? (nanoseconds < 0 ? .min : .max)
                 let low = moment.subtractingReportingOverflow(2_000)

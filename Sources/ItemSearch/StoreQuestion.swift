@@ -5,10 +5,9 @@ import ItemCatalog
 import Trees
 
 extension StoreSearch {
-    /// What a store is to be asked for, so that its answer has all that a predicate finds in folders that nobody has
-    /// looked into, and as little else as may be.
+    /// The question for a store, so that its answer has all matches in unlisted folders, and little else.
     ///
-    /// - Returns: nil: nothing there can match, or the predicate has no condition that a store could search by.
+    /// - Returns: nil: nothing there can match, or the predicate has no condition by which a store could search.
     package init?(_ predicate: QueryPredicate, types: UniformTypeTable, limit: Int) {
         let conditions = SearchPlan.conjuncts(predicate)
         self.init(limit: limit)
@@ -24,7 +23,7 @@ extension StoreSearch {
             case .state(let state) where ![.placeholder, .pinned, .unlisted].contains(state): return nil
             case .name(let match): nameParts += Self.parts(match)
             case .type(let identifier):
-                // (Of folders, and of types without any, the name has to do.)
+                // (Folders, and types without extensions, are searched by name only.)
                 let extensions = types.filenameExtensions(conformingTo: UniformType(identifier))
                 if filenameExtensions.isEmpty || extensions.count < filenameExtensions.count {
                     filenameExtensions = extensions
@@ -36,16 +35,16 @@ extension StoreSearch {
         guard hasConditions else { return nil }
     }
 
-    /// More are no restriction worth the name.
+    /// More extensions would hardly restrict the search.
     private static let mostExtensions = 100
 
-    /// What is in every name that matches, whatever the case. (To a store, an accent makes another letter.)
+    /// Texts that every matching name has, whatever the case. (For a store, an accented letter is another letter.)
     private static func parts(_ match: QueryPredicate.TextMatch) -> [String] {
         switch match {
         case .contains(let text), .equals(let text), .begins(let text), .ends(let text):
             return text.isEmpty ? [] : [text]
         case .matches(let pattern):
-            // Behind a bracket, or a backslash, nothing is certain.
+            // The text after a bracket or a backslash is uncertain.
             return pattern.prefix { $0 != "[" && $0 != "\\" }.split { $0 == "*" || $0 == "?" }.map(String.init)
         }
     }

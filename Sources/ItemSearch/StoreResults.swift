@@ -2,8 +2,7 @@ import FileProvider
 import ItemCatalog
 import Trees
 
-/// What the store's own search has found for a search, of what is in folders that nobody has looked into: as long as
-/// nobody does.
+/// The findings of the store's own search in unlisted folders, until those are listed.
 struct StoreResults {
     private var findings: [Int64: StoreFinding] = [:]
     private let uid: UInt32
@@ -14,7 +13,7 @@ struct StoreResults {
         for finding in findings { self.findings[Self.number(finding.path)] = finding }
     }
 
-    /// Those that the catalog still does not have, and where they are now.
+    /// The findings that the catalog still lacks, with their present folders.
     mutating func rows(_ reader: Catalog.Reader) throws -> [SearchRow] {
         var rows: [SearchRow] = []
         for (number, finding) in findings {
@@ -27,21 +26,21 @@ struct StoreResults {
         return rows.sorted { $0.number < $1.number }
     }
 
-    /// Whether a row of this number was found in the store.
+    /// Whether a row of this number is a finding of the store.
     static func isOne(_ number: Int64) -> Bool { number > .max / 2 }
 
     var isEmpty: Bool { findings.isEmpty }
 
-    /// Higher than that of any name; the same for the same path whenever it is found (62 bits of FNV-1a).
+    /// Higher than that of any name; always the same for a path (62 bits of FNV-1a).
     private static func number(_ path: [Filename]) -> Int64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in path.map(\.bytes).joined(separator: [0]) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         return .max - Int64(hash >> 2)
     }
 
-    /// The deepest folder on the way that the catalog has, and the names below it.
+    /// The deepest folder of the path that the catalog has, and the names below it.
     ///
-    /// - Returns: nil: the catalog has it, or knows better: it is not in its folder, or was deleted here.
+    /// - Returns: nil: the catalog has the item, or knows that it is not in its folder, or was deleted here.
     private static func place(of path: [Filename], _ reader: Catalog.Reader) throws -> (InodeID, [Filename])? {
         var (folder, inode) = (ItemID.root, InodeID.root)
         for (index, name) in path.enumerated() {

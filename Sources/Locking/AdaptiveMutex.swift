@@ -1,18 +1,18 @@
 package import Glibc
 
-/// A lock around a value, for what many threads ask all the time: whoever finds it taken spins for a moment, then sleeps,
-/// and whoever comes first when it is free has it.
+/// A lock around a value for heavy use by many threads: a thread that finds it taken spins for a moment, then sleeps,
+/// and the first thread to come when it is free gets it.
 ///
-/// Not `Synchronization.Mutex`: that one spins longer, and once somebody sleeps it is handed from thread to thread
-/// (FUTEX_LOCK_PI), a switch for each, until nobody waits any more. With some twenty threads on two processors eight
-/// readers of small documents took a quarter longer by that.
+/// Not `Synchronization.Mutex`: that one spins longer, and once a thread sleeps it is handed from thread to thread
+/// (FUTEX_LOCK_PI), a context switch each, until no thread waits any more. With some twenty threads on two processors
+/// that made eight readers of small documents a quarter slower.
 ///
 /// Source: pthread_mutexattr_settype(3), `PTHREAD_MUTEX_ADAPTIVE_NP` of glibc.
 ///
-/// `@unchecked Sendable`: the value is touched by whoever has the lock, and nobody else.
+/// `@unchecked Sendable`: only the holder of the lock accesses the value.
 package final class AdaptiveMutex<Value>: @unchecked Sendable {
     @usableFromInline var value: Value
-    /// At one address for as long as anybody may wait there.
+    /// At a fixed address as long as threads may wait there.
     @usableFromInline let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
 
     package init(_ value: sending Value) {
@@ -30,7 +30,7 @@ package final class AdaptiveMutex<Value>: @unchecked Sendable {
         lock.deallocate()
     }
 
-    /// Not recursive, as any leaf lock: who has it must not ask for it.
+    /// Not recursive.
     @inlinable package func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {

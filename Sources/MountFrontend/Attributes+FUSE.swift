@@ -5,7 +5,7 @@ import ItemCatalog
 import Volume
 import Trees
 
-/// For ever, to the kernel: the daemon alone changes names and attributes, and says so when it does.
+/// The kernel may cache entries for ever: only the daemon changes names and attributes, and it invalidates them.
 let forEver: Double = 1_000_000_000
 
 extension NodeAttributes {
@@ -49,7 +49,7 @@ extension FileTime {
 }
 
 extension Lookup {
-    /// As a reply to the kernel.
+    /// As an entry for the kernel.
     var entry: FUSEEntry {
         FUSEEntry(
             node: node.rawValue, attributes: attributes.stat, attributeTimeout: attributes.timeout,
@@ -80,7 +80,7 @@ extension FUSEOpenReply {
             switch opened.mode {
             case .cached: (nil, false)
             case .passthrough(let id): (BackingID(rawValue: id), false)
-            // The one flag overrides the other for reading and writing.
+            // FOPEN_DIRECT_IO takes precedence over passthrough for reading and writing.
             case .direct(let id): (BackingID(rawValue: id), true)
             }
         self.init(

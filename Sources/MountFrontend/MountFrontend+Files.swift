@@ -33,7 +33,7 @@ extension MountFrontend {
         }
     }
 
-    /// See ``Volume/open(_:flags:killsPrivileges:mayDropFlags:)``. (To whoever only reads, O_APPEND means nothing.)
+    /// See ``Volume/open(_:flags:killsPrivileges:mayDropFlags:)``. (O_APPEND has no effect for a reader.)
     private static func mayDropFlags(_ flags: Int32) -> Bool {
         flags & FUSEFileFlags.direct != 0 || (flags & O_APPEND != 0 && flags & O_ACCMODE != O_RDONLY)
     }
@@ -97,7 +97,7 @@ extension MountFrontend {
     }
 }
 
-/// Memory for one read's answer.
+/// Memory for the reply to one read.
 private final class ReadBuffer {
     let memory: UnsafeMutableRawBufferPointer
     var count = 0

@@ -7,10 +7,9 @@ import Volume
 import Trees
 
 extension MountFrontend {
-    /// Where the provider tells of changes the kernel may keep listings: to ENOSYS (Linux 5.1,
-    /// FUSE_NO_OPENDIR_SUPPORT) it opens and closes folders by itself from then on, until
-    /// ``SessionLink/invalidateEntry(in:name:)`` says that one has changed. Elsewhere we must see who looks where; what he
-    /// sees it keeps all the same.
+    /// If the provider reports changes, the kernel may cache listings: after ENOSYS (Linux 5.1,
+    /// FUSE_NO_OPENDIR_SUPPORT) it opens and closes folders itself, until ``SessionLink/invalidateEntry(in:name:)``
+    /// reports a change. Otherwise we must see which program looks where; the kernel caches each listing all the same.
     package func opendir(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
         if volume.engine.followsChanges {
             request.reply(errno: ENOSYS)
@@ -48,16 +47,16 @@ extension MountFrontend {
         list(request, NodeID(rawValue: node), offset, size, .entries)
     }
 
-    /// Of a readdirplus that is to be answered like a readdir: nothing is referenced.
+    /// Answers a readdirplus like a readdir: takes no references.
     func listNames(_ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int) {
         list(request, node, offset, size, .bareEntries)
     }
 
     private enum Listing {
         case names
-        /// As they are looked up.
+        /// With look-ups.
         case entries
-        /// As entries, but only the names.
+        /// In the format of entries, but with names only.
         case bareEntries
     }
 
@@ -65,7 +64,7 @@ extension MountFrontend {
     private func list(
         _ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int, _ listing: Listing
     ) {
-        // An entry takes at least this many bytes (fuse_direntplus, fuse_dirent).
+        // The smallest size of an entry (fuse_direntplus, fuse_dirent).
         let limit = size / (listing == .names ? 24 : 160) + 1
         let (volume, thread) = (volume, request.context.pid)
         answer(request) { () throws(VolumeError) -> Outcome<([FolderEntry], UInt64)> in
@@ -111,7 +110,7 @@ extension MountFrontend {
         }
     }
 
-    /// "." and "..", which the kernel takes no references for.
+    /// "." and "..", for which the kernel takes no references.
     private func addDots(_ buffer: inout FUSEDirectoryBuffer, _ node: NodeID, _ offset: Int64, _ plus: Bool)
         throws(VolumeError) -> Bool
     {
@@ -129,7 +128,7 @@ extension MountFrontend {
 }
 
 extension FUSEDirectoryBuffer {
-    /// A name, for which the kernel takes no reference; also as an answer to readdirplus (node 0: fuse_direntplus_link).
+    /// A name, for which the kernel takes no reference; also in a reply to readdirplus (node 0: fuse_direntplus_link).
     mutating func add(bare name: [UInt8], inode: UInt64, type: UInt32, nextOffset: Int64, plus: Bool) -> Bool {
         guard plus else { return add(name: name, inode: inode, type: type, nextOffset: nextOffset) }
         var status = stat()

@@ -7,7 +7,7 @@ extension MountFrontend {
         let volume = volume
         answer(request) { () throws(VolumeError) in
             switch name {
-            // (FUSE_EXPORT_SUPPORT: of a file handle.)
+            // (FUSE_EXPORT_SUPPORT: look-ups by file handle.)
             case Self.itself: try volume.lookUp(NodeID(rawValue: parent))
             case Self.above: try volume.lookUpParent(of: NodeID(rawValue: parent))
             default: try volume.lookUp(Filename(bytes: name), in: NodeID(rawValue: parent))
@@ -80,7 +80,7 @@ extension MountFrontend {
         _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], newParent: UInt64, newName: [UInt8],
         flags: UInt32
     ) {
-        // renameat2(2): RENAME_NOREPLACE and RENAME_EXCHANGE. Whiteouts are for file systems below others.
+        // renameat2(2): RENAME_NOREPLACE and RENAME_EXCHANGE. Whiteouts are for lower layers of overlays.
         let (noReplace, exchange): (UInt32, UInt32) = (1, 2)
         guard flags & ~(noReplace | exchange) == 0, flags != noReplace | exchange else {
             request.reply(errno: 22 /* EINVAL */)

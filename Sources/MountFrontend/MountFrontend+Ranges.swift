@@ -2,7 +2,7 @@ package import FUSE
 import Volume
 
 extension MountFrontend {
-    // With these two, the kernel does not tell us that the caller lacks CAP_FSETID (as it does with a write).
+    // For these two the kernel does not pass on that the caller lacks CAP_FSETID (as it does for a write).
 
     package func fallocate(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, mode: Int32, offset: Int64, length: Int64

@@ -4,7 +4,7 @@ import Glibc
 package import SyncEngine
 package import Volume
 
-/// FUSE requests in, volume calls out: decodes, dispatches, replies. Nothing is decided here.
+/// Turns FUSE requests into calls of the volume: decodes, dispatches, replies. It makes no decisions.
 package final class MountFrontend: FUSEFileSystem {
     let volume: Volume
     private let workers: Workers
@@ -14,8 +14,8 @@ package final class MountFrontend: FUSEFileSystem {
         self.workers = workers
     }
 
-    /// Answers a request from a call: at once when the volume can, else from a Task when what it lacks
-    /// has come, when a signal ends the program, or when it has waited for too long.
+    /// Answers a request from a call: at once if the volume can, else from a Task when the missing data has arrived,
+    /// when a signal ends the program, or when the wait has timed out.
     func answer<Value>(
         _ request: consuming FUSERequest, _ call: @escaping @Sendable () throws(VolumeError) -> Outcome<Value>,
         _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void

@@ -3,8 +3,8 @@ package import FileProvider
 import Synchronization
 package import Volume
 
-/// The way from the volume to the kernel: invalidations and passthrough. Without a session (before the
-/// mount, after it) it does nothing.
+/// The volume's connection to the kernel: invalidations and passthrough. Without a session (before the mount, after it)
+/// it does nothing.
 package final class SessionLink: KernelNotifying, BackingRegistering {
     private struct WeakSession: Sendable { weak var session: FUSESession? }
     private let link = Mutex(WeakSession())
@@ -24,7 +24,8 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
         invalidateListing(of: folder)
     }
 
-    /// After the name, which waits for listings under way (the kernel's lock on the folder): none of them is kept.
+    /// Sent after the name's invalidation, which waits for listings under way (the kernel's lock on the folder): so
+    /// none of them stays cached.
     private func invalidateListing(of folder: NodeID) {
         session?.invalidateInode(folder.rawValue, offset: 0, length: 0)
     }
@@ -52,7 +53,8 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
         return (try? session.openBacking(fileDescriptor: descriptor))?.rawValue
     }
 
-    /// Two round trips to another process are as much as two reads through us, after which the pages stay in the kernel.
+    /// Two round trips to another process cost as much as two reads through the daemon, after which the pages stay in
+    /// the kernel.
     package func paysForReaders(of size: Int64) -> Bool {
         session?.passthroughNeedsHelper != true || size > 256 << 10
     }

@@ -1,13 +1,12 @@
 import FUSE
 import Synchronization
 
-/// A request that waits for something. It can be answered at once at any time while it does, whatever it waits for and
-/// however long that takes to notice; not while the call is repeated that may change something: then the program is told
-/// what came of it.
+/// A request that waits for something. It can be answered at once at any time during the wait; but not during the
+/// repeated call, which may change something: then the program gets the result of the call.
 final class Waiter: Sendable {
     private struct State {
         var isCalling = false
-        /// It is to be answered with this, and waits no more.
+        /// The errno of a wait that was given up.
         var end: Int32?
         var onEnd: (@Sendable () -> Void)?
     }
@@ -16,7 +15,7 @@ final class Waiter: Sendable {
 
     init(_ pending: FUSEPendingRequest) { self.pending = pending }
 
-    /// Runs `body` once it waits no more because of ``giveUp(_:)``: what it waited for need not come for its sake.
+    /// Runs `body` after ``giveUp(_:)``: the awaited data is not needed for this request any more.
     func onEnd(_ body: @escaping @Sendable () -> Void) {
         let isOver = state.withLock { state in
             state.onEnd = body
@@ -25,9 +24,9 @@ final class Waiter: Sendable {
         if isOver { body() }
     }
 
-    /// It is answered with an errno: now, or when the call under way lacks something else.
+    /// Answers with an errno: now, or when the running call must wait again.
     ///
-    /// - Returns: whether it is this that it was answered with.
+    /// - Returns: whether the request got this answer.
     @discardableResult
     func giveUp(_ errno: Int32) -> Bool {
         let (answersNow, onEnd) = state.withLock { state in
@@ -35,15 +34,15 @@ final class Waiter: Sendable {
             state.end = errno
             return (!state.isCalling, state.onEnd)
         }
-        // (The task that ends would say something else.)
+        // (The ending task would reply something else.)
         let isAnswered = answersNow && pending.take()?.reply(errno: errno) == true
         onEnd?()
         return isAnswered
     }
 
-    /// What it waited for is here.
+    /// The awaited data is here.
     ///
-    /// - Returns: false: it has been answered.
+    /// - Returns: false: the request has been answered.
     func begins() -> Bool {
         state.withLock { state in
             state.isCalling = state.end == nil
@@ -51,9 +50,9 @@ final class Waiter: Sendable {
         }
     }
 
-    /// The call lacks something else.
+    /// The call must wait again.
     ///
-    /// - Returns: false: it has been answered.
+    /// - Returns: false: the request has been answered.
     func waits() -> Bool {
         let end = state.withLock { state in
             state.isCalling = false

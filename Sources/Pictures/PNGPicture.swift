@@ -1,7 +1,7 @@
 import CPictures
 package import Foundation
 
-/// A PNG file (RFC 2083) that can be given texts; what it shows stays as it is.
+/// A PNG file (RFC 2083) to which texts can be added without changing the picture.
 package struct PNGPicture: Sendable {
     private static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
     private struct Chunk: Sendable {
@@ -12,10 +12,10 @@ package struct PNGPicture: Sendable {
     package let width: Int
     package let height: Int
 
-    /// Whether it is a PNG file, whole or not.
+    /// Whether it starts as a PNG file, complete or not.
     static func begins(_ data: Data) -> Bool { data.starts(with: signature) }
 
-    /// Nil when it is no whole PNG file.
+    /// Nil unless it is a complete PNG file.
     package init?(_ data: Data) {
         let bytes = Array(data)
         guard bytes.starts(with: Self.signature) else { return nil }
@@ -38,7 +38,7 @@ package struct PNGPicture: Sendable {
         height = Self.number(header.data.dropFirst(4).prefix(4))
     }
 
-    /// The file with these texts (tEXt, Latin 1) in place of others of their names.
+    /// The file with these texts (tEXt, Latin 1), which replace those of the same names.
     package func data(with texts: [(key: String, value: String)]) -> Data {
         var all = chunks.filter { chunk in
             chunk.type != Array("tEXt".utf8) || !texts.contains { chunk.data.starts(with: Array($0.key.utf8) + [0]) }
@@ -55,7 +55,7 @@ package struct PNGPicture: Sendable {
         return Data(bytes)
     }
 
-    /// The text (tEXt) of this name; nil: it has none.
+    /// The text (tEXt) of this name; nil: none.
     package func text(_ key: String) -> String? {
         let prefix = Array(key.utf8) + [0]
         return chunks.first { $0.type == Array("tEXt".utf8) && $0.data.starts(with: prefix) }

@@ -3,18 +3,18 @@ package import Foundation
 
 /// The pixels of a picture.
 package final class Raster: @unchecked Sendable {
-    // `@unchecked`: the pixels are never written to once they are there.
+    // `@unchecked`: the pixels are never changed after decoding.
     private var raster: cpictures_raster
 
     package var width: Int { Int(raster.width) }
     package var height: Int { Int(raster.height) }
 
-    /// More than a thumbnail has, and little enough to be held in memory (64 MiB).
+    /// More than a thumbnail needs, and small enough for memory (64 MiB).
     package static let mostPixels = 4_096
 
-    /// A PNG or a JPEG; nil: it is neither, is damaged, or larger than ``mostPixels``.
+    /// A PNG or a JPEG; nil: neither, damaged, or larger than ``mostPixels``.
     package convenience init?(_ data: Data, mostPixels: Int = Raster.mostPixels) {
-        // (libpng takes what is cut off at its end.)
+        // (libpng accepts a picture that is cut off at its end.)
         if PNGPicture.begins(data), PNGPicture(data) == nil { return nil }
         var raster = cpictures_raster()
         let result = data.withUnsafeBytes { buffer in
@@ -29,7 +29,7 @@ package final class Raster: @unchecked Sendable {
 
     deinit { cpictures_free(&raster) }
 
-    /// So that it fits into a square of `size` pixels; itself when it does. Nil: no memory.
+    /// Reduced to fit into a square of `size` pixels; `self` if it fits. Nil: no memory.
     package func fitting(_ size: Int) -> Raster? {
         let longest = max(width, height)
         guard longest > size else { return self }
@@ -39,7 +39,7 @@ package final class Raster: @unchecked Sendable {
         return Raster(smaller)
     }
 
-    /// Red, green, blue and opacity of one, from the left and from the top.
+    /// Red, green, blue and opacity of a pixel, counted from the left and from the top.
     package func pixel(_ x: Int, _ y: Int) -> [UInt8] {
         precondition((0..<width).contains(x) && (0..<height).contains(y))
         return (0..<4).map { raster.pixels[(y * width + x) * 4 + $0] }

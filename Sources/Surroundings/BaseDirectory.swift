@@ -1,7 +1,7 @@
 import Foundation
 
-/// Where programs keep what is a user's, and find what is the machine's. A variable that is empty, or holds a relative path,
-/// counts as unset, HOME as well.
+/// The base directories for a user's files, and for the machine's. A variable that is empty or holds a relative path
+/// counts as unset, also HOME.
 ///
 /// Source: XDG Base Directory Specification.
 package enum BaseDirectory: String, CaseIterable, Sendable {
@@ -19,7 +19,7 @@ package enum BaseDirectory: String, CaseIterable, Sendable {
         }
     }
 
-    /// Nil: neither this variable nor HOME names a place. There is no other one: a folder that all users may write to is none.
+    /// Nil: neither this variable nor HOME has a path. There is no fallback to a folder that all users may write to.
     package func path(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         Self.folder(environment, rawValue) ?? Self.folder(environment, "HOME").map { "\($0)/\(inHome)" }
     }
@@ -27,19 +27,19 @@ package enum BaseDirectory: String, CaseIterable, Sendable {
     /// For messages.
     package var missing: String { "neither \(rawValue) nor HOME is set to an absolute path" }
 
-    /// Where sockets belong; nil: it is not said.
+    /// The folder for sockets; nil: not set.
     package static func runtime(in environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         folder(environment, "XDG_RUNTIME_DIR")
     }
 
-    /// What programs share: the user's own, then the machine's; the first wins.
+    /// Folders of shared data: the user's own, then the machine's; the first match wins.
     package static func shared(in environment: [String: String] = ProcessInfo.processInfo.environment) -> [String] {
         let named = (environment["XDG_DATA_DIRS"] ?? "").split(separator: ":").map(String.init).filter(isAbsolute)
         return [data.path(in: environment)].compactMap { $0 }
             + (named.isEmpty ? ["/usr/local/share", "/usr/share"] : named)
     }
 
-    /// The folder that the programs of a document group share; nil: that is no name of one, or there is no place for it.
+    /// The shared folder of a document group; nil: the name is invalid, or there is no base directory.
     package static func group(
         _ name: String, in environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> String? {

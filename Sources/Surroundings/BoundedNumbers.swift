@@ -1,22 +1,22 @@
-/// Numbers from elsewhere: what is larger than anybody means ends neither the program nor a sum.
+/// Limits for numbers from outside: no number may trap or overflow a sum.
 
-/// How long something may take that a person or another program asks for, in seconds.
+/// A waiting time, in seconds, that a person or another program requests.
 package enum WaitingTime {
-    /// A year. (`Duration.seconds` ends the program at some 10¹⁹.)
+    /// A year. (`Duration.seconds` traps at some 10¹⁹.)
     package static let longest = 31_536_000.0
 
-    /// What `Double` takes as well (`nan`, `inf`, `1e300`) is no time.
+    /// Refuses the other values that `Double` parses (`nan`, `inf`, `1e300`).
     package static func isPossible(_ seconds: Double) -> Bool { (0...longest).contains(seconds) }
 }
 
 extension Int64 {
-    /// The largest number where the sum would be larger: a few thousand documents of impossible sizes are enough.
+    /// The sum, limited to `Int64`: a few thousand documents of impossible sizes would overflow.
     package func adding(atMost other: Int64) -> Int64 {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// Cut to what there is; nil is no number.
+    /// Limited to the range; NaN gives 0.
     package init(bounding number: Double) {
         self = number.isNaN ? 0 : Int64(Swift.min(Swift.max(number, -0x1p62), 0x1p62))
     }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// How a version is called that is kept beside a document: `name (conflicted copy, HOST, YYYY-MM-DD).ext`, then
-/// `name (conflicted copy, HOST, YYYY-MM-DD 2).ext`.
+/// Makes the name of a second version of a document: `name (conflicted copy, HOST, YYYY-MM-DD).ext`, then `name
+/// (conflicted copy, HOST, YYYY-MM-DD 2).ext`.
 package enum ConflictName {
-    /// As NAME_MAX says.
+    /// NAME_MAX.
     private static let longest = 255
-    /// A longer ending is none.
+    /// A longer ending does not count as one.
     private static let longestEnding = 32
 
     /// - Parameters:
     ///   - seconds: since 1970; the date is that of the user's time zone.
-    ///   - number: 1 first; a higher one when the name before is taken.
+    ///   - number: 1 at first; higher when the name is taken.
     package static func make(from name: [UInt8], at seconds: Int, number: Int) -> [UInt8] {
         var moment = time_t(seconds)
         var parts = tm()
@@ -21,7 +21,7 @@ package enum ConflictName {
         if let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0, name.count - dot <= longestEnding {
             (stem, ending) = (name[..<dot], name[dot...])
         }
-        // The stem gives way, not in the middle of a UTF-8 character.
+        // Shortens the stem, but not in the middle of a UTF-8 character.
         var kept = stem.prefix(max(1, longest - suffix.count - ending.count))
         if kept.count < stem.count {
             while let last = kept.last, last & 0b1100_0000 == 0b1000_0000, kept.count > 1 { kept.removeLast() }

@@ -1,19 +1,19 @@
 import Glibc
 
-/// A line of the kernel's table of mounts. Looks at no mount point itself, so that a dead or hung one does no harm.
+/// A line of the kernel's mount table. Accesses no mount point, so that a dead or hung one does no harm.
 ///
 /// Source: proc(5), /proc/PID/mountinfo.
 package struct MountInfo: Sendable, Equatable {
-    /// Of the mount, and of the one that it is mounted on; numbers that the kernel uses again.
+    /// The numbers of the mount and of its parent mount, which the kernel reuses.
     package var id: String
     package var parent: String
     package var major: UInt32
     package var minor: UInt32
-    /// Names are bytes.
+    /// As bytes.
     package var mountPoint: [UInt8]
     package var type: String
     package var source: [UInt8]
-    /// Who mounted it, as the kernel says it of a FUSE mount (`user_id`); nil: it does not say, or not in one way only.
+    /// The user who mounted it, as the kernel reports it for a FUSE mount (`user_id`); nil: not reported, or ambiguous.
     package var user: UInt32?
 
     /// As the kernel writes it: `8:1`.
@@ -22,7 +22,7 @@ package struct MountInfo: Sendable, Equatable {
     /// More than any machine has.
     private static let largest = 64 << 20
 
-    /// In the order they were mounted: of two on one mount point, the later one is on top. Empty where there is no /proc.
+    /// In mount order: of two mounts on one mount point, the later one is on top. Empty where there is no /proc.
     package static func all() -> [MountInfo] { parse(contents(of: "/proc/self/mountinfo")) }
 
     package static func parse(_ text: [UInt8]) -> [MountInfo] {
@@ -48,7 +48,7 @@ package struct MountInfo: Sendable, Equatable {
 
     private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
 
-    /// A file of /proc, whose size is not known before it is read.
+    /// A file of /proc, whose size is unknown before it is read.
     package static func contents(of path: String) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return [] }
@@ -64,7 +64,7 @@ package struct MountInfo: Sendable, Equatable {
         return contents
     }
 
-    /// Space, tab, newline and backslash stand as octal escapes.
+    /// Decodes the octal escapes for space, tab, newline and backslash.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         var rest = field

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Small files of ours, which are replaced whole.
+/// Small files of Hydrant's own, which are replaced as a whole.
 package enum SmallFile {
     package struct Failure: Error {
         package let path: String
@@ -9,10 +9,10 @@ package enum SmallFile {
         package var reason: String { String(cString: strerror(number)) }
     }
 
-    /// Writes a file beside `path`, mode 0600, and renames it over it: a reader has the old or the new contents, whole. On return
-    /// contents and name survive a power loss. After an error the old file is there, and nothing beside it.
+    /// Writes a file beside `path`, mode 0600, and renames it over `path`: readers get the old or the new contents,
+    /// complete. On return contents and name survive a power loss. After an error the old file is there, and no draft.
     ///
-    /// - Parameter draft: what the file is called until then; nil: a name of its own.
+    /// - Parameter draft: the temporary name; nil: a name of its own.
     package static func replace(
         _ path: String, with bytes: some ContiguousBytes, draft: String? = nil
     ) throws(Failure) {

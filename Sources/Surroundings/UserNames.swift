@@ -2,7 +2,7 @@ package import Glibc
 
 /// Names and numbers of the machine's users and groups.
 ///
-/// (getpwuid(3) and its like answer all threads with the same memory: two that ask at once get each other's names.)
+/// (getpwuid(3) and the like return memory shared by all threads: simultaneous calls would mix up their results.)
 package enum UserNames {
     /// Nil: that number has no name.
     package static func name(of user: uid_t) -> String? {
@@ -19,7 +19,7 @@ package enum UserNames {
         found(Glibc.group(), { getgrnam_r(group, $0, $1, $2, $3) }, { $0.gr_gid })
     }
 
-    /// A group's entry has all its members in it.
+    /// In bytes; a group's entry lists all its members.
     private static let largest = 1 << 24
 
     private typealias Answer<Entry> = UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>

@@ -1,9 +1,9 @@
 // The desktop's keyring (freedesktop.org, Secret Service) through libsecret, for one kind of secret: a domain's password.
 //
-// The library is opened when it is needed, and only if it is there: a server has none, and Hydrant runs without. Its
-// functions take lists of arguments, which Swift cannot pass.
+// The library is loaded on demand, and only if it is installed: a server has none, and Hydrant runs without it. Its
+// functions are variadic, so Swift cannot call them.
 //
-// Every function may wait: for the keyring, and for a person who opens it. What goes wrong is a text in `error`, which the
+// Every function may block: for the keyring, and for a person who unlocks it. Errors are texts in `error`, which the
 // caller frees.
 
 #ifndef CSECRET_H
@@ -11,16 +11,16 @@
 
 #include <stdbool.h>
 
-/// Whether a Secret Service answers; the first call decides about the library.
+/// Whether a Secret Service answers; the first call decides whether the library is used.
 bool csecret_is_running(void);
 
-/// For csecret_free(); NULL: there is none, or an error.
+/// Release with csecret_free(); NULL: none, or an error.
 char *csecret_find(const char *domain, char **error);
 
-/// Overwrites it first.
+/// Overwrites the secret first.
 void csecret_free(char *secret);
 
-/// `label`: what the keyring's own window shows.
+/// `label`: shown in the keyring's own window.
 void csecret_keep(const char *domain, const char *label, const char *secret, char **error);
 
 void csecret_forget(const char *domain, char **error);
