@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// How a child process ended.
+/// The end of a child process.
 package struct ChildResult: Sendable, CustomStringConvertible {
     /// The exit status; 128 + N when signal N ended it, as shells have it.
     package var status: Int32
     package var stdout: String
     package var stderr: String
-    /// It was killed because its time was up.
+    /// Whether it was killed because its time was up.
     package var timedOut: Bool
 
     package var succeeded: Bool { status == 0 }
@@ -17,7 +17,7 @@ package struct ChildResult: Sendable, CustomStringConvertible {
     }
 }
 
-/// A program that runs beside the test, in a process group of its own.
+/// A program that runs beside the test, in its own process group.
 package final class ChildProcess: Sendable {
     package let pid: Int32
     private let output: String
@@ -37,7 +37,7 @@ package final class ChildProcess: Sendable {
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setflags(
             &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
-        // Dispatch's threads block signals, and ours come from those; whoever runs the tests may ignore some.
+        // Dispatch's threads block signals, and children inherit that; the test's parent may ignore some.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -55,7 +55,7 @@ package final class ChildProcess: Sendable {
         self.pid = pid
     }
 
-    /// What it has printed so far.
+    /// Its output so far.
     package var stdout: String { text(".out") }
     package var stderr: String { text(".err") }
 
@@ -63,7 +63,7 @@ package final class ChildProcess: Sendable {
         String(decoding: FileManager.default.contents(atPath: output + suffix) ?? Data(), as: UTF8.self)
     }
 
-    /// Collects it if it has ended.
+    /// Collects the child if it has ended.
     package var isRunning: Bool { collect() == nil }
 
     private func collect() -> Int32? {
@@ -77,8 +77,8 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// The shell has become `program`, which waits inside a call: for an answer, or in the kernel for somebody else to let
-    /// go of a folder (not for its own pages to come from the disk).
+    /// Whether the shell has become `program` and waits in a system call: for a reply, or in the kernel for another
+    /// process to release a folder (not for pages from the disk).
     package func waits(as program: String) -> Bool {
         func text(_ name: String) -> String {
             String(decoding: FileManager.default.contents(atPath: "/proc/\(pid)/\(name)") ?? Data(), as: UTF8.self)
@@ -89,7 +89,7 @@ package final class ChildProcess: Sendable {
 
     package func signal(_ number: Int32) { if isRunning { kill(pid, number) } }
 
-    /// It, or what it started, runs. (Nobody may have collected those yet that have ended.)
+    /// Whether the program or a process that it started runs. (Ended ones may not be collected yet.)
     package var hasLivingGroup: Bool {
         let processes = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         return processes.contains { name in
@@ -102,13 +102,13 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Ends it and all that it started.
+    /// Kills the program and all processes that it started.
     package func destroy() {
         kill(-pid, SIGKILL)
         _ = collect()
     }
 
-    /// Waits until it has ended; kills it when it takes longer than `limit` seconds (``bound(_:)``).
+    /// Waits for the end; kills it after `limit` seconds (``bound(_:)``).
     package func wait(limit: Double) -> ChildResult {
         let deadline = ContinuousClock.now + .seconds(bound(limit))
         var timedOut = false

@@ -1,36 +1,36 @@
-/// One pair of a local and a remote change, and what comes of it: a row of the table in the documentation and a test.
+/// A pair of a local and a remote change with its result: a row of the table in the documentation, and a test.
 package struct ConflictRow: Sendable, CustomStringConvertible {
-    /// What somebody did, here or in the store.
+    /// A step, here or in the store.
     package enum Act: Sendable {
         /// Makes or replaces a document.
         case write(String, String)
         case mkdir(String)
-        /// A folder with all that is in it.
+        /// Removes a document, or a folder with its contents.
         case remove(String)
         case rename(String, String)
-        /// Two names change places.
+        /// Exchanges two names.
         case swap(String, String)
         case symlink(String, String)
         case hardLink(String, String)
         case chmod(String, UInt32)
         case attribute(String, String)
-        /// Reads it, so that it is on this machine.
+        /// Reads a document, so that it is on this machine.
         case read(String)
     }
 
-    /// In words, for the table.
+    /// The changes in words, for the table.
     package var here: String
     package var there: String
-    /// What both had before; nothing of it is on this machine unless it is read.
+    /// The state before, on both sides; only what is read is on this machine.
     package var before: [Act]
     package var local: [Act]
     package var remote: [Act]
-    /// What the mount shows afterwards, by path; `(copy)` stands for `(conflicted copy, HOST, DATE)`. Of a document its
-    /// contents, of a folder `folder`, of a link `→` and its target.
+    /// The mount afterwards, by path; `(copy)` stands for `(conflicted copy, HOST, DATE)`. The value is a document's
+    /// contents, `folder`, or `→` and a link's target.
     package var mount: [String: String]
-    /// What the store holds; nil: the same.
+    /// The store afterwards; nil: the same.
     package var store: [String: String]?
-    /// Why `hydrant conflicts` lists it; empty where it does not.
+    /// The reasons that `hydrant conflicts` lists; empty if none.
     package var conflicts: [String]
 
     package var description: String { "here: \(here), there: \(there)" }
@@ -49,12 +49,12 @@ package struct ConflictRow: Sendable, CustomStringConvertible {
         self.conflicts = conflicts
     }
 
-    /// The host and the date of conflicted copies are no part of the table.
+    /// Removes the host and the date of conflicted copies, which the table does not show.
     package static func plain(_ path: String) -> String {
         path.replacing(/\ \(conflicted copy, [^)]*\)/, with: " (copy)")
     }
 
-    // MARK: As a line of the table
+    // MARK: The row in the table
 
     package var line: String {
         let reason = conflicts.isEmpty ? "" : conflicts.joined(separator: ", ")
@@ -74,7 +74,7 @@ package struct ConflictRow: Sendable, CustomStringConvertible {
 }
 
 extension ConflictRow.Act {
-    /// Does it as a program at the mount.
+    /// Runs the step as a program at the mount.
     package func run(at files: some FileSystemUnderTest) throws {
         switch self {
         case .write(let path, let text):
@@ -105,7 +105,7 @@ extension ConflictRow.Act {
 }
 
 extension FileSystemUnderTest {
-    /// Everything, as the table has it; documents are read only if asked for.
+    /// The whole tree, as in the table; documents are read only on request.
     package func tree(reading: Bool = true) throws -> [String: String] {
         var found: [String: String] = [:]
         var waiting = [FSPath.root]

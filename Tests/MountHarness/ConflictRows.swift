@@ -1,11 +1,11 @@
-/// The table of conflicts: every pair of a local and a remote change. *Conflicts* in the documentation is made of it.
+/// The table of conflicts: every pair of a local and a remote change. The page *Conflicts* is made from it.
 extension ConflictRow {
     private static let changed = "bothChanged"
     private static let made = "bothMade"
     private static let taken = "nameTaken"
     private static let a: [Act] = [.write("a", "base"), .read("a")]
     private static let ab: [Act] = [.write("a", "base"), .write("b", "other"), .read("a"), .read("b")]
-    /// A folder with two documents, which are here.
+    /// A folder with two documents, both on this machine.
     private static let tree: [Act] = [.write("f/a", "base"), .write("f/b", "other"), .read("f/a"), .read("f/b")]
 
     package static let groups: [(title: String, rows: [ConflictRow])] = [
@@ -13,9 +13,9 @@ extension ConflictRow {
         ("Kinds, links, modes and attributes", kinds),
     ]
 
-    /// Those that are tried at a real mount as well.
+    /// Rows that also run at a real mount.
     package static var mostImportant: [ConflictRow] {
-        // (Between two changes in the store the mount may have sent its own.)
+        // (Between two remote changes the mount may upload its own.)
         documents.filter { $0.remote.count == 1 } + names.prefix(6) + creations.prefix(2) + folders.prefix(10)
     }
 

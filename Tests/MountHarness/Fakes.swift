@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 package import Volume
 
-/// Notes what the kernel was told to forget.
+/// Records the kernel's invalidations.
 package final class FakeKernel: KernelNotifying {
     package enum Notice: Hashable, Sendable {
         case entry(NodeID, Filename)
@@ -21,7 +21,7 @@ package final class FakeKernel: KernelNotifying {
     package func invalidateContents(of node: NodeID) { note(.contents(node)) }
 }
 
-/// Passthrough without a kernel: reads and writes go to the descriptor that was registered.
+/// Passthrough without a kernel: reads and writes go to the registered descriptor.
 package final class FakeBacking: BackingRegistering {
     private struct State {
         var descriptors: [Int32: Int32] = [:]

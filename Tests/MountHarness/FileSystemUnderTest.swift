@@ -1,6 +1,6 @@
 import Glibc
 
-/// A path below the root of what is tested, as bytes.
+/// A path below the root of the tested file system, as bytes.
 package struct FSPath: Sendable, Hashable, ExpressibleByStringInterpolation, CustomStringConvertible {
     package var names: [[UInt8]]
     package init(names: [[UInt8]]) { self.names = names }
@@ -13,7 +13,7 @@ package struct FSPath: Sendable, Hashable, ExpressibleByStringInterpolation, Cus
     package var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// A call that failed, with its errno.
+/// A failed call, with its errno.
 package struct FSError: Error, Equatable, CustomStringConvertible {
     package var errno: Int32
     package var call: String
@@ -24,7 +24,7 @@ package struct FSError: Error, Equatable, CustomStringConvertible {
     package var description: String { "\(call): \(String(cString: strerror(errno)))" }
 }
 
-/// What stat(2) shows.
+/// The result of stat(2).
 package struct FSStat: Sendable, Equatable {
     package enum Kind: Sendable { case document, folder, link, special }
     package var inode: UInt64
@@ -37,14 +37,14 @@ package struct FSStat: Sendable, Equatable {
     package var modified: Int64
 }
 
-/// What a program can do with a file system: one scenario runs over a mount and over a Volume in process.
-/// Every call blocks, and throws an ``FSError`` when it fails.
+/// The file system calls of programs: one scenario runs over a mount and over a Volume in this process. Every call
+/// blocks, and throws an ``FSError`` on failure.
 package protocol FileSystemUnderTest: Sendable {
-    /// Without `.` and `..`, in the order given.
+    /// Without `.` and `..`, in the file system's order.
     func list(_ folder: FSPath) throws(FSError) -> [[UInt8]]
     func stat(_ path: FSPath) throws(FSError) -> FSStat
     func read(_ path: FSPath, at offset: Int64, _ count: Int) throws(FSError) -> [UInt8]
-    /// Opens with these flags (and write access), writes, closes. Nil `offset`: append.
+    /// Opens with these flags and write access, writes, closes. Nil `offset`: append.
     func write(_ path: FSPath, _ bytes: [UInt8], at offset: Int64?, flags: Int32) throws(FSError)
     /// Opens for writing, calls fsync, closes.
     func synchronize(_ path: FSPath) throws(FSError)
@@ -59,7 +59,7 @@ package protocol FileSystemUnderTest: Sendable {
     func readlink(_ path: FSPath) throws(FSError) -> [UInt8]
     func hardLink(_ path: FSPath, to newPath: FSPath) throws(FSError)
     func setAttribute(_ name: String, to value: [UInt8], of path: FSPath) throws(FSError)
-    /// The length of the longest name, and whether the file system has blocks at all.
+    /// The length of the longest name, and the number of blocks.
     func limits() throws(FSError) -> (longestName: Int, blocks: UInt64)
 }
 
@@ -70,7 +70,7 @@ extension FileSystemUnderTest {
 
     package func text(_ path: FSPath) throws(FSError) -> String { String(decoding: try readAll(path), as: UTF8.self) }
 
-    /// As a shell's `>`.
+    /// Like a shell's `>`.
     package func put(_ path: FSPath, _ bytes: [UInt8]) throws(FSError) {
         try write(path, bytes, at: 0, flags: O_CREAT | O_TRUNC)
     }
@@ -97,7 +97,7 @@ extension FileSystemUnderTest {
     }
 }
 
-/// The errno that a call fails with; 0 when it does not fail.
+/// The errno of a failing call; 0 if it succeeds.
 package func errnoOf(_ call: () throws(FSError) -> Void) -> Int32 {
     do { try call() } catch { return error.errno }
     return 0

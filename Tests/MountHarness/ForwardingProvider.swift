@@ -1,7 +1,7 @@
 package import FileProvider
 package import FileProviderTesting
 
-/// A store in memory with something more that a test needs of a provider: whoever conforms adds just that.
+/// A store in memory with one more property that a test needs: conforming types add just that.
 package protocol ForwardingProvider: FileProviderExtension {
     var base: InMemoryProvider { get }
 }

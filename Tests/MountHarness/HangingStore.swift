@@ -1,11 +1,11 @@
 package import Foundation
 
-/// Mounts a store that stops answering. For `dir:` that is a store on a file system that hangs: another Hydrant
-/// mount, at `$SCRATCH/below`, whose daemon is stopped.
+/// Mounts a store that stops answering. For `dir:` that is a store on a file system that hangs: another Hydrant mount,
+/// at `$SCRATCH/below`, whose daemon is stopped.
 ///
 /// - Parameters:
 ///   - seed: fills the store before it is mounted.
-///   - prepare: runs in the mount before the store hangs: what is read there is downloaded.
+///   - prepare: runs in the mount before the store hangs: documents that it reads are downloaded.
 ///   - body: gets the process id of the lower daemon, to be continued with SIGCONT.
 package func withHangingStore(
     _ options: MountOptions = MountOptions(), seed: @escaping @Sendable (String) throws -> Void,
@@ -26,7 +26,7 @@ package func withHangingStore(
             "--log-level", "debug",
         ])
         guard upper.succeeded else { throw HarnessError("upper mount: \(upper)") }
-        // Names and sizes are known from here on.
+        // From here on names and sizes are known.
         try mount.run(prepare)
         kill(pid, SIGSTOP)
         defer { kill(pid, SIGCONT) }

@@ -1,10 +1,10 @@
 package import FileProviderTesting
 import Foundation
 
-/// A call of a provider's hook, as the daemon's debug log tells it.
+/// A call of a provider's hook, from the daemon's debug log.
 package struct LoggedCall: Sendable, Equatable, CustomStringConvertible {
     package var hook: Hook
-    /// The path in the mount, or what else the log calls the item.
+    /// The path in the mount, or another name that the log has for the item.
     package var item: String
     package var range: Range<Int64>?
     package var description: String { "\(hook) \(item)\(range.map { " \($0)" } ?? "")" }

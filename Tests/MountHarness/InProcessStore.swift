@@ -16,7 +16,7 @@ package final class InProcessStore: Sendable {
     package let directory: String
     package var files: VolumeFileSystem { VolumeFileSystem(volume: volume, backing: backing) }
 
-    /// - Parameter directory: is used again for what a restart finds; nil: a new one.
+    /// - Parameter directory: reused to simulate a restart; nil: a new one.
     package init(
         provider: any FileProviderExtension, directory: String, times: SyncTimes = .quick, passthrough: Bool = false
     ) throws {
@@ -27,7 +27,7 @@ package final class InProcessStore: Sendable {
         volume.engine.start()
     }
 
-    /// The parts below a mount, joined.
+    /// Builds and connects the parts below a mount.
     static func build(
         provider: any FileProviderExtension, directory: String, times: SyncTimes, kernel: any KernelNotifying,
         backing: any BackingRegistering
@@ -45,17 +45,17 @@ package final class InProcessStore: Sendable {
         return (volume, catalog)
     }
 
-    /// The catalog closes with the last reference: steps that still run would use a closed one.
+    /// Call it before the last reference goes, which closes the catalog: running steps would use a closed one.
     package func stop() async { await volume.engine.stop() }
 
-    /// What `hydrant sync` does; what is still pending then.
+    /// As `hydrant sync`; returns the pending items.
     package func sync(limit: Double = 60) throws -> [ItemRecord] {
         try blocking { [volume] in try await volume.engine.sync(timeout: limit) }
     }
 }
 
 extension SyncTimes {
-    /// Nothing takes long in tests.
+    /// Short times, for tests.
     package static var quick: SyncTimes {
         var times = SyncTimes()
         times.settle = 0.05
@@ -81,7 +81,7 @@ package func blocking<T: Sendable>(
     return try box.result!.get()
 }
 
-/// Written before the semaphore is signalled, read after it was waited for.
+/// Written before the semaphore is signalled, read after the wait.
 private final class ResultBox<T: Sendable>: @unchecked Sendable {
     var result: Result<T, any Error>?
 }

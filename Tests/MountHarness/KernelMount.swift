@@ -1,10 +1,10 @@
 import Foundation
 
-/// A mount as the kernel's table has it. Never looks at the mount point itself, which may hang.
+/// A mount in the kernel's table. Never accesses the mount point itself, which may hang.
 struct KernelMount: Sendable, Equatable {
     var id: Int
     var mountPoint: String
-    /// Of the file system's device number: names its FUSE connection.
+    /// The minor device number: it names the FUSE connection.
     var minor: Int
     var fileSystem: String
 
@@ -24,7 +24,7 @@ struct KernelMount: Sendable, Equatable {
         all().filter { $0.mountPoint == folder || $0.mountPoint.hasPrefix(folder + "/") }
     }
 
-    /// Every request of the file system fails from now on, those that hang too.
+    /// Aborts the FUSE connection: all requests fail from now on, also hanging ones.
     private func abort() {
         guard fileSystem.hasPrefix("fuse") else { return }
         let folder = "/sys/fs/fuse/connections"
@@ -33,12 +33,12 @@ struct KernelMount: Sendable, Equatable {
         let descriptor = open(file, O_WRONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
-        // The number of what was unmounted meanwhile is given to the next mount, which may be another test's. The open
-        // file goes on meaning what it was opened for.
+        // After an unmount the number may be given to the next mount, perhaps another test's. The open file keeps
+        // referring to the old connection.
         if Self.all().contains(self) { _ = write(descriptor, "1", 1) }
     }
 
-    /// Takes down everything that is mounted in a folder, whatever state it is in.
+    /// Unmounts everything in a folder, in any state.
     static func forceDown(below folder: String) {
         for mount in below(folder).reversed() {
             mount.abort()

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// How many scenarios run at once: each has a daemon, and a machine with two cores is easily made so slow
-/// that times mean nothing. Those that measure time run alone.
+/// Limits the number of scenarios that run at once: each has a daemon, and a machine with two cores soon gets too slow
+/// for time limits. Scenarios that measure time run alone.
 final class MountSlots: Sendable {
     static let shared = MountSlots(count: 3)
 

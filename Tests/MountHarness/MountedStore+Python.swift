@@ -1,14 +1,14 @@
 import Foundation
 
 extension MountedStore {
-    /// Runs a Python program in the mount, where a shell has no word for a system call; throws unless it succeeds.
-    /// Returns what it printed. Besides the standard library it has:
+    /// Runs a Python program in the mount, for system calls without a shell command; throws unless it succeeds. Returns
+    /// its output. Besides the standard library it has:
     ///
     /// - `STORE`, `MOUNT`, `SCRATCH`: the directories;
-    /// - `fails(call, *arguments)`: the name of the errno that a call ends with, or `ok`;
-    /// - `as_user(call)`: runs it in a child without privileges (user and group 65534), whose end it waits for;
+    /// - `fails(call, *arguments)`: the name of the errno of a failing call, or `ok`;
+    /// - `as_user(call)`: runs it in a child without privileges (user and group 65534), and waits for its end;
     /// - `read(path)`, `write(path, data, flags, offset)`, `append(path, data)`: whole files, as bytes;
-    /// - `rename2(from, to, flags)` and `fallocate(descriptor, mode, offset, length)`: as the system calls.
+    /// - `rename2(from, to, flags)` and `fallocate(descriptor, mode, offset, length)`: the system calls.
     @discardableResult
     package func python(_ program: String, limit: Double = 20) throws -> String {
         let result = try startPython(program).wait(limit: limit)
@@ -16,7 +16,7 @@ extension MountedStore {
         return result.stdout
     }
 
-    /// As ``python(_:limit:)``, but does not wait for it.
+    /// As ``python(_:limit:)``, without waiting.
     package func startPython(_ program: String) throws -> ChildProcess {
         try start("exec python3 -u - <<'END OF PROGRAM'\n" + Self.prelude + program + "\nEND OF PROGRAM\n")
     }

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 extension MountedStore {
-    /// The server of the store, which is started, and made known to the command, when it is first asked for.
+    /// The server of the store, started and configured on first use.
     package func server() throws -> TestServer {
         if let guest = guest.withLock({ $0 }) { return guest }
         return try serving.withLock { serving in
@@ -20,14 +20,14 @@ extension MountedStore {
         }
     }
 
-    /// The server of another machine is this one's as well.
+    /// Uses the server of another machine for this one too.
     package func use(_ server: TestServer) throws {
         try configure(server)
         guest.withLock { $0 = server }
     }
 
     private func configure(_ server: TestServer) throws {
-        // A domain has its state among the user's data.
+        // A domain has its state in the user's data folder.
         let state = "data/hydrant/domains/test"
         try Seeding(sandbox.path).folder(state)
         try Seeding(sandbox.path).link("state", to: state)

@@ -2,18 +2,18 @@ package import ControlAPI
 import Foundation
 
 extension MountedStore {
-    /// What `hydrant status --json` says of paths in the mount.
+    /// `hydrant status --json` for paths in the mount.
     package func statuses(_ paths: [String]) throws -> [ItemStatus] {
         let result = try hydrant(["status", "--json"] + paths.map { $0.isEmpty ? mountPoint : mountPoint + "/" + $0 })
         guard result.succeeded else { throw HarnessError("status: \(result)") }
         return try JSONDecoder().decode([ItemStatus].self, from: Data(result.stdout.utf8))
     }
 
-    /// What `hydrant status` says of this mount as a whole: its own lines only.
+    /// The lines of `hydrant status` about this mount.
     package func overview() throws -> [String] {
         let lines = try hydrant(["status"]).stdout.split(separator: "\n").map(String.init)
         guard let first = lines.firstIndex(where: { $0.hasPrefix(mountPoint + "  ") }) else {
-            throw HarnessError("status: nothing of \(mountPoint)")
+            throw HarnessError("status: does not list \(mountPoint)")
         }
         return Array(lines[(first + 1)...].prefix { $0.hasPrefix(" ") })
     }

@@ -1,29 +1,31 @@
 import Foundation
 import Synchronization
 
-/// What a scenario's documents are kept by.
+/// The store of a scenario's documents.
 package enum StoreKind: String, CaseIterable, Sendable {
     /// A directory of this machine: `dir:`.
     case directory
-    /// The same directory, which Apache serves over HTTPS.
+    /// The same directory, served by Apache over HTTPS.
     case webdav
 
-    /// WebDAV has no symbolic links: what is made of them at the mount stays there.
+    /// WebDAV has no symbolic links: those made at the mount stay there.
     package var hasLinks: Bool { self == .directory }
 
-    /// What `HYDRANT_TEST_STORE` says; a directory where it says nothing.
+    /// From `HYDRANT_TEST_STORE`; a directory by default.
     package static let usual: StoreKind = {
         guard let name = ProcessInfo.processInfo.environment["HYDRANT_TEST_STORE"] else { return .directory }
-        guard let kind = StoreKind(rawValue: name) else { fatalError("HYDRANT_TEST_STORE: “\(name)” is no store") }
+        guard let kind = StoreKind(rawValue: name) else {
+            fatalError("HYDRANT_TEST_STORE: “\(name)” is no kind of store")
+        }
         return kind
     }()
 }
 
-/// How a store is mounted for a scenario.
+/// Options of a scenario's mount.
 package struct MountOptions: Sendable {
     package var store = StoreKind.usual
     package var passthrough = true
-    /// Seconds from the last writable close to the upload. Long ones keep a change pending until sync.
+    /// Seconds from the last writable close to the upload. Large values keep a change pending until sync.
     package var settle = 0.1
     package var settleAfterSync = 0.2
     package var readTimeout = 30.0
@@ -31,18 +33,18 @@ package struct MountOptions: Sendable {
     package var arguments: [String] = []
     /// Seconds for the whole scenario.
     package var limit = 40.0
-    /// No other scenario runs meanwhile: for those that measure time.
+    /// Runs no other scenario at the same time: for those that measure time.
     package var isAlone = false
     package init() {}
 
-    /// With some of it changed.
+    /// The default options with some changes.
     package static func with(_ change: (inout MountOptions) -> Void) -> MountOptions {
         var options = MountOptions()
         change(&options)
         return options
     }
     package static var cached: MountOptions { .with { $0.passthrough = false } }
-    /// Changes stay pending until `hydrant sync`.
+    /// Keeps changes pending until `hydrant sync`.
     package static var lateUploads: MountOptions {
         .with {
             $0.settle = 3_600
@@ -51,8 +53,8 @@ package struct MountOptions: Sendable {
     }
 }
 
-/// A directory of documents, mounted by the real command with a daemon of its own. Everything here blocks;
-/// call it from a scenario's thread only.
+/// A directory of documents, mounted by the real command with a daemon of its own. Every call blocks; call it only on a
+/// scenario's thread.
 package final class MountedStore: Sendable {
     package let sandbox: Sandbox
     package let options: MountOptions
@@ -60,7 +62,7 @@ package final class MountedStore: Sendable {
     package var mountPoint: String { sandbox.mountPoint }
     package var scratch: String { sandbox.scratch }
     private let logStart = Mutex(0)
-    /// This machine's own server, and another machine's.
+    /// This machine's own server, and that of another machine.
     let serving = Mutex<TestServer?>(nil)
     let guest = Mutex<TestServer?>(nil)
 
@@ -69,15 +71,15 @@ package final class MountedStore: Sendable {
         self.options = options
     }
 
-    /// What the command gets besides the sandbox's.
+    /// Variables for the command, besides the sandbox's.
     package var environment: [String: String] {
         var all = options.environment
         all["HYDRANT_SETTLE"] = all["HYDRANT_SETTLE"] ?? "\(options.settle)"
         all["HYDRANT_SETTLE_AFTER_SYNC"] = all["HYDRANT_SETTLE_AFTER_SYNC"] ?? "\(options.settleAfterSync)"
         all["HYDRANT_READ_TIMEOUT"] = all["HYDRANT_READ_TIMEOUT"] ?? "\(options.readTimeout)"
-        // A busy machine keeps presenters waiting as well.
+        // On a busy machine presenters need more time as well.
         all["HYDRANT_PRESENTER_PATIENCE"] = all["HYDRANT_PRESENTER_PATIENCE"] ?? "120"
-        // A server tells nobody of what changes: it is asked.
+        // A server reports no changes, so poll often.
         if options.store == .webdav { all["HYDRANT_POLL"] = all["HYDRANT_POLL"] ?? "0.3" }
         if !options.passthrough { all["HYDRANT_PASSTHROUGH"] = "0" }
         return all
@@ -85,7 +87,7 @@ package final class MountedStore: Sendable {
 
     // MARK: Mounting
 
-    /// The words that mount the store, its state being in `sandbox.state`.
+    /// The arguments that mount the store, with its state in `sandbox.state`.
     package var mountWords: [String] {
         switch options.store {
         case .directory: ["mount", "dir:\(store)", mountPoint, "--state-dir", sandbox.state]
@@ -93,7 +95,7 @@ package final class MountedStore: Sendable {
         }
     }
 
-    /// The command line that mounts the store; `arguments` are added.
+    /// The arguments that mount the store, plus `arguments`.
     package func mountCommand(_ arguments: [String] = []) -> [String] {
         mountWords + ["--log-level", "debug"] + options.arguments + arguments
     }
@@ -113,19 +115,19 @@ package final class MountedStore: Sendable {
         return pid
     }
 
-    /// SIGKILL, and waits until the process and its connection are gone. The mount point stays, dead.
+    /// Sends SIGKILL, and waits until the process and its connection are gone. The dead mount stays.
     package func kill9() throws {
         let pid = try daemonPID()
         guard kill(pid, SIGKILL) == 0 else { throw HarnessError("kill \(pid): \(String(cString: strerror(errno)))") }
         try waitUntil(10, "the daemon is gone") { !Self.isAlive(pid) }
-        // Its threads may outlive the process as others see it. statfs is never answered from a cache.
+        // Its threads may outlive the process. statfs is never answered from a cache.
         try waitUntil(10, "the mount is dead") {
             var statistics = statvfs()
             return statvfs(mountPoint, &statistics) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)
         }
     }
 
-    /// A process that has ended but was not collected yet is gone as well.
+    /// A process that has ended but was not collected yet counts as gone.
     package static func isAlive(_ pid: Int32) -> Bool {
         guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return false }
         let text = String(decoding: data, as: UTF8.self)
@@ -134,7 +136,7 @@ package final class MountedStore: Sendable {
     }
 
     package func unmount() throws {
-        // (A busy disk takes its time to make durable what the daemon leaves.)
+        // (On a busy disk, syncing the daemon's data takes time.)
         let result = try hydrant(["unmount", "--timeout", "120", mountPoint], limit: 40)
         guard result.succeeded else { throw HarnessError("cannot unmount: \(result)") }
     }
@@ -144,7 +146,7 @@ package final class MountedStore: Sendable {
         try mount()
     }
 
-    /// Whether the kernel has anything mounted there.
+    /// Whether the kernel has a mount there.
     package var isMounted: Bool { !KernelMount.below(mountPoint).isEmpty }
 
     // MARK: Commands
@@ -153,18 +155,18 @@ package final class MountedStore: Sendable {
         try sandbox.run([Sandbox.executable] + arguments, environment: environment, limit: limit)
     }
 
-    /// Runs a script in the mount; `$STORE`, `$MOUNT`, `$SCRATCH` and `$HYDRANT` are set. It stops at the first error.
+    /// Runs a script in the mount with `$STORE`, `$MOUNT`, `$SCRATCH` and `$HYDRANT`. It stops at the first error.
     package func shell(_ script: String, limit: Double = 20) throws -> ChildResult {
         try start(script).wait(limit: limit)
     }
 
-    /// As ``shell(_:limit:)``, but does not wait for it.
+    /// As ``shell(_:limit:)``, without waiting.
     package func start(_ script: String) throws -> ChildProcess {
         try sandbox.spawn(
             ["bash", "-c", "set -e -o pipefail; cd \"$MOUNT\"\n" + script], environment: environment)
     }
 
-    /// As ``shell(_:limit:)``; throws unless it succeeds. Returns what it printed.
+    /// As ``shell(_:limit:)``; throws unless it succeeds. Returns its output.
     @discardableResult
     package func run(_ script: String, limit: Double = 20) throws -> String {
         let result = try shell(script, limit: limit)
@@ -172,14 +174,14 @@ package final class MountedStore: Sendable {
         return result.stdout
     }
 
-    /// `hydrant sync`; throws when anything stays pending.
+    /// `hydrant sync`; throws when a change stays pending.
     package func sync(limit: Double = 20) throws {
         let result = try hydrant(["sync", mountPoint, "--timeout", "\(limit * patience)"], limit: limit + 5)
         guard result.succeeded else { throw HarnessError("sync: \(result)\n\(logTail)") }
     }
 
-    /// Nil when store and mount are the same, byte for byte; else what differs. Drafts of uploads, which the
-    /// provider keeps beside the documents, and thumbnails do not count.
+    /// Nil when store and mount are equal, byte for byte; else the differences. Ignores drafts of uploads, which the
+    /// provider keeps beside the documents, and thumbnails.
     package func difference() throws -> String? {
         let result = try shell(
             "diff -r --no-dereference -x '.hydrant-*.tmp' -x .hydrant-thumbnails -x .DAV \"$STORE\" \"$MOUNT\"",
@@ -187,20 +189,20 @@ package final class MountedStore: Sendable {
         return result.succeeded ? nil : result.stdout + result.stderr
     }
 
-    /// The provider's own files in the store: drafts of uploads, and what a crash left of them.
+    /// The provider's own files in the store: drafts of uploads, and leftovers of a crash.
     package func drafts() throws -> [String] {
         try run("find \"$STORE\" -name '.hydrant-*.tmp' -printf '%P\\n' 2>/dev/null || true").split(separator: "\n")
             .map(String.init)
     }
 
-    /// Throws what differs between store and mount.
+    /// Throws the differences between store and mount.
     package func requireSameAsStore() throws {
         if let difference = try difference() { throw HarnessError("store and mount differ:\n\(difference)") }
     }
 
     // MARK: The log
 
-    /// The provider's hooks that were called since the mount or ``forgetCalls()``.
+    /// The hooks called since the mount or ``forgetCalls()``.
     package func hookCalls() -> [LoggedCall] {
         Array(LoggedCall.all(inLog: sandbox.log).dropFirst(logStart.withLock { $0 }))
     }
@@ -210,7 +212,7 @@ package final class MountedStore: Sendable {
         logStart.withLock { $0 = count }
     }
 
-    /// How many lines of the log say this.
+    /// The number of log lines that contain `text`.
     package func logLines(with text: String) throws -> Int {
         let log = try Data(contentsOf: URL(filePath: sandbox.log, directoryHint: .notDirectory))
         return String(decoding: log, as: UTF8.self).split(separator: "\n").count { $0.contains(text) }

@@ -1,9 +1,9 @@
-/// How many times longer than its limit anything may take before it counts as hung.
+/// The factor by which any operation may exceed its limit before it counts as hung.
 ///
-/// The limits in the tests are what a machine needs that does nothing else. One whose two cores are shared may take
-/// several times as long, and a limit decides only how soon a failure is known.
+/// The limits in the tests are for an idle machine. A machine whose two cores are shared may need several times as
+/// long, and a limit only decides how soon a failure is known.
 package let patience = 4.0
 
-/// How long to wait for something before it counts as hung, in seconds: a disk that is busy with what others write stands
-/// still for half a minute. (What is to be over in less than a second, on purpose, is over then.)
+/// The seconds to wait before an operation counts as hung: a disk that is busy with other writes can stall for half a
+/// minute. (Operations that must end in less than a second keep a short limit.)
 package func bound(_ limit: Double) -> Double { limit < 1 ? limit * patience : max(limit * patience, 60) }

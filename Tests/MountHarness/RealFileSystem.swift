@@ -1,11 +1,11 @@
 import Glibc
 
-/// A directory, through plain system calls. On a mount that hangs they hang: call it on a scenario's thread.
+/// A directory, through plain system calls. They hang on a mount that hangs: call them on a scenario's thread.
 package struct RealFileSystem: FileSystemUnderTest {
     package let root: String
     package init(root: String) { self.root = root }
 
-    /// Swift's Glibc does not show it.
+    /// Swift's Glibc does not have it.
     private static let renameat2 = unsafeBitCast(
         dlsym(nil, "renameat2"),
         to: (@convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32).self)
@@ -40,7 +40,7 @@ package struct RealFileSystem: FileSystemUnderTest {
                     Array(UnsafeBufferPointer(start: bytes, count: 256).prefix { $0 != 0 })
                 }
             }
-            // (Apache's own folder in each that it serves is nobody's document.)
+            // (Apache's own folder in each folder that it serves is not a document.)
             if name != [0x2e] && name != [0x2e, 0x2e] && name != Array(".DAV".utf8) { names.append(name) }
         }
         guard errno == 0 else { throw FSError(errno, "readdir \(folder)") }

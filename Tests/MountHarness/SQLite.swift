@@ -1,6 +1,6 @@
 import Foundation
 
-/// The SQLite that the process has loaded, for what a catalog itself would never do.
+/// The SQLite library of this process, for statements that a catalog would never run.
 package enum SQLite {
     private typealias Open = @convention(c) (UnsafePointer<CChar>, UnsafeMutablePointer<OpaquePointer?>) -> Int32
     private typealias Execute =
@@ -10,7 +10,7 @@ package enum SQLite {
     private typealias Close = @convention(c) (OpaquePointer?) -> Int32
     private typealias Wait = @convention(c) (OpaquePointer?, Int32) -> Int32
 
-    /// What a query answers, as text; NULL as nothing.
+    /// The result of a query, as text; NULL is empty.
     @discardableResult
     package static func execute(_ sql: String, in path: String) throws -> [[String]] {
         let library = dlopen("libsqlite3.so.0", RTLD_NOW)
@@ -20,7 +20,7 @@ package enum SQLite {
         var handle: OpaquePointer?
         guard unsafeBitCast(open, to: Open.self)(path, &handle) == 0 else { throw HarnessError(path) }
         defer { _ = unsafeBitCast(close, to: Close.self)(handle) }
-        // The catalog may be writing just now.
+        // The catalog may be writing at the moment.
         _ = unsafeBitCast(wait, to: Wait.self)(handle, 60_000)
         var rows: [[String]] = []
         let collect: Row = { rows, count, values, _ in
@@ -31,7 +31,7 @@ package enum SQLite {
         let status = withUnsafeMutablePointer(to: &rows) {
             unsafeBitCast(run, to: Execute.self)(handle, sql, collect, UnsafeMutableRawPointer($0), 0)
         }
-        guard status == 0 else { throw HarnessError("\(sql): SQLite says \(status)") }
+        guard status == 0 else { throw HarnessError("\(sql): SQLite error \(status)") }
         return rows
     }
 }

@@ -1,22 +1,22 @@
 import Foundation
 import Synchronization
 
-/// The directories of one scenario, and the processes that it started. Paths are short: a socket's path has
-/// 108 bytes at most.
+/// The directories of one scenario, and the processes that it started. Paths are short, as a socket's path has at most
+/// 108 bytes.
 package final class Sandbox: Sendable {
     package let path: String
     package var store: String { path + "/store" }
     package var mountPoint: String { path + "/mnt" }
     package var state: String { path + "/state" }
     package var runtime: String { path + "/run" }
-    /// For whatever the test wants to put somewhere.
+    /// Free for the test's own use.
     package var scratch: String { path + "/tmp" }
     package var log: String { path + "/log/hydrant/hydrant.log" }
 
     private struct State {
         var children: [ChildProcess] = []
         var count = 0
-        /// Daemons that were seen, to be killed at the end.
+        /// Known daemons, to be killed at the end.
         var daemons: Set<pid_t> = []
         var isOver = false
     }
@@ -35,7 +35,7 @@ package final class Sandbox: Sendable {
         _ = FileManager.default.createFile(atPath: path + "/owner", contents: Data("\(getpid())".utf8))
     }
 
-    /// Once a run: what test processes that crashed left behind.
+    /// Removes leftovers of crashed test processes, once per run.
     private static let sweep: Void = {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/tmp")) ?? [] where name.hasPrefix("hyt-") {
             let path = "/tmp/" + name
@@ -48,7 +48,7 @@ package final class Sandbox: Sendable {
 
     private init(existing path: String) { self.path = path }
 
-    /// What children get: nothing of the user's own mounts or settings.
+    /// The environment of children, without the user's own mounts and settings.
     package func environment(_ extra: [String: String]) -> [String: String] {
         var all = ProcessInfo.processInfo.environment.filter {
             !$0.key.hasPrefix("HYDRANT_") && !$0.key.hasPrefix("XDG_") && !$0.key.hasPrefix("GIT_")
@@ -69,7 +69,7 @@ package final class Sandbox: Sendable {
         return all.merging(extra) { $1 }
     }
 
-    /// The command under test: built into the same directory as the running tests.
+    /// The command under test, from the directory of the running tests.
     package static let executable: String = {
         if let named = ProcessInfo.processInfo.environment["HYDRANT_EXECUTABLE"] { return named }
         var buffer = [CChar](repeating: 0, count: 4_096)
@@ -80,7 +80,7 @@ package final class Sandbox: Sendable {
 
     package func spawn(_ arguments: [String], environment extra: [String: String] = [:]) throws -> ChildProcess {
         let number = try record.withLock { record in
-            if record.isOver { throw HarnessError("the time is up") }
+            if record.isOver { throw HarnessError("the time limit has passed") }
             record.count += 1
             return record.count
         }
@@ -96,8 +96,8 @@ package final class Sandbox: Sendable {
         try spawn(arguments, environment: extra).wait(limit: limit)
     }
 
-    /// For the start of a script in a mount namespace of its own (bash). It has copies of what is mounted for the tests
-    /// beside it; as long as there is one of a mount, the kernel keeps its daemon.
+    /// Starts a script in its own mount namespace (bash). The namespace has copies of other tests' mounts; while a copy
+    /// exists, the kernel keeps the daemon's connection.
     package static let withoutOthersMounts = #"""
         mapfile -t mounts </proc/self/mounts
         for line in "${mounts[@]}"; do
@@ -111,7 +111,7 @@ package final class Sandbox: Sendable {
 
     // MARK: The end
 
-    /// Kills everything, and takes every mount down. Unblocks whoever hangs in one.
+    /// Kills all processes, and unmounts everything. Unblocks threads that hang in a mount.
     package func forceDown() {
         let (children, daemons) = record.withLock { record in
             record.isOver = true
@@ -119,18 +119,18 @@ package final class Sandbox: Sendable {
         }
         for pid in daemons where isOurs(pid) { kill(pid, SIGKILL) }
         for child in children where child.isRunning { child.destroy() }
-        // What they started may go on without them.
+        // Processes that they started may go on.
         let groups = Set(children.map(\.pid))
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
             guard let pid = Int32(name), groups.contains(getpgid(pid)), isOurs(pid) else { continue }
             kill(pid, SIGKILL)
         }
         KernelMount.forceDown(below: path)
-        // Those that a scenario started past the harness.
+        // Daemons that a scenario started without the harness.
         for pid in lockHolders() where isOurs(pid) { kill(pid, SIGKILL) }
     }
 
-    /// The daemons that the state directories here name. Looks into nothing that something is mounted on.
+    /// The daemons named in the state directories here. Does not look into mounts.
     private func lockHolders() -> Set<pid_t> {
         let mounts = KernelMount.below(path).map(\.mountPoint)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
@@ -145,18 +145,18 @@ package final class Sandbox: Sendable {
             })
     }
 
-    /// Process ids are used again: only what was started for this scenario is killed.
+    /// Process ids are reused: only processes of this scenario are killed.
     private func isOurs(_ pid: pid_t) -> Bool {
         guard let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ") else { return false }
         return environment.range(of: Data("XDG_RUNTIME_DIR=\(runtime)".utf8)) != nil
     }
 
-    /// Leaves nothing behind.
+    /// Removes all files and mounts.
     package func remove() throws {
         forceDown()
         let left = KernelMount.below(path)
         guard left.isEmpty else { throw HarnessError("still mounted: \(left.map(\.mountPoint))") }
-        // What still runs in this process (steps of an engine that was stopped) may put a file there meanwhile.
+        // Running work of this process (steps of a stopped engine) may create a file meanwhile.
         for _ in 0..<20 {
             if (try? FileManager.default.removeItem(atPath: path)) != nil { return }
             usleep(50_000)

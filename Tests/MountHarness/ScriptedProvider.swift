@@ -2,23 +2,23 @@ package import FileProvider
 package import FileProviderTesting
 import Synchronization
 
-/// A store in memory, about which a test lies: what may be done with items, what else is listed, what is answered.
+/// A store in memory whose answers a test can falsify: capabilities, listings, returned items.
 ///
-/// What capabilities do not allow it refuses, as a store should.
+/// It refuses what capabilities do not allow, as a store should.
 package final class ScriptedProvider: MetadataUpdating, ChangeSignaling {
     package typealias Failure = FileProviderError
     package typealias Edit = @Sendable (Item) -> Item
 
     package struct Script: Sendable {
-        /// By name, anywhere; the topmost folder is the empty name.
+        /// By name, in any folder; the topmost folder is the empty name.
         package var capabilities: [Filename: ItemCapabilities] = [:]
-        /// What is listed instead of what is in a folder, with the page that it is asked for by.
+        /// Replaces the listing of a folder, for the requested page.
         package var listing: (@Sendable ([Item], ItemIdentifier, Page?) throws(FileProviderError) -> ItemPage)?
-        /// What becomes of an answer to createItem, itemChanged, moveItem, updateMetadata.
+        /// Changes the items returned from createItem, itemChanged, moveItem, updateMetadata.
         package var reply: [Hook: Edit] = [:]
-        /// What becomes of an answer to providePlaceholder.
+        /// Changes the items returned from providePlaceholder.
         package var placeholder: Edit?
-        /// Instead of the store's download.
+        /// Replaces the store's download.
         package var download: (@Sendable (Range<Int64>, any ContentSink) async throws(FileProviderError) -> Void)?
     }
 
@@ -34,14 +34,14 @@ package final class ScriptedProvider: MetadataUpdating, ChangeSignaling {
 
     package func edit(_ body: (inout Script) -> Void) { script.withLock { body(&$0) } }
 
-    /// Changes what may be done with the item at a path, and signals it.
+    /// Changes the capabilities of the item at a path, and signals it.
     package func allow(_ capabilities: ItemCapabilities, at path: String) throws {
         let item = path.isEmpty ? nil : base.item(at: path)
         script.withLock { $0.capabilities[item?.filename ?? ""] = capabilities }
         base.signal(.item(item?.identifier ?? .rootContainer))
     }
 
-    // MARK: What an item looks like
+    // MARK: Falsified items
 
     private func dressed(_ item: Item) -> Item {
         let name = item.identifier == .rootContainer ? "" : item.filename
@@ -53,9 +53,9 @@ package final class ScriptedProvider: MetadataUpdating, ChangeSignaling {
         return item
     }
 
-    /// A version without what ``dressed(_:)`` adds.
+    /// A version without the additions of ``dressed(_:)``.
     private func plain(_ version: ItemVersion) -> ItemVersion {
-        // It is behind an exclamation mark, which the store's own versions have none of.
+        // They follow an exclamation mark, which the store's own versions do not have.
         let own = version.metadata.bytes.prefix { $0 != UInt8(ascii: "!") }
         return ItemVersion(content: version.content, metadata: MetadataVersion(bytes: own))
     }
@@ -155,10 +155,10 @@ package final class TrashProvider: Trashing, ChangeSignaling {
 
     package init() {}
 
-    /// The names of what is in the trash, in the order in which it came.
+    /// The names of the trashed items, in order.
     package var trashed: [String] { state.withLock { $0.trashed } }
 
-    /// What trashItem throws from now on.
+    /// The error of trashItem from now on.
     package func refuse(_ code: FileProviderError.Code?) { state.withLock { $0.refusal = code } }
 
     package func trashItem(_ identifier: ItemIdentifier, baseVersion: ItemVersion) async throws(Failure) {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Puts things into a directory, past any mount.
+/// Creates files in a directory, without a mount.
 package struct Seeding: Sendable {
     package let root: String
     package init(_ root: String) { self.root = root }
 
-    /// Folders on the way are made.
+    /// Creates missing folders of the path.
     package func file(_ path: String, _ bytes: [UInt8], modified: Int? = nil) throws {
         let full = root + "/" + path
         try folder(full.split(separator: "/").dropLast().reduce("") { "\($0)/\($1)" }, isAbsolute: true)
@@ -41,7 +41,7 @@ package struct Seeding: Sendable {
     package func text(_ path: String) throws -> String { String(decoding: try read(path), as: UTF8.self) }
 
     package func names(_ path: String = "") throws -> [String] {
-        // (Apache's own folder in each that it serves is nobody's document.)
+        // (Apache's own folder in each folder that it serves is not a document.)
         try FileManager.default.contentsOfDirectory(atPath: root + "/" + path).filter { $0 != ".DAV" }.sorted()
     }
 
@@ -50,7 +50,7 @@ package struct Seeding: Sendable {
     }
 }
 
-/// Bytes that do not repeat and do not compress: each place in them is different from every other.
+/// Pseudo-random bytes, which do not repeat and do not compress.
 package func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
     var state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
     var bytes = [UInt8](repeating: 0, count: count)

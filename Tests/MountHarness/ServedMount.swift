@@ -8,8 +8,8 @@ package import SyncEngine
 package import Volume
 package import Trees
 
-/// A real mount that this process serves, over any provider. Nothing in this process may touch the mount: programs do,
-/// as children.
+/// A real mount served by this process, over any provider. Code of this process must not access the mount; child
+/// processes do.
 package final class ServedMount: Sendable {
     package let sandbox: Sandbox
     package let volume: Volume
@@ -44,7 +44,7 @@ package final class ServedMount: Sendable {
         try? blocking { [volume] in _ = await volume.engine.stop() }
     }
 
-    /// Runs a script in the mount; throws unless it succeeds. Returns what it printed, errors as well.
+    /// Runs a script in the mount; throws unless it succeeds. Returns its output, with standard error.
     @discardableResult
     package func run(_ script: String, limit: Double = 20) throws -> String {
         let result = try shell(script, limit: limit)
@@ -52,7 +52,7 @@ package final class ServedMount: Sendable {
         return result.stdout
     }
 
-    /// As ``run(_:limit:)``; a failure is an answer as well.
+    /// As ``run(_:limit:)``; returns a failure instead of throwing.
     package func shell(_ script: String, limit: Double = 20) throws -> ChildResult {
         try sandbox.run(["bash", "-c", "set -e -o pipefail; cd \"$MOUNT\"\nexec 2>&1\n" + script], limit: limit)
     }
@@ -62,7 +62,7 @@ package final class ServedMount: Sendable {
     }
 }
 
-/// Mounts a provider for one scenario, and leaves nothing behind whatever happens; as ``withMount(_:seed:_:)``.
+/// Mounts a provider for one scenario, and always cleans up; as ``withMount(_:seed:_:)``.
 package func withServedMount(
     _ provider: any FileProviderExtension, times: SyncTimes = .quick, options: [String] = [], limit: Double = 40,
     _ body: @escaping @Sendable (ServedMount) throws -> Void

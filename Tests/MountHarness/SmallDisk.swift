@@ -1,10 +1,10 @@
 import Foundation
 
-/// A disk of its own, ext4 in a file: so small that it can be filled, and without shared blocks (reflink). Gone with this
+/// A disk of its own, ext4 in a file: small enough to fill, and without shared blocks (reflink). Removed with this
 /// object. Needs root.
 package final class SmallDisk: Sendable {
     private let sandbox: Sandbox
-    /// Where it is mounted.
+    /// The mount point.
     package var path: String { sandbox.state }
 
     package init(megabytes: Int) throws {
@@ -21,7 +21,7 @@ package final class SmallDisk: Sendable {
         do { try sandbox.remove() } catch { print("harness: \(sandbox.path): \(error)") }
     }
 
-    /// The shell's words that make one.
+    /// The shell script that makes one.
     package static func making(_ megabytes: Int, _ image: String, at path: String) -> String {
         """
         set -e; mkdir -p "\(path)"; truncate -s \(megabytes)M "\(image)"

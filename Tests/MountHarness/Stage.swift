@@ -6,7 +6,7 @@ import SyncEngine
 import Volume
 import Trees
 
-/// Where a scenario runs.
+/// The environment of a scenario.
 package enum Stage: String, Sendable, CaseIterable, CustomStringConvertible {
     case inProcess = "in process"
     case inProcessPassthrough = "in process, passthrough"
@@ -18,7 +18,7 @@ package enum Stage: String, Sendable, CaseIterable, CustomStringConvertible {
     package var hasPassthrough: Bool { self == .inProcessPassthrough || self == .mount }
 }
 
-/// What a scenario works with, wherever it runs: the file system, and the store behind it.
+/// The file system of a scenario, and the store behind it.
 package protocol Scene: Sendable {
     associatedtype Files: FileSystemUnderTest
     var files: Files { get }
@@ -26,14 +26,14 @@ package protocol Scene: Sendable {
     func storeWrites(_ path: String, _ bytes: [UInt8]) throws
     func storeRemoves(_ path: String) throws
     func storeRenames(_ path: String, to newPath: String) throws
-    /// Every document, folder (nil) and link of the store; nothing that the store keeps for itself.
+    /// All documents, folders (nil) and links of the store, without the store's own files.
     func storeContents() throws -> [String: StoredEntry]
-    /// Until nothing is pending.
+    /// Waits until no change is pending.
     func sync() throws
     func evict(_ path: FSPath) throws
-    /// Of a document: how many bytes are here, and whether it has changes that are not in the store.
+    /// For a document: the number of bytes here, and whether it has changes that are not in the store.
     func local(_ path: FSPath) throws -> (bytes: Int64, isModified: Bool, identifier: String?)
-    /// How often a hook was called for an item of this name.
+    /// The number of calls of a hook for items of this name.
     func calls(of hook: Hook) throws -> Int
 }
 
@@ -41,7 +41,7 @@ extension Scene {
     package func storeWrites(_ path: String, _ text: String) throws { try storeWrites(path, Array(text.utf8)) }
 }
 
-/// Runs a scenario at a stage.
+/// Runs a scenario in an environment.
 ///
 /// - Parameters:
 ///   - settle: seconds from the last writable close to the upload.

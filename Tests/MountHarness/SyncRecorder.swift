@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// Which files of a directory this process has made durable, in the order of the calls.
+/// Records which files of a directory this process has synced, in the order of the calls.
 ///
-/// No test can cut the power of its own machine; but it can see that fsync(2) or fdatasync(2) was called, of what, and
-/// before what. (The test process defines both itself, and calls the C library's.)
+/// A test cannot cut the power of its machine, but it can observe the calls of fsync(2) and fdatasync(2), with their
+/// files and their order. (The test process defines both functions itself, and calls those of the C library.)
 package final class SyncRecorder: Sendable {
     private let directory: String
     private let paths = Mutex<[String]>([])
@@ -12,10 +12,10 @@ package final class SyncRecorder: Sendable {
     private static let all = Mutex<[Weak]>([])
     private let whenSynced: @Sendable (String) -> Void
 
-    /// - Parameter whenSynced: called before the call returns to who asked for it.
+    /// - Parameter whenSynced: called before the call returns to its caller.
     package init(below directory: String, whenSynced: @escaping @Sendable (String) -> Void = { _ in }) {
         self.whenSynced = whenSynced
-        // As the kernel names it.
+        // The name that the kernel uses.
         let real = realpath(directory, nil)
         defer { free(real) }
         self.directory = real.map { String(cString: $0) } ?? directory
@@ -26,7 +26,7 @@ package final class SyncRecorder: Sendable {
         }
     }
 
-    /// Below the directory, the oldest first.
+    /// Paths below the directory, the oldest first.
     package var synced: [String] { paths.withLock { $0 } }
 
     package func forget() { paths.withLock { $0 = [] } }
@@ -53,14 +53,14 @@ package final class SyncRecorder: Sendable {
 
 private typealias Call = @convention(c) (Int32) -> Int32
 
-/// The C library's own (dlsym(3), RTLD_NEXT).
+/// The C library's own function (dlsym(3), RTLD_NEXT).
 private func libraryCall(_ name: String) -> Call {
     unsafeBitCast(dlsym(UnsafeMutableRawPointer(bitPattern: -1), name)!, to: Call.self)
 }
 private let libraryFsync = libraryCall("fsync")
 private let libraryFdatasync = libraryCall("fdatasync")
 
-/// Noted when it has returned: it is durable then, and not before.
+/// Recorded after the call has returned: only then is the file durable.
 @_cdecl("fsync")
 public func recordedFsync(_ descriptor: Int32) -> Int32 {
     let result = libraryFsync(descriptor)

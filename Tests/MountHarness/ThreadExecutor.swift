@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A thread of its own for a task that blocks: scenarios touch the mount with plain system calls, which must
-/// never happen on the cooperative pool (one thread a core).
+/// A thread for a task that blocks: scenarios access the mount with plain system calls, which must never happen on the
+/// cooperative pool (one thread per core).
 package final class ThreadExecutor: TaskExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -27,7 +27,7 @@ package final class ThreadExecutor: TaskExecutor {
         arrived.signal()
     }
 
-    /// The thread ends when what was enqueued has run.
+    /// Ends the thread when the enqueued jobs have run.
     package func finish() {
         state.withLock { $0.isOver = true }
         arrived.signal()
@@ -45,7 +45,7 @@ package final class ThreadExecutor: TaskExecutor {
     }
 }
 
-/// Runs `body` on a thread of its own; task-local values (which test this is) are there.
+/// Runs `body` on a thread of its own, with the task-local values (which identify the test).
 package func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     let executor = ThreadExecutor()
     defer { executor.finish() }

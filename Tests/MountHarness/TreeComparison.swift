@@ -1,15 +1,15 @@
 import Foundation
 
 extension MountedStore {
-    /// What lives on this machine only, by its name: as the page *The file system* lists it.
+    /// Name patterns of files that stay on this machine, as listed on the page *The file system*.
     static let excludedNames = [
         "*~", "#*#", ".*.sw?", ".sw?", ".#*", ".~lock.*#", "~$*", "~*.tmp", ".goutputstream-*", "lu[0-9]*.tmp",
         ".fuse_hidden*", ".nfs*", ".Trash-*", ".DS_Store", "Thumbs.db", "*-journal", "*-wal", "*-shm",
     ]
 
-    /// Throws unless the directory that is the store is the mount, byte for byte: every name, type, byte, link target,
-    /// permission, date of a document and attribute of the user's. Left out is what the documentation says is on this
-    /// machine only: excluded names, all but one of a file's names, pipes, sockets, devices.
+    /// Throws unless the directory of the store equals the mount, byte for byte: every name, type, byte, link target,
+    /// permission, date of a document and user attribute. Files that stay on this machine by the documentation are
+    /// ignored: excluded names, further hard links, pipes, sockets, devices.
     ///
     /// - Parameter attributesMayBeRefused: the store's disk may have had no room for all of a document's attributes.
     package func requireSameTree(attributesMayBeRefused: Bool = false, limit: Double = 60) throws {
@@ -19,7 +19,7 @@ extension MountedStore {
         guard result.succeeded else { throw HarnessError("mount and store are not the same: \(result)") }
     }
 
-    /// Evicts everything, and waits until nothing that the store has is here.
+    /// Evicts everything, and waits until no bytes that the store has are here.
     package func evictAll(limit: Double = 30) throws {
         var left = ""
         do {

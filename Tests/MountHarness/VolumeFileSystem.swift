@@ -5,8 +5,8 @@ import Synchronization
 package import Volume
 import Trees
 
-/// A ``Volume`` in this process, called as the kernel would: look up, call, forget. What the kernel itself
-/// answers (a folder renamed into itself, a type that does not fit) is the volume's to answer here.
+/// A ``Volume`` in this process, called as by the kernel: look up, call, forget. The volume must also answer cases that
+/// the kernel itself handles (a folder renamed into itself, a type that does not fit).
 package struct VolumeFileSystem: FileSystemUnderTest {
     private let volume: Volume
     private let backing: FakeBacking
@@ -18,7 +18,7 @@ package struct VolumeFileSystem: FileSystemUnderTest {
 
     // MARK: Waiting
 
-    /// Repeats a call until it is ready, as the front end does.
+    /// Repeats a call until it is ready, like the front end.
     private func result<T>(_ call: String, _ body: () throws(VolumeError) -> Outcome<T>) throws(FSError) -> T {
         do throws(VolumeError) {
             while true {
@@ -36,7 +36,7 @@ package struct VolumeFileSystem: FileSystemUnderTest {
         do { return try body() } catch { throw FSError(error.errno, "\(call) (\(error.message))") }
     }
 
-    /// Waits on this thread, which is no thread of the cooperative pool.
+    /// Waits on this thread, which is not one of the cooperative pool.
     private static func run(_ wait: Wait) throws(VolumeError) {
         let done = DispatchSemaphore(value: 0)
         let failure = Mutex<VolumeError?>(nil)
@@ -50,7 +50,7 @@ package struct VolumeFileSystem: FileSystemUnderTest {
 
     // MARK: Paths
 
-    /// Calls `body` with the node of a path; its references are given back afterwards.
+    /// Calls `body` with the node of a path, and gives its references back afterwards.
     private func at<T>(_ path: FSPath, _ body: (NodeID) throws(FSError) -> T) throws(FSError) -> T {
         var references: [NodeID] = []
         defer { for node in references { volume.forget(node, count: 1) } }
@@ -74,7 +74,7 @@ package struct VolumeFileSystem: FileSystemUnderTest {
         return try at(path.parent) { node throws(FSError) in try body(node, Filename(bytes: last)) }
     }
 
-    /// The node of a path, with a reference that is never given back; nil: there is nothing.
+    /// The node of a path, with a reference that is never given back; nil: not found.
     package func found(_ path: FSPath) throws(FSError) -> NodeID? {
         do throws(FSError) {
             return try inFolder(path) { folder, name throws(FSError) in
@@ -130,7 +130,7 @@ package struct VolumeFileSystem: FileSystemUnderTest {
             defer { buffer.deallocate() }
             let wanted = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
             if case .passthrough(let id) = opened.mode { return try backing.read(id, wanted, at: offset) }
-            // As the kernel does: never past the end that stat shows.
+            // As the kernel does: never beyond the size that stat shows.
             let size = try now("getattr") { () throws(VolumeError) in try volume.attributes(of: node).record.size }
             let end = max(0, min(Int64(count), size - offset))
             let part = UnsafeMutableRawBufferPointer(rebasing: wanted[..<Int(end)])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Asks again until the answer is yes. `limit` is in seconds on an idle machine (``bound(_:)``).
+/// Polls `condition` until it holds. `limit` is in seconds on an idle machine (``bound(_:)``).
 package func waitUntil(_ limit: Double, _ what: String, _ condition: () throws -> Bool) throws {
     let deadline = ContinuousClock.now + .seconds(bound(limit))
     while try !condition() {
@@ -9,7 +9,7 @@ package func waitUntil(_ limit: Double, _ what: String, _ condition: () throws -
     }
 }
 
-/// How long something takes, in seconds.
+/// The time that `body` takes, in seconds.
 package func elapsed(_ body: () throws -> Void) rethrows -> Double {
     let duration = try ContinuousClock().measure(body)
     return Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// Ends what takes too long, from a thread of its own: whatever a hung mount blocks, it does not block this.
+/// Ends a scenario that takes too long, on its own thread: a hung mount does not block it.
 final class Watchdog: Sendable {
     private let over = DispatchSemaphore(value: 0)
     private let fired = Mutex(false)
 
-    /// - Parameter strike: is called when the time is up, and every second from then on until the end, since
-    ///   a scenario may go on to the next hang.
+    /// - Parameter strike: called when the time is up, and every second from then on until the end, since the scenario
+    ///   may go on to the next hang.
     init(limit: Double, strike: @escaping @Sendable () -> Void) {
         let thread = Thread { [self] in
             guard over.wait(timeout: .now() + limit * patience) == .timedOut else { return }

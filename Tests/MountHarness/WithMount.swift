@@ -1,12 +1,12 @@
 import Foundation
 
-/// Mounts a store for one scenario, and leaves nothing behind whatever happens.
+/// Mounts a store for one scenario, and always cleans up.
 ///
-/// The body runs on a thread of its own and may block. When it takes longer than `options.limit` the daemon
-/// is killed and the mount taken down by force, which ends every hang; the test fails and the run goes on.
+/// The body runs on a thread of its own and may block. When it takes longer than `options.limit`, the daemon is killed
+/// and the mount is removed by force, which ends every hang; the test fails and the run goes on.
 ///
 /// - Parameters:
-///   - seed: fills the store, whose path it gets, before it is mounted.
+///   - seed: fills the store, whose path it gets, before the mount.
 package func withMount(
     _ options: MountOptions = MountOptions(), seed: @escaping @Sendable (String) throws -> Void = { _ in },
     _ body: @escaping @Sendable (MountedStore) throws -> Void
@@ -25,8 +25,8 @@ package func withSandbox(
     try await withMachines(1, options) { try body($0[0]) }
 }
 
-/// As ``withSandbox(_:_:)``, for several machines, that is, domains with a daemon each. Which server they share is up to the
-/// body (``MountedStore/use(_:)``).
+/// As ``withSandbox(_:_:)``, for several machines, that is, domains with a daemon each. The body decides which server
+/// they share (``MountedStore/use(_:)``).
 package func withMachines(
     _ count: Int, _ options: MountOptions = MountOptions(),
     _ body: @escaping @Sendable ([MountedStore]) throws -> Void

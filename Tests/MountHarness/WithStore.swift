@@ -19,7 +19,7 @@ package func withStore(
     }
 }
 
-/// The errno that a call ends with; nil when it succeeds. What is no ``FSError`` is -1.
+/// The errno of a failing call; nil if it succeeds. -1 for an error that is not an ``FSError``.
 package func failure(_ body: () throws -> Void) -> Int32? {
     do {
         try body()

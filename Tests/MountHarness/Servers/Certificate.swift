@@ -1,8 +1,8 @@
 import Foundation
 
-/// A certificate authority of the test's own, and a certificate for `localhost`.
+/// The test's own certificate authority, and a certificate for `localhost`.
 enum Certificate {
-    /// Puts `ca.pem`, `server.pem` and `server.key` there, which are the same for all servers of this process.
+    /// Writes `ca.pem`, `server.pem` and `server.key`, the same for all servers of this process.
     static func put(into directory: String) throws {
         for (name, bytes) in try files.get() {
             guard FileManager.default.createFile(atPath: "\(directory)/\(name)", contents: bytes) else {

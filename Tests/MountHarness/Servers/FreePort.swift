@@ -1,17 +1,17 @@
 package import Foundation
 import Synchronization
 
-/// TCP ports of this machine.
+/// Finds TCP ports of this machine.
 package enum FreePort {
     private static let given = Mutex<Set<UInt16>>([])
 
-    /// One that nobody listens on, and that is given once. Below those that the kernel takes for connections
-    /// (ip_local_port_range): until the server listens, one of those may be a client's.
+    /// A port without a listener, returned only once. Below the kernel's range for outgoing connections
+    /// (ip_local_port_range): a port in that range may become a client's before the server listens.
     package static func find() throws -> UInt16 {
         let port = given.withLock { given in
             for _ in 0..<1_000 {
                 let port = UInt16.random(in: 10_000..<lowestOfClients)
-                // (Only such are looked at: to whoever has been given one, the look would be somebody else's server.)
+                // (Ports returned before are not probed: their users would see the probe as another server.)
                 if !given.contains(port), isFree(port), given.insert(port).inserted { return UInt16?.some(port) }
             }
             return nil
@@ -27,7 +27,7 @@ package enum FreePort {
     }()
 
     private static func isFree(_ port: UInt16) -> Bool {
-        // (A program that another test starts just now must not get it.)
+        // (A program started by another test must not inherit the socket.)
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
         var address = loopback(port)

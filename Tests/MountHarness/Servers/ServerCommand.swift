@@ -1,6 +1,6 @@
 import Foundation
 
-/// How each server is started.
+/// The command lines of the servers.
 struct ServerCommand {
     let server: TestServer
     init(_ server: TestServer) { self.server = server }
@@ -39,14 +39,14 @@ struct ServerCommand {
             return command
         case .radicale:
             guard !options.isSecure, options.wantsPassword else {
-                throw HarnessError("radicale is used with a password")
+                throw HarnessError("radicale needs a password")
             }
             return [
                 try Self.installed("radicale"), "--config", "", "--server-hosts", "127.0.0.1:\(server.port)",
                 "--storage-filesystem-folder", directory + "/storage", "--auth-type", "none",
             ]
         case .wsgidav:
-            guard !options.isSecure, !options.wantsPassword else { throw HarnessError("wsgidav is used without") }
+            guard !options.isSecure, !options.wantsPassword else { throw HarnessError("wsgidav is used plain") }
             return [
                 try Self.installed("wsgidav"), "--host", "127.0.0.1", "--port", "\(server.port)", "--root", server.root,
                 "--auth",
@@ -55,7 +55,7 @@ struct ServerCommand {
         }
     }
 
-    /// Apache serves nothing as root. As www-data it may nevertheless use whatever the test puts into its folder.
+    /// Apache does not serve as root. As www-data it may still use all files that the test puts into its folder.
     private static var user: [String] {
         guard getuid() == 0 else { return [] }
         let rights = "+dac_override,+dac_read_search,+fowner"
@@ -65,7 +65,7 @@ struct ServerCommand {
         ]
     }
 
-    /// A program that `scripts/test` has installed from PyPI.
+    /// A program that `scripts/test` installs from PyPI.
     private static func installed(_ name: String) throws -> String {
         let environment = ProcessInfo.processInfo.environment["HYDRANT_TEST_SERVERS"]
         let folder = environment ?? FileManager.default.currentDirectoryPath + "/.build/servers"

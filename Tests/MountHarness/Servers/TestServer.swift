@@ -1,31 +1,31 @@
 import Foundation
 import Synchronization
 
-/// Servers of Debian's and PyPI's, each on a free port of this machine, started and ended by the test.
+/// Servers from Debian and PyPI, each on a free port of this machine, started and ended by the test.
 package enum ServerKind: String, CaseIterable, Sendable {
     /// Apache httpd with mod_dav_fs.
     case apache
     /// `rclone serve webdav`.
     case rclone
     case wsgidav
-    /// Radicale, with an address book: it tells what has changed since (RFC 6578). Takes any password, and vCards only.
+    /// Radicale, with an address book: it reports changes (RFC 6578). Accepts any password, and only vCards.
     case radicale
-    /// A double of our own that answers as a Nextcloud 34 did: there is none to be had from Debian or PyPI.
+    /// Our own imitation of a Nextcloud 34, which neither Debian nor PyPI has.
     case nextcloud
 }
 
 package struct ServerOptions: Sendable {
-    /// HTTPS, with a certificate of the test's own authority.
+    /// HTTPS, with a certificate of the test's authority.
     package var isSecure = false
     /// Basic, with ``TestServer/user`` and ``TestServer/password``.
     package var wantsPassword = false
-    /// For the double of Nextcloud, in bytes.
+    /// For the imitation of Nextcloud, in bytes.
     package var quota: Int64?
     /// For Apache, in the configuration of the folder.
     package var directives: [String] = []
     package init() {}
 
-    /// As people have it.
+    /// The usual options of a real server.
     package static var usual: ServerOptions {
         var options = ServerOptions()
         options.isSecure = true
@@ -41,9 +41,9 @@ package final class TestServer: Sendable {
 
     package let kind: ServerKind
     package let options: ServerOptions
-    /// The test's: the server's folder and configuration are in it.
+    /// The test's directory, with the server's folder and configuration.
     package let directory: String
-    /// What it serves.
+    /// The folder that it serves.
     package let root: String
     package let port: UInt16
     private let process = Mutex<ChildProcess?>(nil)
@@ -60,7 +60,7 @@ package final class TestServer: Sendable {
     /// A PEM file.
     package var authority: String { directory + "/ca.pem" }
 
-    /// - Parameter root: the folder that it serves, which is there already; nil: a new one.
+    /// - Parameter root: an existing folder to serve; nil: a new one.
     package init(_ kind: ServerKind, _ options: ServerOptions, root: String? = nil) throws {
         self.kind = kind
         self.options = options
@@ -102,7 +102,7 @@ package final class TestServer: Sendable {
         }
     }
 
-    /// Apache looks at it anew for each request.
+    /// Apache reads the file anew for each request.
     package func setPassword(_ password: String) throws {
         let child = try ChildProcess(
             ["openssl", "passwd", "-apr1", password], environment: ["PATH": "/usr/bin:/bin"],
@@ -112,14 +112,14 @@ package final class TestServer: Sendable {
         try "\(Self.user):\(hash)\n".write(toFile: directory + "/users", atomically: true, encoding: .utf8)
     }
 
-    /// As a crash ends it.
+    /// Ends it like a crash.
     package func kill() {
         let child = process.withLock { $0.take() }
         child?.destroy()
         if let child { _ = child.wait(limit: 10) }
     }
 
-    /// What an Apache has answered since it was started, by method.
+    /// The requests that Apache has answered since its start, by method.
     package var requests: [String: Int] {
         let log = (try? String(contentsOfFile: directory + "/requests", encoding: .utf8)) ?? ""
         return log.split(separator: "\n").reduce(into: [:]) { $0[String($1), default: 0] += 1 }
@@ -139,7 +139,7 @@ package final class TestServer: Sendable {
     }
 }
 
-/// Runs a test with a server, which is gone afterwards.
+/// Runs a test with a server, which is ended afterwards.
 package func withServer<T>(
     _ kind: ServerKind, _ options: ServerOptions = ServerOptions(), _ body: (TestServer) async throws -> T
 ) async throws -> T {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A small WebDAV server that answers as Nextcloud 34 (without its app files_lock) does, for tests of a WebDAV client.
+"""A small WebDAV server that imitates Nextcloud 34 (without its app files_lock), for tests of a WebDAV client.
 
-Documents are real files below --root, which a test may look at and change as another client would. Uploads, the trash and
-what is known of the documents are beside it, in ROOT.state, so that a server that is started again still knows them.
-What looks odd here was seen on Nextcloud 34.0.1: its oddities are what a client has to cope with."""
+Documents are real files below --root, which a test may read and change like another client. Uploads, the trash and the
+metadata of documents are beside it, in ROOT.state, and survive a restart of the server. Odd behaviour was observed on
+Nextcloud 34.0.1: clients must cope with it."""
 import argparse, base64, contextlib, dataclasses, email.utils, functools, hashlib, http, http.server, io, json, mimetypes
 import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, struct, sys, threading, time, unicodedata, zlib
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
@@ -48,7 +48,7 @@ def refuse_path(message):
 
 @functools.cache
 def fault(name):
-    """Why nothing can have this name. (What others put on the disk under such a name is not seen.)"""
+    """Why a name is refused. (Files that others put on the disk under such a name are hidden.)"""
     ending = name.lower().rpartition(".")[2]
     is_odd = re.search("[\0-\x1f\ud800-\udfff]", name) or not unicodedata.is_normalized("NFC", name)
     return ("Empty filename is not allowed" if not name.strip() else
@@ -73,7 +73,7 @@ def element(tag, content=""):
     return f"<{name}{where}>{content}</{name}>" if content != "" else f"<{name}{where}/>"
 
 def multistatus(responses):
-    """Of each resource: its URL, and pairs of properties and what became of them."""
+    """For each resource: its URL, and pairs of properties and their status."""
     text = ""
     for url, *parts in responses:
         states = (f"<d:propstat><d:prop>{content}</d:prop><d:status>HTTP/1.1 {status}</d:status></d:propstat>"
@@ -95,7 +95,7 @@ class Node:
 PHANTOM = Node(-1, False)  # whatever ends in ".part" exists, though nobody can read or write it
 
 class Store:
-    """What is at files/…, uploads/… and trashbin/trash/… of the one user: the paths here begin so."""
+    """The one user's files/…, uploads/… and trashbin/trash/…: paths here begin so."""
 
     def __init__(self, root, quota, chunk_minimum):
         self.root, self.quota, self.chunk_minimum = os.path.abspath(root), quota, chunk_minimum
@@ -112,7 +112,7 @@ class Store:
 
     @contextlib.contextmanager
     def using(self):
-        """Everything but the passage of bodies happens within this: one request after the other."""
+        """All work except the transfer of bodies happens inside this: one request after another."""
         with self.lock:
             self.scan()
             yield
@@ -137,7 +137,7 @@ class Store:
                OURS + "FileLocked" if status == 423 else "OCP\\Lock\\LockedException")  # (which not all methods expect)
 
     def scan(self):
-        """Takes in what became of the files since the last time, by requests and by others."""
+        """Takes in the changes of the files since the last scan, by requests and by others."""
         found, folders, lost = {}, ["files", "uploads", "trashbin/trash"], {}
         while folders:
             folder = folders.pop()
@@ -155,7 +155,7 @@ class Store:
                 lost[path] = self.nodes.pop(path)
         fresh = sorted(found.keys() - self.nodes.keys())
         changed = {path for path in lost.keys() | fresh if parent(path) not in lost and parent(path) not in fresh}
-        # What is the same but for its place was renamed; what is something else at the same place was written to.
+        # A file that is the same in another place was renamed; another file in the same place was written to.
         origins = {node.stamp: path for path, node in lost.items()}
         for path in fresh:
             if found[path] in origins:
@@ -172,7 +172,7 @@ class Store:
         self.touched(changed)
 
     def touched(self, paths):
-        """All folders above these paths get a new ETag, the same for all."""
+        """Gives all folders above these paths a new ETag, the same for all."""
         etag, now = unique(), int(time.time())
         for path in paths:
             while path := parent(path):
@@ -184,7 +184,8 @@ class Store:
             os.replace(self.state + "/known.new", self.state + "/known")
 
     def refresh(self, path):
-        """Takes over what a request has made of a file. Its ETag stays while its date in seconds does, whatever its size."""
+        """Takes in a request's change of a file. Its ETag stays the same while its date in seconds does, whatever its
+        size."""
         node, status = self.nodes[path], os.stat(self.disk(path))
         node.size, node.stamp = 0 if node.is_folder else status.st_size, stamp(status)
         if node.mtime != int(status.st_mtime):
@@ -193,7 +194,7 @@ class Store:
         self.touched([path])
 
     def put(self, path, file, headers):
-        """Puts a file that has arrived in its place. Returns whether it is a new one there."""
+        """Puts an uploaded file in its place. Returns whether it is new there."""
         is_new, mtime = path not in self.nodes, headers.get("X-OC-MTime")
         os.replace(file, self.disk(path))
         if is_new:
@@ -233,7 +234,8 @@ class Store:
         self.move(path, key)
 
     def restore(self, key, path):
-        """To where it is wanted, or was; to the top if that folder is gone; under another name if its own is taken."""
+        """Moves it to the requested or the old place; to the top if that folder is gone; under another name if the name
+        is taken."""
         location, _ = self.trash.pop(key)
         path = path or f"{parent(location) if self.is_folder(parent(location)) else 'files'}/{last(location)}"
         (stem, ending), others = os.path.splitext(path), (f" (restored {number})" for number in range(2, 100))
@@ -277,7 +279,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(block)
 
     def blocks(self):
-        """The body, as it comes. Afterwards `is_cut` tells whether it broke off."""
+        """The body, as it arrives. Afterwards `is_cut` tells whether it broke off."""
         self.is_read, self.is_cut, left, is_chunked = True, True, self.expected(0), "Transfer-Encoding" in self.headers
         with contextlib.suppress(OSError, ValueError):
             while is_chunked and (size := int(self.rfile.readline(99).split(b";")[0], 16)):
@@ -349,7 +351,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             refuse_condition(not any(conditions), "If", failed)
 
     def target(self, source):
-        """Where COPY and MOVE are to go."""
+        """The target of COPY and MOVE."""
         target = self.path_of(self.headers.get("Destination", ""))
         folder = parent(target) or target
         refuse(not self.store.exists(folder), 409, "The destination node is not found")
@@ -370,7 +372,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return 201 if is_new else 204, [HTML, *headers]
 
     def preview(self, wanted):
-        """Of PNG pictures alone, and without a library for pictures: all of one colour."""
+        """For PNG pictures only, and without a picture library: all of one colour."""
         with self.store.using():
             found = [path for path, node in self.store.nodes.items()
                      if str(node.id) == wanted["fileId"] and is_below(path, "files") and path.endswith(".png")]
@@ -524,7 +526,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     copy = move
 
     def assemble(self, upload, target, size):
-        """Puts a document together from the parts of an upload."""
+        """Joins the parts of an upload to a document."""
         store, total = self.store, self.headers.get("OC-Total-Length", size)
         parts = sorted(store.below(upload)[1:], key=lambda part: last(part).zfill(20))
         refuse(store.is_folder(target), 400, f"The given destination {self.uri(target)} is a directory.")
@@ -588,6 +590,6 @@ if __name__ == "__main__":
     if options.cert:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(options.cert, options.key)
-        # The handshake is left to the thread of the connection.
+        # The handshake is done on the thread of the connection.
         server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.serve_forever()  # SIGTERM ends it at once, as nothing catches it
