@@ -1,7 +1,8 @@
 import Foundation
 
-/// The hot paths, each alone, without kernel, network or provider, beside what the local file system takes for the same
-/// where it has something like it. For looking at, and for comparing two builds on one machine; nothing passes or fails.
+/// Measures the hot paths, each alone, without kernel, network or provider, beside the local file system's time for a
+/// similar operation, if there is one. For inspection, and to compare two builds on one machine; nothing passes or
+/// fails.
 @main
 enum Microbenchmarks {
     static func main() async throws {

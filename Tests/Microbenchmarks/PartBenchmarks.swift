@@ -34,7 +34,7 @@ func catalogBenchmarks(_ stage: Stage) throws -> [Benchmark] {
     ]
 }
 
-/// Which ranges of a document are here.
+/// The map of the ranges of a document that are here.
 func contentBenchmarks(_ stage: Stage) throws -> [Benchmark] {
     let store = try ContentStore(directory: stage.scratch + "/ranges")
     let size: Int64 = 64 << 20
@@ -42,7 +42,7 @@ func contentBenchmarks(_ stage: Stage) throws -> [Benchmark] {
     var number: Int64 = 0
     var fragmented: ContentFile?
     return [
-        // Every other page of a large document, as programs that seek in it leave it behind.
+        // Every other page of a large document, as left by programs that seek.
         Benchmark(name: "extent map: 4 KiB come somewhere else each", count: 2_000) { _ in
             number += 1
             let file = try store.open(
@@ -62,7 +62,7 @@ func contentBenchmarks(_ stage: Stage) throws -> [Benchmark] {
     ]
 }
 
-/// A listing, as Apache sends one.
+/// A listing in Apache's form.
 func parsingBenchmarks() -> [Benchmark] {
     var text = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<D:multistatus xmlns:D=\"DAV:\">\n"
     let count = 5_000

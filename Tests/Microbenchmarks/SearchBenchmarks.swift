@@ -5,7 +5,7 @@ import ItemSearch
 import QueryLanguage
 import Trees
 
-/// Queries over a catalog of so many documents, a thousand in a folder.
+/// Queries over a catalog with this many documents, a thousand in a folder.
 func searchBenchmarks(_ folder: String, items: Int) async throws -> [Benchmark] {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     let catalog = try Catalog(path: folder + "/catalog", domain: "bench:", owner: (1_000, 1_000))

@@ -10,12 +10,12 @@ import Trees
 /// A volume with a folder of many documents, and the same documents in a folder of the local file system.
 final class Stage {
     let store: InProcessStore
-    /// Holds the documents.
+    /// The folder of the documents.
     let folder: NodeID
     let inode: InodeID
     let names: [Filename]
     let nodes: [NodeID]
-    /// The same names, on the local file system.
+    /// The folder with the same names on the local file system.
     let native: String
     let scratch: String
     var volume: Volume { store.volume }
@@ -26,7 +26,7 @@ final class Stage {
         for name in names { try provider.put("many/" + name, "text of " + name) }
         try FileManager.default.createDirectory(atPath: path + "/state", withIntermediateDirectories: true)
         var times = SyncTimes()
-        // Nothing is sent meanwhile.
+        // Prevents uploads during the measurement.
         times.settle = 3_600
         store = try InProcessStore(provider: provider, directory: path + "/state", times: times)
         scratch = path
@@ -56,7 +56,7 @@ final class Stage {
         }
     }
 
-    /// What is here already is answered at once.
+    /// For calls that are answered at once, without the provider.
     func now<T>(_ outcome: Outcome<T>) -> T {
         guard case .ready(let value) = outcome else { fatalError("a benchmark waits for the provider") }
         return value

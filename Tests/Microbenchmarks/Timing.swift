@@ -1,19 +1,19 @@
 import Foundation
 
-/// One thing that is done very often.
+/// An operation that is measured many times.
 struct Benchmark {
     var name: String
-    /// How many are done by one call of a body.
+    /// The number of operations in one call of a body.
     var count: Int
     var ours: (_ round: Int) async throws -> Void
-    /// The same on the local file system; nil where it has nothing like it.
+    /// The same on the local file system; nil if it has no counterpart.
     var native: ((_ round: Int) throws -> Void)?
 }
 
 struct Timing {
     struct Result: Encodable {
         var name: String
-        /// Microseconds for one, medians.
+        /// Microseconds per operation, medians.
         var ours: Double
         var native: Double?
 
@@ -29,12 +29,12 @@ struct Timing {
 
     var isQuick: Bool
 
-    /// In turn, so that whatever else the machine does falls on both.
+    /// In turn, so that other load on the machine affects both.
     func run(_ benchmark: Benchmark) async throws -> Result {
         let rounds = isQuick ? 3 : 25
         var ours: [Double] = []
         var native: [Double] = []
-        // (The first round is for caches.)
+        // (The first round warms up caches.)
         for round in 0...rounds {
             let first = try await microseconds { try await benchmark.ours(round) }
             var second: Double?

@@ -4,9 +4,9 @@ import ItemCatalog
 import Volume
 import Trees
 
-// What a request of the kernel costs us, beside the system call on the local file system.
+// The cost of the kernel's requests, beside the system call on the local file system.
 
-/// Of names and attributes.
+/// Requests about names and attributes.
 func nameBenchmarks(_ stage: Stage) -> [Benchmark] {
     let (volume, folder) = (stage.volume, stage.folder)
     let count = stage.names.count
@@ -60,7 +60,7 @@ func nameBenchmarks(_ stage: Stage) -> [Benchmark] {
     ]
 }
 
-/// Of documents that are here.
+/// Requests about documents that are here.
 func documentBenchmarks(_ stage: Stage) throws -> [Benchmark] {
     let (volume, folder, files) = (stage.volume, stage.folder, Documents(stage: stage))
     let here = try files.make("here")
@@ -105,7 +105,7 @@ func documentBenchmarks(_ stage: Stage) throws -> [Benchmark] {
     ]
 }
 
-/// New documents, as a program makes them.
+/// New documents, made as by a program.
 private struct Documents {
     static let size = 16_384
     let stage: Stage

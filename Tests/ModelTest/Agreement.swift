@@ -2,11 +2,11 @@ import FileProvider
 import FileProviderTesting
 import Trees
 
-/// When the mount and the store are the same.
+/// Compares the mount and the store at the end.
 enum Agreement {
     private static let exclusions = Exclusions()
 
-    /// It lives on this machine only, or may do so.
+    /// Whether it stays, or may stay, on this machine only.
     static func isExcluded(_ path: String) -> Bool {
         path.split(separator: "/").contains { exclusions.match(Filename(String($0))) }
     }
@@ -31,7 +31,7 @@ enum Agreement {
         }
     }
 
-    /// Modes and attributes, as far as the store has them.
+    /// Compares modes and attributes, as far as the store has them.
     static func attributes(_ root: ModelFile, _ store: InMemoryProvider) -> String? {
         for (path, file) in root.walk() where file.kind != .link && !isExcluded(path) {
             guard let item = store.item(at: path) else { continue }

@@ -2,24 +2,24 @@ import FileProvider
 import FileProviderTesting
 import Synchronization
 
-/// A store in memory of which every call waits until the ``Schedule`` carries it out, and its answer until the schedule
-/// hands it over; some go wrong in between. One for each life of the daemon, over the same store.
+/// A store in memory in which every call waits until the ``Schedule`` carries it out, and its answer until the schedule
+/// delivers it; some calls fail in between. One for each life of the daemon, over the same store.
 ///
 /// Unchecked: one thread alone uses it (see ``Schedule``).
 final class GatedStore: @unchecked Sendable {
     typealias Failure = FileProviderError
 
-    /// What goes wrong with a call, by the number in an operation.
+    /// The faults of calls, by their numbers in operations.
     enum Fault: Int, CaseIterable {
         /// The store is not asked.
         case unreachable, busy, broken
-        /// It is carried out, its answer is lost; or carried out long after that.
+        /// The call is carried out, but its answer is lost; or it is carried out much later.
         case lostReply, late
-        /// As if somebody else had changed it.
+        /// As if another client had changed the item.
         case mismatch
-        /// A download: only a part comes (with an error, or as if all were well), or more than all, or twice.
+        /// A download: only a part arrives (with an error, or without), or too much, or everything twice.
         case cut, cutSilently, surplus, twice
-        /// It takes minutes.
+        /// The call takes minutes.
         case hang
     }
 
@@ -32,14 +32,14 @@ final class GatedStore: @unchecked Sendable {
         self.world = world
     }
 
-    /// The daemon is gone: nobody is told anything any more.
+    /// The daemon is dead: no call gets an answer any more.
     func die() { isDead = true }
 
     private static func unreachable() -> Failure { Failure(.serverUnreachable, "The line is cut.") }
 
     // MARK: Waiting
 
-    /// Until the schedule comes to it.
+    /// Waits until the schedule chooses the call.
     private func park(_ what: String, afterDeath: (@Sendable () async -> Void)? = nil) async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             Schedule.shared.park(
@@ -53,7 +53,7 @@ final class GatedStore: @unchecked Sendable {
 
     private func checkLine() throws(Failure) { if world.isOffline { throw Self.unreachable() } }
 
-    /// One call: it waits, is carried out, waits, is answered.
+    /// One call: it waits, is carried out, waits, and is answered.
     private func call<T: Sendable>(
         _ hook: Hook, _ about: String, item: ItemIdentifier? = nil,
         _ body: @escaping @Sendable () async throws(Failure) -> T
@@ -90,12 +90,12 @@ final class GatedStore: @unchecked Sendable {
         return try result.get()
     }
 
-    /// What is sent, whole: an upload that breaks off changes nothing.
+    /// The whole contents: an upload that breaks off changes nothing.
     private func received(_ contents: any ContentSource) async throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         while Int64(bytes.count) < contents.size {
             let piece = try await contents.read(at: Int64(bytes.count), upTo: 4_096)
-            if piece.isEmpty { throw Failure(.cannotSynchronize, "the contents are shorter than was said") }
+            if piece.isEmpty { throw Failure(.cannotSynchronize, "the contents are shorter than announced") }
             bytes += piece
         }
         return bytes
@@ -235,7 +235,7 @@ extension GatedStore: ChangeSignaling {
     }
 }
 
-/// Hands on what a download brings: slowly, twice, or not all of it.
+/// Passes on a download: in pieces, twice, or only in part.
 private final class LimitedSink: ContentSink, @unchecked Sendable {
     // Unchecked: one thread alone uses it (see Schedule).
     private let base: any ContentSink

@@ -1,4 +1,4 @@
-/// Makes a sequence from a seed. It has an idea of which files there are, so that most operations find one.
+/// Makes a sequence from a seed. It tracks which files exist, so that most operations find one.
 struct Generator {
     private var random: Random
     private var sequence = OperationList()
@@ -7,12 +7,12 @@ struct Generator {
     private var folders: Set<String> = [""]
     private var slots: Set<Int> = []
 
-    /// Which kinds of things happen: bits of `profile`.
+    /// The kinds of events: bits of `profile`.
     private let isShared: Bool
     private let hasFaults: Bool
     private let hasKills: Bool
 
-    /// - Parameter length: how many operations; with nil 40 to 200.
+    /// - Parameter length: the number of operations; nil: 40 to 200.
     static func sequence(_ seed: UInt64, length: Int?) -> OperationList {
         var generator = Generator(seed)
         let length = length ?? 40 + generator.random.below(161)
@@ -51,7 +51,7 @@ struct Generator {
         return inside(above, random.pick(Self.folderNames))
     }
 
-    /// One that is there, mostly.
+    /// An existing path, mostly.
     private mutating func path() -> String {
         files.isEmpty || random.chance(1, in: 10) ? newPath() : random.pick(files.sorted())
     }

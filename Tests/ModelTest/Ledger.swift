@@ -1,19 +1,20 @@
-/// Which contents must not be missing at the end, and which the store may hold.
+/// The contents that must not be missing at the end, and those that the store may have.
 ///
-/// Every content is like no other (``Contents``), so that what became of it can be told wherever it is. A content is
-/// owed from the moment somebody has closed it here, or committed it at the store, until somebody who had it before him
-/// writes over it or deletes it. Whoever did not see it cannot take it away.
+/// All contents are unique (``Contents``), so they can be traced anywhere. A content is owed from the moment a program
+/// has closed it here, or a client has committed it to the store, until a program or client that had seen it overwrites
+/// or deletes it. One that did not see it cannot take it away.
 struct Ledger {
-    /// With who wrote them.
+    /// With the operation that wrote each.
     private(set) var owed: [[UInt8]: String] = [:]
-    /// What a program here took away, and nobody at the store has touched since: it must not come back.
+    /// Contents that a program here removed, and that no client of the store has touched since: they must not come
+    /// back.
     private(set) var gone: [[UInt8]: String] = [:]
-    /// What the other client had to do with since both sides were the same.
+    /// Contents that the other client used since both sides last agreed.
     private var touched: Set<[UInt8]> = []
-    /// What was a whole document once: nothing else may ever be in the store.
+    /// All contents that were once a whole document: nothing else may ever be in the store.
     private(set) var wholes: Set<[UInt8]> = [[]]
 
-    /// A change here, by what the documents held before and after.
+    /// A change here, with the documents' contents before and after.
     mutating func changedHere(_ before: Set<[UInt8]>, _ after: Set<[UInt8]>, saved: Set<[UInt8]>, _ who: String) {
         for content in before.subtracting(after) {
             owed[content] = nil
@@ -24,7 +25,7 @@ struct Ledger {
         for content in saved.subtracting(before) where after.contains(content) { owe(content, who) }
     }
 
-    /// Somebody has closed it here whose document the other client has meanwhile taken away.
+    /// A program has closed this content here although the other client has removed its document meanwhile.
     mutating func owe(_ content: [UInt8], _ who: String) {
         wholes.insert(content)
         if !content.isEmpty { owed[content] = owed[content] ?? who }
@@ -39,7 +40,7 @@ struct Ledger {
 
     /// A change by the store's other client.
     ///
-    /// - Parameter touched: what the documents held that it had to do with, before and after.
+    /// - Parameter touched: the contents of the documents that it used, before and after.
     mutating func changedThere(
         _ before: Set<[UInt8]>, _ after: Set<[UInt8]>, touched: Set<[UInt8]>, _ who: String
     ) {
@@ -50,20 +51,20 @@ struct Ledger {
         for content in after.subtracting(before) { owe(content, who) }
     }
 
-    /// Of what can never be whole again only what is here is owed, and that is there.
+    /// For a document that can never be whole again, only the bytes here are owed, and they are there.
     mutating func forgive(_ torn: [UInt8?]) {
         owed = owed.filter { content, _ in
             content.count != torn.count || zip(content, torn).contains { $1 != nil && $0 != $1 }
         }
     }
 
-    /// The same, where only its size can be seen.
+    /// The same, where only the size is visible.
     mutating func forgive(size: Int) { owed = owed.filter { $0.key.count != size } }
 
-    /// Somebody may have seen it just before he wrote over it.
+    /// A program may have seen the content just before it overwrote it.
     mutating func forgive(_ content: [UInt8]) { owed[content] = nil }
 
-    /// Both sides are the same now, with these contents.
+    /// Both sides agree, with these contents.
     mutating func agreed() {
         touched = []
         gone = [:]

@@ -7,7 +7,7 @@ import SyncEngine
 import Volume
 import Trees
 
-/// The daemon from one start to its death: catalog, bytes, engine and volume over a state directory.
+/// The daemon from one start to its death: catalog, content store, engine and volume over a state directory.
 final class Life: @unchecked Sendable {
     // Unchecked: one thread alone uses it (see Schedule).
     let directory: String
@@ -34,7 +34,7 @@ final class Life: @unchecked Sendable {
         volume.engine.start()
     }
 
-    /// What the store calls the item that a path leads to, if it has it.
+    /// The store's identifier of the item at a path, if it has one.
     func identifier(of path: String) -> ItemIdentifier? {
         try? catalog.read { reader in
             var inode = InodeID.root
@@ -46,10 +46,10 @@ final class Life: @unchecked Sendable {
         }
     }
 
-    /// As SIGKILL: nothing of it runs any more, its files are closed as they are. What the next life finds is in
-    /// `heir`.
+    /// Acts like SIGKILL: no code of this life runs any more, and its files are closed as they are. `heir` gets the
+    /// state for the next life.
     ///
-    /// The objects are kept: a process that is killed closes no database either.
+    /// The objects are kept: a killed process closes no database either.
     func kill(heir: String) throws {
         store.die()
         Self.graves.append(self)
@@ -64,7 +64,7 @@ final class Life: @unchecked Sendable {
     nonisolated(unsafe) private static var graves: [Life] = []
 }
 
-/// Nobody asks a kernel: every look-up comes to the volume.
+/// There is no kernel: every look-up reaches the volume.
 private struct Kernel: KernelNotifying {
     func invalidateEntry(in folder: NodeID, name: Filename) {}
     func expireEntry(in folder: NodeID, name: Filename) {}
@@ -72,7 +72,7 @@ private struct Kernel: KernelNotifying {
     func invalidateContents(of node: NodeID) {}
 }
 
-/// Passthrough as the kernel does it: what is read and written goes to the local file.
+/// Passthrough like the kernel's: reads and writes go to the local file.
 ///
 /// Unchecked: one thread alone uses it (see ``Schedule``).
 final class Backing: BackingRegistering, @unchecked Sendable {
@@ -101,7 +101,7 @@ final class Backing: BackingRegistering, @unchecked Sendable {
     }
 }
 
-/// System calls that a life and its end need.
+/// System calls for a life and its end.
 enum Files {
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -118,7 +118,7 @@ enum Files {
         }
     }
 
-    /// Nil when it cannot be read to its end; errno says why.
+    /// Nil when it cannot be read to its end; errno has the reason.
     static func whole(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

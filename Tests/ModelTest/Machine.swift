@@ -5,12 +5,12 @@ import SyncEngine
 import Volume
 import Trees
 
-/// Programs and users in process: calls on a ``Volume`` as the kernel would make them for an ``Operation``.
+/// Programs and users in process: calls of a ``Volume``, as the kernel would make them for an ``Operation``.
 ///
 /// Unchecked: one thread alone uses it (see ``Schedule``).
 final class Machine: @unchecked Sendable {
     private let life: Life
-    /// Runs the schedule until something is so; false: it never will be.
+    /// Runs the schedule until a condition holds; false: it never will.
     private let runUntil: (() -> Bool) -> Bool
     private struct Slot {
         var node: NodeID
@@ -18,7 +18,7 @@ final class Machine: @unchecked Sendable {
         var isWritable: Bool
     }
     private var slots: [Int: Slot] = [:]
-    /// The last operation had to wait for the store.
+    /// Whether the last operation had to wait for the store.
     private(set) var hasWaited = false
 
     private var volume: Volume { life.volume }
@@ -31,7 +31,7 @@ final class Machine: @unchecked Sendable {
 
     var openSlots: [Int] { slots.keys.sorted() }
 
-    /// The file that a slot has open, as fstat(2) would tell, and which of its bodies of bytes.
+    /// The file open in a slot, as by fstat(2), and its generation.
     func file(in slot: Int) -> OpenFile? {
         guard let node = slots[slot]?.node, let record = try? volume.attributes(of: node).record else { return nil }
         return OpenFile(inode: record.id.rawValue, generation: record.generation)
@@ -49,7 +49,7 @@ final class Machine: @unchecked Sendable {
         var result: Result<Void, VolumeError>?
     }
 
-    /// Never answered: no errno says so.
+    /// No answer ever came; not a real errno.
     static let hangs: Int32 = 9_999
 
     func run(_ body: @escaping @Sendable () async throws -> Void) throws(VolumeError) {
@@ -118,7 +118,7 @@ final class Machine: @unchecked Sendable {
 
     // MARK: Open files
 
-    /// As open(2) with O_NOFOLLOW; with a reference on the node.
+    /// As open(2) with O_NOFOLLOW; keeps a reference on the node.
     private func open(_ path: String, flags: Int32) throws(VolumeError) -> Slot {
         for attempt in 0... {
             do throws(VolumeError) {
@@ -142,7 +142,7 @@ final class Machine: @unchecked Sendable {
                     }
                 }
             } catch {
-                // As the kernel: the name is looked up again.
+                // As the kernel does: look the name up again.
                 if error.errno != ESTALE || attempt == 3 { throw error }
             }
         }
@@ -153,7 +153,7 @@ final class Machine: @unchecked Sendable {
 
     private func read(_ slot: Slot) throws(VolumeError) -> [UInt8] {
         if case .passthrough(let id) = slot.opened.mode { return life.backing.read(id) }
-        // As the kernel does: never past the end that stat shows.
+        // As the kernel does: never beyond the size that stat shows.
         let size = Int(try size(slot))
         var bytes: [UInt8] = []
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8_192, alignment: 16)
@@ -325,7 +325,7 @@ final class Machine: @unchecked Sendable {
         case .link:
             return try at(paths[0]) { found throws(VolumeError) in
                 try inFolder(paths[1]) { folder, name throws(VolumeError) in
-                    // The kernel sees both before it asks.
+                    // The kernel checks both before the request.
                     if try lookUp(name, in: folder) != nil { throw VolumeError(EEXIST, paths[1]) }
                     if found.record.isFolder { throw VolumeError(EPERM, paths[0]) }
                     let made = try ready { () throws(VolumeError) in
@@ -370,7 +370,7 @@ final class Machine: @unchecked Sendable {
                 guard let source = try lookUp(name, in: folder) else { throw VolumeError(ENOENT, path) }
                 let target = try lookUp(newName, in: newFolder)
                 if noReplace && target != nil { throw VolumeError(EEXIST, newPath) }
-                // What the kernel says by itself, in its order.
+                // Errors that the kernel returns itself, in its order.
                 if Self.areNested(path, newPath) {
                     if source.isFolder && (newPath + "/").hasPrefix(path + "/") { throw VolumeError(EINVAL, path) }
                     if target?.isFolder == true { throw VolumeError(ENOTEMPTY, newPath) }
@@ -400,7 +400,7 @@ final class Machine: @unchecked Sendable {
             case .chmod: try set(AttributeChange(mode: UInt32(numbers[0])))
             case .touch: try set(AttributeChange(modified: FileTime(seconds: Int64(numbers[0]))))
             default:
-                // The kernel refuses these to anything else, xattr(7).
+                // The kernel refuses other files, xattr(7).
                 if record.kind == .link { throw VolumeError(EPERM, operation.paths[0]) }
                 let name = Array(Model.attributeNames[numbers[0] % 2].utf8)
                 if operation.verb == .removeAttribute {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What a mount must show: a tree of files, as POSIX has it, in memory. No store, no network, no time.
+/// The expected state of a mount: a tree of files by POSIX, in memory. It has no store, no network and no time.
 ///
 /// Unchecked: one thread alone uses it (see ``Schedule``).
 final class Model: @unchecked Sendable {
@@ -16,12 +16,12 @@ final class Model: @unchecked Sendable {
 
     static let attributeNames = ["user.one", "user.two"]
 
-    /// Does what a program's operation does, and says what it must come to.
+    /// Performs a program's operation, and returns the expected answer.
     func perform(_ operation: Operation) -> Answer {
         do throws(Failure) { return try carryOut(operation) } catch { return .failed(error.number) }
     }
 
-    /// The mount shows another tree, which is right: names mean these files now.
+    /// Takes over the mount's tree, after it was found right: names mean these files now.
     func adopt(_ root: ModelFile) { self.root = root }
 
     // MARK: Paths
@@ -181,7 +181,8 @@ final class Model: @unchecked Sendable {
             }
         default: if file.bytes.count < numbers[1] + numbers[2] { Self.resize(&file.bytes, numbers[1] + numbers[2]) }
         }
-        // (Of a placeholder whose version is gone a hole behind its end keeps nothing, nor does room where there was some.)
+        // (In a placeholder whose version is gone, a hole beyond its end keeps nothing, nor does an allocation of
+        // allocated space.)
         let changes =
             switch operation.verb {
             case .punch: numbers[1] < file.bytes.count
@@ -192,7 +193,7 @@ final class Model: @unchecked Sendable {
         written(numbers[0], changes: changes)
     }
 
-    /// By one of those who have it open, for all of them.
+    /// One opener has closed or synced the file, which counts for all.
     private func saved(_ file: ModelFile) {
         file.isUnsaved = false
         for (number, slot) in slots where slot.file === file { slots[number]?.hasWritten = false }
@@ -204,7 +205,7 @@ final class Model: @unchecked Sendable {
         slots[slot]?.file.modified = nil
     }
 
-    /// What a call that opens by path, writes and closes makes of these contents; nil: it is another call.
+    /// The contents after a call that opens by path, writes and closes; nil: another call.
     static func changed(_ bytes: [UInt8], by operation: Operation) -> [UInt8]? {
         let numbers = operation.numbers
         var bytes = bytes
@@ -218,7 +219,7 @@ final class Model: @unchecked Sendable {
         return bytes
     }
 
-    /// As a shell's `>` (save), `>>` (append), and a write in the middle of what is there (patch).
+    /// As a shell's `>` (save), `>>` (append), and a write in the middle (patch).
     private func save(_ operation: Operation) throws(Failure) -> Answer {
         let path = operation.paths[0]
         let file: ModelFile
@@ -232,7 +233,7 @@ final class Model: @unchecked Sendable {
         return .done
     }
 
-    /// As programs do that save into a temporary file and rename it.
+    /// As a program that saves to a temporary file and renames it.
     private func replace(_ operation: Operation) throws(Failure) {
         let temporary = Self.temporary(operation.paths[0])
         _ = try save(Operation(.save, [temporary], operation.numbers))
@@ -264,7 +265,7 @@ final class Model: @unchecked Sendable {
         drop(file)
     }
 
-    /// rename(2), in the order in which Linux looks.
+    /// rename(2), with Linux's order of checks.
     private func rename(_ path: String, _ newPath: String, noReplace: Bool) throws(Failure) {
         let (from, to) = (try place(path), try place(newPath))
         guard let source = from.folder.children[from.name] else { throw Failure(number: ENOENT) }

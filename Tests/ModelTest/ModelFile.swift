@@ -1,31 +1,31 @@
 import Glibc
 
-/// A file of the reference model: what POSIX calls an inode.
+/// A file of the reference model: an inode in POSIX terms.
 ///
 /// Unchecked: one thread alone uses it (see ``Schedule``).
 final class ModelFile: @unchecked Sendable {
     enum Kind: Equatable, Sendable { case document, folder, link }
 
     let kind: Kind
-    /// Of a document its contents, of a link where it leads.
+    /// A document's contents, or a link's target.
     var bytes: [UInt8]
     var mode: UInt32
-    /// In whole seconds; nil: whenever it was written last.
+    /// In whole seconds; nil: the time of the last write.
     var modified: Int64?
     var attributes: [String: [UInt8]] = [:]
-    /// Of a folder.
+    /// For a folder.
     var children: [String: ModelFile] = [:]
-    /// How many names it has.
+    /// The number of its names.
     var names = 0
-    /// A program here took its last name away.
+    /// Whether a program here removed its last name.
     var isUnlinked = false
-    /// Some program has written and not closed or synchronized it yet.
+    /// Whether a program has written and not yet closed or synced it.
     var isUnsaved = false
-    /// It has so many bytes, and not all of them can be had any more.
+    /// The size of a file whose bytes are not all available any more.
     var unreadable: Int?
-    /// What the mount calls it; learnt from there.
+    /// The inode number at the mount.
     var inode: Int64?
-    /// Which of an inode's bodies of bytes it is, where that can be told.
+    /// The generation, where it is known.
     var generation: Int64?
 
     init(_ kind: Kind, _ bytes: [UInt8] = [], mode: UInt32) {
@@ -34,7 +34,7 @@ final class ModelFile: @unchecked Sendable {
 
     var isFolder: Bool { kind == .folder }
 
-    /// Every name below, with its path; folders before what is in them.
+    /// Every name below, with its path; folders before their contents.
     func walk(_ prefix: String = "") -> [(path: String, file: ModelFile)] {
         children.sorted { $0.key < $1.key }.flatMap { name, file -> [(String, ModelFile)] in
             let path = prefix.isEmpty ? name : prefix + "/" + name
@@ -43,13 +43,13 @@ final class ModelFile: @unchecked Sendable {
     }
 }
 
-/// One of an inode's bodies of bytes.
+/// A generation of an inode.
 struct OpenFile: Hashable {
     var inode: Int64
     var generation: Int64
 }
 
-/// What a call comes to.
+/// The result of a call.
 enum Answer: Equatable, Sendable, CustomStringConvertible {
     case done
     case bytes([UInt8])

@@ -1,13 +1,12 @@
 import CModelTest
 import Glibc
 
-/// `hydrant-model-test`: plays random sequences against the model, one process for some of them; `scripts/model-test`
-/// starts it.
+/// `hydrant-model-test`: plays random sequences against the model, some in one process; `scripts/model-test` starts it.
 @main
 struct ModelTest {
     static func main() {
         let arguments = CommandLine.arguments
-        // Sets and dictionaries in the same order each time.
+        // Gives sets and dictionaries the same order in each run.
         if getenv("SWIFT_DETERMINISTIC_HASHING") == nil {
             var words = arguments.map { strdup($0) } + [nil]
             cmodeltest_restart("SWIFT_DETERMINISTIC_HASHING", "1", &words)
@@ -62,7 +61,7 @@ struct Command {
         }
         func number<T: FixedWidthInteger>(_ name: String) throws(Misuse) -> T {
             let text = try value(name)
-            guard let number = T(text) else { throw Misuse(description: "\(name): “\(text)” is no number") }
+            guard let number = T(text) else { throw Misuse(description: "\(name): “\(text)” is not a number") }
             return number
         }
         while let word = left.popFirst() {
@@ -95,7 +94,7 @@ struct Command {
         directory = "\(place)/hydrant-model-\(getpid())"
     }
 
-    /// 0: all is well; 1: a sequence failed.
+    /// 0: no sequence failed; 1: one failed.
     func run() throws -> Int32 {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(7), &limit)
@@ -111,7 +110,7 @@ struct Command {
             do throws(BadSequence) {
                 sequences.append((file, try OperationList(text: String(decoding: bytes, as: UTF8.self))))
             } catch {
-                throw Misuse(description: "\(file): “\(error.line)” is no operation")
+                throw Misuse(description: "\(file): “\(error.line)” is not an operation")
             }
         }
         if let first {
@@ -125,13 +124,13 @@ struct Command {
             return 0
         }
         for (name, sequence) in sequences {
-            // Said before, so that whoever reads this knows at which it ended.
+            // Printed before, so that the reader knows at which sequence a crash happened.
             say("begin \(name) \(sequence.operations.count)")
             let result = play(sequence)
             operations += sequence.operations.count
             if isVerbose { say(result.story.joined(separator: "\n")) }
             if isTwice, play(sequence).trace != result.trace {
-                say("differs \(name): played twice, it did not do the same")
+                say("differs \(name): two runs differ")
                 return 1
             }
             guard let violation = result.violation else { continue }
@@ -145,7 +144,7 @@ struct Command {
         return 0
     }
 
-    /// What others left that were killed.
+    /// Removes leftovers of killed processes.
     private func sweep() {
         let (folder, own) = Model.split(directory)
         for name in Files.names("/" + folder) where name.hasPrefix("hydrant-model-") && name != own {
@@ -169,7 +168,7 @@ struct Command {
         return (violation, world.story, trace)
     }
 
-    /// What stays the same while a sequence is made shorter.
+    /// The part of a violation that must stay the same while a sequence is shortened.
     private static func kind(_ violation: String) -> String {
         let kinds = ["lost", "came back", "half-written", "both sides do not become the same", "cannot start again"]
         return kinds.first { violation.hasPrefix($0) } ?? (violation.contains("never") ? "hangs" : "shows")
@@ -198,7 +197,7 @@ struct Command {
 
     private func shrink(_ sequence: OperationList, _ violation: String, to output: String) throws {
         let kind = Self.kind(violation)
-        // At a mount each try takes seconds.
+        // At a mount each attempt takes seconds.
         var shrinker = Shrinker(fails: { play($0).violation.map(Self.kind) == kind }, attempts: isMounted ? 60 : 1_500)
         let short = shrinker.shrink(sequence)
         let result = play(short)
@@ -208,7 +207,7 @@ struct Command {
     }
 }
 
-/// A line of output, at once: whoever reads it knows how far this came when it is killed.
+/// Prints a line at once: the reader knows the progress when the process is killed.
 private func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     write(1, bytes, bytes.count)

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// Plays a sequence at a real mount. What is not under the test's control there (time, the order of hooks, faults of
-/// the store) is left out or happens as it happens.
+/// Plays a sequence at a real mount. Events that the test does not control there (time, the order of hooks, faults of
+/// the store) are left out or happen at any time.
 final class MountedPlayer {
     private let world: MountedWorld
     private let sequence: OperationList
@@ -64,7 +64,7 @@ final class MountedPlayer {
     private func locally(_ operation: Operation) throws {
         if isRacing {
             try adopt()
-            // What the store has there by now may arrive between this look and the call.
+            // A newer version in the store may arrive between this look and the call.
             for path in operation.paths {
                 if let bytes = Files.read(world.store + "/" + path) { ledger.forgive(bytes) }
             }
@@ -82,14 +82,14 @@ final class MountedPlayer {
         if answer != expected && !isRacing { fail("\(operation): \(answer), expected \(expected)") }
     }
 
-    /// Names mean what they are seen to mean: the other side may have changed it.
+    /// Takes over the observed tree: the other side may have changed it.
     private func adopt() throws {
         let seen = Observation(root: try world.tree(world.mount))
         for (_, file) in seen.root.walk() { if let size = file.unreadable { ledger.forgive(size: size) } }
         model.adopt(seen.tree(keeping: model))
     }
 
-    /// What the call changed may have arrived since the last look: then its result is what is owed.
+    /// The changed version may have arrived since the last look: then the call's result is owed.
     private func adoptBase(of operation: Operation) {
         guard let path = operation.paths.first, let file = try? model.file(path),
             let seen = Files.read(world.mount + "/" + path), seen != file.bytes,
@@ -106,7 +106,7 @@ final class MountedPlayer {
 
     private func kill() throws {
         programs.closeAll()
-        // What no close or fsync has returned for may be as it was.
+        // Writes without a returned close or fsync may be lost.
         let isWritten = model.root.walk().contains { $0.file.isUnsaved }
         for slot in model.slots.values { slot.file.isUnsaved = false }
         model.slots = [:]
@@ -121,7 +121,7 @@ final class MountedPlayer {
         var answer = Answer.done
         switch operation.verb {
         case .remotePut:
-            // As a program that saves safely; what nobody has seen half of.
+            // Like a program that saves safely: no client sees half of it.
             let draft = world.directory + "/draft"
             try Files.write(Contents.bytes(operation.numbers[0], operation.numbers[1]), to: draft)
             answer = put(draft, at: world.store + "/" + operation.paths[0])
@@ -152,15 +152,15 @@ final class MountedPlayer {
         }
     }
 
-    /// Apache looks at an upload's condition before the bytes come. The lock under which that is done keeps other clients of
-    /// it out, but nobody who works in the folder behind its back: what he puts there meanwhile, it replaces.
+    /// Apache checks an upload's condition before the bytes arrive. Its lock keeps other clients out, but not a program
+    /// that works in the folder directly: Apache overwrites that program's changes.
     private func uploads(_ paths: [String]) -> Set<String> {
         Set(
             paths.map { world.store + "/" + Model.split($0).folder }
                 .flatMap { folder in Files.names(folder).filter(MountedWorld.isUpload).map { folder + "/" + $0 } })
     }
 
-    // What has come since `before` is seen by whoever takes it away, and by nobody else: it is asked for afterwards.
+    // A content that arrived after `before` was seen only by the operation that removes it: look afterwards.
 
     private func put(_ draft: String, at path: String) -> Answer {
         while true {
@@ -203,7 +203,7 @@ final class MountedPlayer {
             try world.wait(what, seconds: 60) {
                 let (status, output) = world.run(["sync", world.mount, "--timeout", "20"])
                 problem = try difference()
-                // What can never be whole again is not sent.
+                // A document that can never be whole again is not uploaded.
                 if problem == nil, status != 0, try !hasUnreadable() { problem = "sync: \(output)" }
                 return problem == nil
             }

@@ -2,14 +2,14 @@ import CLinux
 import CModelTest
 import Glibc
 
-/// A real mount of the real daemon over a folder, for the same operations: what is true there is what counts.
+/// A real mount of the real daemon over a folder, for the same operations: it decides what is right.
 ///
-/// The store's other client works in the folder itself; death is SIGKILL.
+/// The store's other client works in the folder itself; a death is a SIGKILL.
 final class MountedWorld {
     let directory: String
-    /// Where the store's other client works.
+    /// The folder of the store's other client.
     let store: String
-    /// What WebDAV has not stays on this machine for ever.
+    /// Files that WebDAV lacks stay on this machine.
     let hasLinks: Bool
     private let state: String
     private let words: [String]
@@ -19,7 +19,7 @@ final class MountedWorld {
     /// A WebDAV server that serves a folder of this machine.
     struct Server {
         var url: String
-        /// Is emptied before each sequence.
+        /// Emptied before each sequence.
         var folder: String
         /// A section of config.toml without its head.
         var settings: String
@@ -67,7 +67,7 @@ final class MountedWorld {
         }
     }
 
-    /// SIGKILL; returns when the connection is gone.
+    /// Sends SIGKILL; returns when the connection is gone.
     func kill() throws {
         guard let pid = daemon, pid > 1 else { throw Failure("no daemon") }
         Glibc.kill(pid, SIGKILL)
@@ -95,7 +95,7 @@ final class MountedWorld {
         Files.removeTree(directory)
     }
 
-    /// Runs the command; its status, and what it printed.
+    /// Runs the command; returns its status and its output.
     func run(_ arguments: [String]) -> (status: Int32, output: String) {
         let file = directory + "/log/output"
         var actions = posix_spawn_file_actions_t()
@@ -124,10 +124,10 @@ final class MountedWorld {
 
     // MARK: Trees
 
-    /// What Apache is just receiving.
+    /// A file that Apache is receiving.
     static func isUpload(_ name: String) -> Bool { name.hasPrefix(".davfs.tmp") }
 
-    /// What is below a folder, by looking: names, kinds, bytes, modes, attributes, link counts.
+    /// The tree below a folder, as seen by programs: names, kinds, bytes, modes, attributes, link counts.
     func tree(_ path: String) throws -> ModelFile {
         var byInode: [UInt64: ModelFile] = [:]
         func look(_ path: String) throws -> ModelFile? {
@@ -156,7 +156,7 @@ final class MountedWorld {
             default:
                 guard let bytes = Files.whole(path) else {
                     if errno == ENOENT { return nil }
-                    // Replaced at the store, perhaps for good: what was written into it is kept.
+                    // Replaced in the store, perhaps for good: the written part is kept.
                     let file = ModelFile(.document, mode: status.st_mode & 0o7777)
                     file.unreadable = Int(status.st_size)
                     file.inode = Int64(bitPattern: UInt64(status.st_ino))

@@ -4,20 +4,20 @@ import ItemCatalog
 import SyncEngine
 import Trees
 
-/// What the mount would show, seen without looking: a look would download, and end what is being explored.
+/// The tree that the mount would show, found without access to it: that would start downloads, and disturb the test.
 ///
-/// Of bytes that are not here it is known which version of the store's they are, and so what they are.
+/// For bytes that are not here, the store's version is known, and so are the bytes.
 struct Observation {
     let root: ModelFile
-    /// Folders whose listing has not been asked for.
+    /// Folders that were not listed yet.
     private(set) var unlisted: Set<String> = []
-    /// Documents of which the store has replaced the version that they were made from before all of it was here: what
-    /// was written is kept, and cannot be whole any more. With what of each is here (nil: is not).
+    /// Documents whose base version was replaced in the store before all of it was here: the written part is kept, and
+    /// the document cannot be whole any more. With the bytes here (nil: missing).
     private(set) var torn: [String: [UInt8?]] = [:]
-    /// The content version of each document that is not changed here, by path; for people.
+    /// The content version of each unmodified document, by path; for messages.
     private(set) var facts: [String: String] = [:]
 
-    /// One that somebody has made by looking.
+    /// For a tree read by programs.
     init(root: ModelFile) { self.root = root }
 
     /// - Parameter known: the bytes of a version of the store.
@@ -95,7 +95,7 @@ struct Observation {
         return bytes
     }
 
-    /// In which way another tree is not this one; nil: in none. Files that are being written are not compared.
+    /// The difference to another tree; nil: none. Ignores files that are being written.
     func difference(from model: ModelFile) -> String? {
         let (here, there) = (Self.paths(root), Self.paths(model))
         for (path, file) in there.sorted(by: { $0.key < $1.key }) {
@@ -117,16 +117,16 @@ struct Observation {
         return nil
     }
 
-    /// Whether what has a file's inode number is still that file for whoever has it open.
+    /// Whether the file with an inode number is still the same file for its openers.
     private func isSame(_ old: ModelFile, _ seen: ModelFile, _ open: [ModelFile]) -> Bool {
         if old.isFolder || old.bytes == seen.bytes { return true }
         if !open.contains(where: { $0 === old }) { return true }
-        // What is being written may be ahead of what is seen; what was replaced is another body of bytes.
+        // Contents that are being written may be ahead of those seen; a replaced document is another generation.
         return old.isUnsaved && old.generation != nil && old.generation == seen.generation
     }
 
-    /// The files that programs have open, as the mount says itself. One that has lost its name, or of which the store has
-    /// replaced the bytes, is not in the tree.
+    /// The files that programs have open, by the mount's own account. A file that has lost its name, or whose bytes the
+    /// store has replaced, is not in the tree.
     private func openFiles(_ model: Model, _ opened: (Int) -> OpenFile?) -> [Int64: ModelFile] {
         var found: [Int64: ModelFile] = [:]
         let here = Set(
@@ -147,12 +147,11 @@ struct Observation {
         Dictionary(uniqueKeysWithValues: root.walk().map { ($0.path, $0.file) })
     }
 
-    /// A tree for the model that is this one: what it knows already stays the same file, so that whoever has it open
-    /// goes on with it.
+    /// This tree for the model: known files keep their identity, so that their openers go on with them.
     ///
-    /// - Parameter opened: what the mount says that a slot has open; nil: it cannot be asked.
+    /// - Parameter opened: the file open in a slot, by the mount's account; nil: unknown.
     func tree(keeping model: Model, opened: ((Int) -> OpenFile?)? = nil) -> ModelFile {
-        // What a program has just made is what has its name.
+        // A file that a program has just made is the one that has its name.
         let here = Self.paths(root)
         for (path, file) in model.root.walk() where file.inode == nil && here[path]?.kind == file.kind {
             (file.inode, file.generation) = (here[path]?.inode, here[path]?.generation)
@@ -188,7 +187,7 @@ struct Observation {
                         && !seen.bytes.isEmpty
                 })
             {
-                // Whoever has it open goes on with his own bytes, as an inode of their own.
+                // Its openers go on with their own bytes, as an inode of their own.
                 (split.inode, split.generation) = (seen.inode, seen.generation)
                 (split.mode, split.attributes, split.names) = (seen.mode, seen.attributes, 0)
                 file = split

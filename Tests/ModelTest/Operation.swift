@@ -1,8 +1,8 @@
-/// One thing that a program, a user, the store's other client or the world does. All of it is in the operation itself,
-/// so that leaving one out changes nothing about the others.
+/// An action of a program, a user, the store's other client or the environment. It is self-contained, so that leaving
+/// it out does not change the others.
 struct Operation: Hashable, Sendable, CustomStringConvertible {
     enum Verb: String, CaseIterable, Sendable {
-        // Programs with a file open, by slot: open PATH slot kind (0 read, 1 read-write, 2 create, 3 truncate).
+        // Programs with open files, by slot: open PATH slot kind (0 read, 1 read-write, 2 create, 3 truncate).
         case open, read, write, truncateOpen, sync, punch, allocate, copy, close
         // Programs, by path. Contents are token and length (see `Contents`).
         case save, append, patch, truncate, readAll, list, mkdir, rmdir, unlink, rename, renameNew, exchange, link
@@ -11,7 +11,7 @@ struct Operation: Hashable, Sendable, CustomStringConvertible {
         case evict, download, pin, unpin, pause, resume, hurry
         // The store's other client.
         case remotePut, remoteMove, remoteDelete, remoteFolder, remoteAttribute
-        // The world: fault hook kind parameter; run steps seed; wait milliseconds seed; kill seed; settle seed.
+        // The environment: fault hook kind parameter; run steps seed; wait milliseconds seed; kill seed; settle seed.
         case offline, online, fault, forgetChanges, run, wait, kill, settle
     }
 
@@ -44,7 +44,7 @@ struct Operation: Hashable, Sendable, CustomStringConvertible {
         ([verb.rawValue] + paths.map { "/" + $0 } + numbers.map(String.init)).joined(separator: " ")
     }
 
-    /// How many paths and numbers a verb has.
+    /// The number of paths and numbers of a verb.
     static func shape(_ verb: Verb) -> (paths: Int, numbers: Int) {
         switch verb {
         case .open: (1, 2)
@@ -67,18 +67,18 @@ struct Operation: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A list of operations, and in which world they happen.
+/// A list of operations, and the environment in which they happen.
 struct OperationList: Sendable {
     var seed: UInt64 = 0
-    /// Whether whole documents are read and written past the volume.
+    /// Whether programs read and write whole documents directly (passthrough).
     var isPassthrough = false
-    /// The store can say what changed since an anchor; it signals what comes from here; it has a trash.
+    /// Whether the store lists changes since an anchor; signals changes from here; has a trash.
     var hasChanges = true
     var signalsOwn = false
     var hasTrash = false
     var operations: [Operation] = []
 
-    /// What a replay file holds.
+    /// The text of a replay file.
     var text: String {
         "seed \(seed)\nworld \(isPassthrough ? 1 : 0) \(hasChanges ? 1 : 0) \(signalsOwn ? 1 : 0) \(hasTrash ? 1 : 0)\n"
             + operations.map { "\($0)\n" }.joined()
@@ -86,7 +86,7 @@ struct OperationList: Sendable {
 
     init() {}
 
-    /// Lines that begin with `#` and empty ones say nothing. Throws with the line that is none.
+    /// Ignores empty lines and those that begin with `#`. Throws the first invalid line.
     init(text: String) throws(BadSequence) {
         for line in text.split(separator: "\n") where !line.hasPrefix("#") && !line.allSatisfy(\.isWhitespace) {
             let words = line.split(separator: " ")
@@ -108,7 +108,7 @@ struct OperationList: Sendable {
 
 struct BadSequence: Error { var line: String }
 
-/// Bytes that are like no other: what a document holds says who wrote it.
+/// Unique bytes, which identify the operation that wrote them.
 enum Contents {
     static func bytes(_ token: Int, _ length: Int) -> [UInt8] {
         let piece = Array("<\(token)>".utf8)

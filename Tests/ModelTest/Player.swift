@@ -11,13 +11,13 @@ struct Player {
     let world: World
     private var model: Model { world.model }
     private(set) var done = 0
-    /// Since both sides were the same: what the other client left, and whether programs here changed anything.
+    /// The state since both sides last agreed: what the other client left, and whether programs here changed anything.
     private var leftThere: [String: StoredEntry]?
     private var hasChangedHere = false
 
     init(world: World) { self.world = world }
 
-    /// Plays all of it and lets both sides agree. Returns what went wrong.
+    /// Plays all operations and lets both sides agree. Returns the violation, if any.
     mutating func play() -> String? {
         for operation in world.sequence.operations {
             world.random = Random(world.sequence.seed, operation.description)
@@ -40,7 +40,7 @@ struct Player {
         case .fault:
             world.hasTrouble = true
             let fault = GatedStore.Fault(rawValue: numbers[1] % GatedStore.Fault.allCases.count)!
-            // As if somebody else had changed it.
+            // As if another client had changed it.
             if fault == .mismatch { world.isRacing = true }
             world.inject(World.hooks[numbers[0] % World.hooks.count], fault)
         case .forgetChanges: world.base.forgetChanges()
@@ -59,7 +59,7 @@ struct Player {
 
     // MARK: Programs
 
-    /// The documents' contents in the tree; those that are saved.
+    /// All documents' contents in the tree, and those that are saved.
     private func contents() -> (all: Set<[UInt8]>, saved: Set<[UInt8]>) {
         let documents = model.root.walk().map(\.file).filter { $0.kind == .document }
         return (Set(documents.map(\.bytes)), Set(documents.filter { !$0.isUnsaved }.map(\.bytes)))
@@ -73,28 +73,28 @@ struct Player {
         world.tell("  \(answer)")
         if ![.read, .readAll, .list].contains(operation.verb) { hasChangedHere = true }
         if world.isRacing && world.machine.hasWaited {
-            // What the other client has put there came while this waited, and was seen before it was written over.
+            // The other client's changes arrived during the wait, and were seen before they were overwritten.
             for path in operation.paths.flatMap({ [$0, storePath($0)] }) {
                 for stored in inStore(path) where stored.path == path { world.ledger.forgive(stored.bytes) }
             }
         }
         if case .failed(let number) = answer, mayFail(number, isListed) {
-            // It did nothing, or not all of it.
+            // The call did nothing, or only a part.
             world.hasTrouble = true
             let target = operation.verb == .copy ? model.slots[operation.numbers[1]]?.file.bytes : nil
             adopt()
-            // A copy that ends in the middle has written over as much.
+            // A copy that ends in the middle has overwritten that much.
             if let target, target != model.slots[operation.numbers[1]]?.file.bytes { world.ledger.forgive(target) }
             return
         }
         let before = contents()
-        // What somebody writes over in a file that the other client has replaced, he had seen.
+        // A program that writes to a file which the other client has replaced had seen its old contents.
         let written: [Operation.Verb] = [.write, .truncateOpen, .punch, .allocate, .copy]
         if world.isRacing, written.contains(operation.verb) {
             let target = operation.numbers[operation.verb == .copy ? 1 : 0]
             if let file = model.slots[target]?.file { world.ledger.forgive(file.bytes) }
         }
-        // Of a placeholder nobody had read it is the newest version that was copied.
+        // For a placeholder that nobody had read, the newest version was copied.
         if operation.verb == .copy, world.isRacing, world.machine.hasWaited,
             case .bytes(let copied) = world.machine.perform(Operation(.read, [], [operation.numbers[0]]))
         {
@@ -102,13 +102,13 @@ struct Player {
         }
         let slot = [.sync, .close].contains(operation.verb) ? model.slots[operation.numbers[0]] : nil
         let expected = model.perform(operation)
-        // The other client has replaced one of them, unseen: they are not one file any more.
+        // The other client has replaced one of them, unseen: they are two files now.
         if operation.verb == .copy, world.isRacing, expected == .failed(EINVAL) { return adopt() }
-        // What is in a folder that could not be listed then, the model did not know: it is as the programs see it now.
+        // The model did not know the contents of a folder that could not be listed: take the programs' view.
         let left = contents()
         if !isListed && world.isRacing && world.machine.hasWaited {
             adopt()
-            // What the call has made of a document that was not known is whole all the same.
+            // A call's result on an unknown document is whole all the same.
             if let path = operation.paths.first, let bytes = try? model.file(path).bytes,
                 world.ledger.wholes.contains(where: { Model.changed($0, by: operation) == bytes })
             {
@@ -116,7 +116,7 @@ struct Player {
             }
         }
         let after = contents()
-        // What is only seen was owed by whoever wrote it, if it is owed still.
+        // Contents that were only seen are owed by the operation that wrote them, if still owed.
         world.ledger.changedHere(
             before.all, after.all, saved: after.saved.intersection(left.all), "\(operation)")
         if let slot, slot.hasWritten, !slot.file.isUnlinked { world.ledger.saved([slot.file.bytes], "\(operation)") }
@@ -126,7 +126,7 @@ struct Player {
         look("after \(operation)")
     }
 
-    /// As the kernel does on the way to a file. False: it cannot be listed now.
+    /// Lists the folders above a path, as the kernel does. False: one cannot be listed now.
     private func list(above path: String, _ operation: Operation) -> Bool {
         var (folder, isListed) = ("", true)
         for name in [""] + path.split(separator: "/").dropLast().map(String.init) {
@@ -141,7 +141,7 @@ struct Player {
         return isListed
     }
 
-    /// A call that needs the store may fail while something is wrong with it.
+    /// Whether a call that needs the store may fail in the present trouble.
     private func mayFail(_ number: Int32, _ isListed: Bool) -> Bool {
         if number == Machine.hangs { return false }
         if world.isRacing && (number == ESTALE || world.machine.hasWaited) { return true }
@@ -153,7 +153,7 @@ struct Player {
             && fromStore.contains(number)
     }
 
-    /// Nothing changes under a program unless the other side did something.
+    /// Checks that nothing changed under a program unless the other side did something.
     private func look(_ when: String) {
         do {
             let seen = try world.observe()
@@ -202,7 +202,7 @@ struct Player {
         }
     }
 
-    /// A place here as the store calls it: a folder may have been moved here, which the store has not been told.
+    /// The store's path of a local path: the store may not know yet that a folder was moved here.
     private func storePath(_ path: String) -> String {
         let (folder, name) = Model.split(path)
         guard !folder.isEmpty, let identifier = world.life.identifier(of: folder),
@@ -245,8 +245,7 @@ struct Player {
 
     // MARK: Agreement
 
-    /// Everything is well again and everybody has closed what he had open: both sides must become the same, with
-    /// nothing missing.
+    /// All faults are over and all files are closed: both sides must become equal, with nothing missing.
     private mutating func settle(isEnd: Bool) {
         world.isOffline = false
         world.clearFaults()
@@ -276,7 +275,7 @@ struct Player {
         }
     }
 
-    /// What is different between the mount and the store; nil: nothing that should not be.
+    /// The difference between the mount and the store; nil: none that matters.
     private func difference() -> String? {
         do {
             let seen = try world.observe()
@@ -297,7 +296,7 @@ struct Player {
             for path in there.keys { if let inode = here[path]?.inode { named.insert(inode) } }
             for (path, file) in here.sorted(by: { $0.key < $1.key }) where there[path] == nil {
                 if Agreement.isExcluded(path) || seen.torn[path] != nil { continue }
-                // Of several names of a file one is the store's.
+                // Of a file's several names the store has one.
                 if file.names > 1, let inode = file.inode, named.contains(inode) { continue }
                 if file.names > 1, Agreement.hasExcludedName(file, in: here) { continue }
                 return "/\(path) is here, not in the store"
@@ -308,7 +307,7 @@ struct Player {
         }
     }
 
-    /// What the store has under a name that a file has here which stays here: that one is shown.
+    /// The store's documents under names that local-only files have here: the local file is shown.
     private func hidden() -> Set<[UInt8]> {
         let here = Observation.paths(model.root)
         return Set(
@@ -321,7 +320,7 @@ struct Player {
     }
 
     private mutating func compare(isEnd: Bool) {
-        // What nobody else touched is exactly what the programs left.
+        // Where no other client interfered, the result is exactly that of the programs.
         look("at the end, both sides being the same")
         if world.violation != nil { return }
         if let leftThere, !hasChangedHere, leftThere != world.base.snapshot() {
@@ -334,7 +333,8 @@ struct Player {
         for (_, bytes) in torn { world.ledger.forgive(bytes) }
         for (content, who) in world.ledger.owed.sorted(by: { $0.value < $1.value }) {
             if !stored.contains(content) && !local.contains(content) {
-                // A placeholder that was only cut, by its path or while it was open: of a version that is gone nothing is anywhere.
+                // A placeholder that was only cut, by path or while open: if its version is gone, its bytes are
+                // nowhere.
                 if ["truncate", "close", "sync"].contains(where: who.hasPrefix), world.isBeginningOfAVersion(content) {
                     continue
                 }
@@ -354,11 +354,11 @@ struct Player {
         (world.isRacing, world.hasTrouble) = (!torn.isEmpty, !torn.isEmpty)
     }
 
-    /// What a program reads in the end is what it should be.
+    /// Checks that a final read returns the expected contents.
     private func readAll(except torn: [String: [UInt8?]]) {
         for (path, file) in model.root.walk() where file.kind == .document && torn[path] == nil {
             var answer = world.machine.perform(Operation(.readAll, [path]))
-            // It waited for a download that the store had forgotten while something was wrong with it.
+            // The read waited for a download that the store had forgotten during the trouble.
             if answer == .failed(ETIMEDOUT), world.hasHung {
                 answer = world.machine.perform(Operation(.readAll, [path]))
             }

@@ -1,10 +1,10 @@
-/// SplitMix64: small, and the same everywhere.
+/// SplitMix64: small, and the same on every platform.
 struct Random: RandomNumberGenerator {
     private var state: UInt64
 
     init(_ seed: UInt64) { state = seed }
 
-    /// Of a seed and a text: what a line of a sequence chooses does not depend on the other lines.
+    /// From a seed and a text: the choices of one line do not depend on other lines.
     init(_ seed: UInt64, _ text: String) {
         state = text.utf8.reduce(seed ^ 0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }

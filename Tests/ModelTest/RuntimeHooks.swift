@@ -3,13 +3,13 @@ import Glibc
 
 /// Gives every job of Swift concurrency to the ``Schedule``.
 ///
-/// The runtime has a hook for jobs of the global executor (swift_task_enqueueGlobal_hook); sleeping tasks it gives to
-/// libdispatch (dispatch_after_f), for which CModelTest stands in.
+/// The runtime has a hook for jobs of the global executor (swift_task_enqueueGlobal_hook); it passes sleeping tasks to
+/// libdispatch (dispatch_after_f), which CModelTest replaces.
 enum RuntimeHooks {
     private typealias Original = @convention(thin) (UnownedJob) -> Void
     private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
-    /// The executor that is none in particular.
+    /// The generic executor.
     static let generic = unsafeBitCast((UInt(0), UInt(0)), to: UnownedSerialExecutor.self)
 
     static func install() {

@@ -1,13 +1,13 @@
 import CModelTest
 import Glibc
 
-/// Decides which job of Swift concurrency runs next, and what time it is: all on one thread, so that a generator says
-/// it all and the same generator says the same again.
+/// Decides which job of Swift concurrency runs next, and what time it is: all on one thread, so that one generator
+/// determines everything, and a run can be repeated.
 ///
-/// Jobs that are ready, calls of the store that wait to be carried out or answered, and, when there is neither, the
-/// sleeper that wakes first.
+/// It chooses among ready jobs, and calls of the store that wait to be carried out or answered; when there are none, it
+/// wakes the next sleeper.
 ///
-/// Unchecked: one thread alone uses it, which is checked.
+/// Unchecked: only one thread uses it, which is checked.
 final class Schedule: @unchecked Sendable {
     static let shared = Schedule()
 
@@ -22,11 +22,11 @@ final class Schedule: @unchecked Sendable {
         var job: Job
     }
 
-    /// Something outside that happens when the schedule says so.
+    /// An outside event that happens when the schedule chooses it.
     struct Event {
         var what: String
         var happen: () -> Void
-        /// What may still happen of it when the process is killed before.
+        /// The part that may still happen when the process is killed before.
         var afterDeath: (@Sendable () async -> Void)?
     }
 
@@ -37,7 +37,7 @@ final class Schedule: @unchecked Sendable {
     private var lastNumber = 0
     private(set) var now: Int64 = 0
     private(set) var stepCount = 0
-    /// Of every choice so far: two runs with the same have done the same.
+    /// A hash of all choices so far: two runs with the same hash did the same.
     private(set) var trace: UInt64 = 0xcbf2_9ce4_8422_2325
 
     /// Seconds since 1970 at which every sequence begins.
@@ -47,7 +47,7 @@ final class Schedule: @unchecked Sendable {
 
     func note(_ text: some Sequence<UInt8>) { for byte in text { trace = (trace ^ UInt64(byte)) &* 0x100_0000_01b3 } }
 
-    // MARK: What comes in
+    // MARK: Input
 
     func add(_ job: UnownedJob) {
         check()
@@ -70,16 +70,16 @@ final class Schedule: @unchecked Sendable {
         sleepers.insert(sleeper, at: place)
     }
 
-    /// Parks something until it is its turn.
+    /// Keeps an event until its turn.
     func park(_ event: Event) {
         check()
         lastNumber += 1
         events.append((lastNumber, event))
     }
 
-    // MARK: What goes on
+    // MARK: Progress
 
-    /// Time and tasks begin anew.
+    /// Restarts time and tasks.
     func reset() {
         forget()
         stepCount = 0
@@ -88,7 +88,7 @@ final class Schedule: @unchecked Sendable {
         cmodeltest_set_randomness(4_711)
     }
 
-    /// The process has been killed: nothing that was under way goes on. Returns what was under way outside.
+    /// The process was killed: drops all running work. Returns the outside events under way.
     @discardableResult
     func forget() -> [Event] {
         let left = events.map(\.event)
@@ -104,14 +104,14 @@ final class Schedule: @unchecked Sendable {
     var isIdle: Bool { ready.isEmpty && events.isEmpty }
     var nextWake: Int64? { sleepers.first?.until }
 
-    /// One of what is ready. False: nothing is.
+    /// Runs one ready job or event. False: there is none.
     func step(_ random: inout Random) -> Bool {
-        // A microsecond a step: two things are seldom at the same moment.
+        // A microsecond per step: two events seldom share a moment.
         set(now + 1_000)
         wakeSleepers()
         if isIdle { return false }
         stepCount += 1
-        // The store is slower than this machine, mostly.
+        // Usually the store is slower than this machine.
         if !ready.isEmpty, events.isEmpty || random.below(8) != 0 {
             let index = random.below(3) == 0 ? 0 : random.below(ready.count)
             note([1, UInt8(truncatingIfNeeded: index)])
@@ -132,7 +132,7 @@ final class Schedule: @unchecked Sendable {
         }
     }
 
-    /// Lets time pass until the next sleeper wakes, but not beyond `end`. False: nobody does before.
+    /// Advances the time to the next sleeper's wake-up, but not beyond `end`. False: none wakes before.
     func pass(until end: Int64) -> Bool {
         guard let next = nextWake, next <= end else {
             set(max(now, end))

@@ -1,8 +1,8 @@
-/// Makes a failing sequence shorter, and what is left of it simpler, for as long as it fails (Zeller's delta debugging).
+/// Shortens a failing sequence, and simplifies the rest, as long as it still fails (Zeller's delta debugging).
 struct Shrinker {
     /// Whether a sequence fails.
     let fails: (OperationList) -> Bool
-    /// How many sequences may be tried.
+    /// The most sequences to try.
     var attempts = 1_500
 
     mutating func shrink(_ sequence: OperationList) -> OperationList {
@@ -27,7 +27,7 @@ struct Shrinker {
     private mutating func leaveOut(_ best: inout OperationList) {
         var part = max(1, best.operations.count / 2)
         while true {
-            // From the end: what came last matters least to what came before.
+            // From the end: later operations matter least to earlier ones.
             var end = best.operations.count
             while end > 0 {
                 let start = max(0, end - part)

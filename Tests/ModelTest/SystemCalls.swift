@@ -13,7 +13,7 @@ final class SystemCalls {
         do throws(Failure) { return try carryOut(operation) } catch { return .failed(error.number) }
     }
 
-    /// As the end of every process that had one open.
+    /// Like the end of all processes with open files.
     func closeAll() {
         for slot in slots.values { Glibc.close(slot.descriptor) }
         slots = [:]
@@ -73,7 +73,7 @@ final class SystemCalls {
         case .read: return .bytes(try read(try slot(numbers[0]).descriptor))
         case .write:
             try write(try slot(numbers[0]).descriptor, Contents.bytes(numbers[2], numbers[3]), numbers[1])
-            // Of nothing pwrite(2) is not asked.
+            // pwrite(2) is not called for no bytes.
             if try !slot(numbers[0]).isWritable { throw Failure(number: EBADF) }
         case .truncateOpen: try check(ftruncate(try slot(numbers[0]).descriptor, off_t(numbers[1])))
         case .punch, .allocate:

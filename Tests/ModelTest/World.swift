@@ -4,7 +4,7 @@ import Glibc
 import ItemCatalog
 import Trees
 
-/// A store, a machine with the daemon on it, its programs and the model of what they must see.
+/// A store, a machine with the daemon, its programs, and the model of what they must see.
 ///
 /// Unchecked: one thread alone uses it (see ``Schedule``).
 final class World: @unchecked Sendable {
@@ -19,14 +19,14 @@ final class World: @unchecked Sendable {
 
     var isOffline = false
     private var faults: [Hook: [GatedStore.Fault]] = [:]
-    /// What the store held under each version that it gave out.
+    /// The contents of every version that the store gave out.
     private var history: [ItemIdentifier: [ContentVersion: [UInt8]]] = [:]
 
-    /// Both sides change the same things: what the mount shows may change under the programs.
+    /// Whether both sides change the same files: what the mount shows may change under the programs.
     var isRacing = false
-    /// Since both sides were the same something went wrong, so that calls that need the store may fail.
+    /// Whether there were faults since both sides last agreed, so that calls that need the store may fail.
     var hasTrouble = false
-    /// A call took minutes, and may still.
+    /// Whether a call hung for minutes, and may still.
     private(set) var hasHung = false
     var random = Random(0)
     private(set) var violation: String?
@@ -57,8 +57,7 @@ final class World: @unchecked Sendable {
         machine = Machine(life) { [unowned self] in run(until: $0) }
     }
 
-    /// The daemon is killed, and started again. What of the calls that were on their way still reaches the store, the
-    /// generator says.
+    /// Kills the daemon, and starts it again. The generator decides which calls under way still reach the store.
     func kill() throws {
         let left = Schedule.shared.forget()
         lives += 1
@@ -81,7 +80,7 @@ final class World: @unchecked Sendable {
     /// Unchecked: one thread alone uses it (see ``Schedule``).
     private final class Flag: @unchecked Sendable { var isUp = false }
 
-    /// Ends it without looking at anything.
+    /// Ends without any check.
     func end() {
         Schedule.shared.forget()
         try? life.kill(heir: directory + "/end")
@@ -102,7 +101,7 @@ final class World: @unchecked Sendable {
 
     // MARK: Running
 
-    /// Lets everything go on, time included, until `condition`. False: it never will be so.
+    /// Lets everything go on, time included, until `condition` holds. False: it never will.
     func run(until condition: () -> Bool) -> Bool {
         let end = Schedule.shared.now + 7_200 * 1_000_000_000
         var steps = 0
@@ -116,7 +115,7 @@ final class World: @unchecked Sendable {
 
     func run(steps: Int) { for _ in 0..<steps { if !Schedule.shared.step(&random) { return } } }
 
-    /// So much time passes; what is on its way at the end stays so.
+    /// Lets this much time pass; calls under way at the end stay so.
     func run(milliseconds: Int) {
         let end = Schedule.shared.now + Int64(milliseconds) * 1_000_000
         while Schedule.shared.now < end {
@@ -151,7 +150,8 @@ final class World: @unchecked Sendable {
         history[item.identifier, default: [:]][item.version.content] = bytes
     }
 
-    /// The other client had put it there, and replaced it before more than its size was asked for.
+    /// Whether these bytes are the beginning of a version that the other client replaced before more than its size was
+    /// requested.
     func isBeginningOfAVersion(_ bytes: [UInt8]) -> Bool {
         history.values.contains { $0.values.contains { $0.count > bytes.count && $0.starts(with: bytes) } }
     }

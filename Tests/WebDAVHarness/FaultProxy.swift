@@ -3,38 +3,38 @@ import Glibc
 package import MountHarness
 import Synchronization
 
-/// Between a client and a test's server, over plain HTTP: does what networks and servers do.
+/// A proxy between a client and a test's server, over plain HTTP, that simulates faults of networks and servers.
 ///
-/// One request a connection, each on a thread of its own.
+/// One request per connection, each on a thread of its own.
 package final class FaultProxy: Sendable {
     package enum Fault: Sendable {
-        /// An answer of the proxy's own, as it stands on the wire; the server hears nothing of the request.
+        /// The proxy's own answer, verbatim; the server does not get the request.
         case reply(String)
-        /// The same, but the server has done what it was asked.
+        /// The same, but the server has carried out the request.
         case replyAfterwards(String)
-        /// The connection is reset when the request has come.
+        /// Resets the connection when the request has arrived.
         case reset
-        /// The connection is reset after so many bytes of the server's answer, its head included.
+        /// Resets the connection after this many bytes of the server's answer, including its head.
         case cut(Int)
-        /// Nothing comes for so many seconds, then the connection ends.
+        /// Sends nothing for this many seconds, then closes the connection.
         case hang(Double)
-        /// The server's answer, so many bytes a second.
+        /// The server's answer, at this many bytes per second.
         case drip(Int)
-        /// The server's answer, so many seconds later.
+        /// The server's answer, this many seconds later.
         case late(Double)
-        /// The server's answer, in the first piece of which a text is another.
+        /// The server's answer, with a text replaced in its first piece.
         case rewrite(String, String)
-        /// The beginning of an answer of the proxy's own, and then a text again and again until the client has enough of it,
-        /// with so many milliseconds between two.
+        /// The beginning of the proxy's own answer, and then a text again and again until the client closes, with this
+        /// many milliseconds in between.
         case endless(String, again: String, pause: Int = 0)
-        /// An answer of the proxy's own; the connection ends when the test says so.
+        /// The proxy's own answer; the connection ends when the test signals.
         case endsLater(String, DispatchSemaphore)
     }
-    /// What a proxy does to each request and each answer.
+    /// Changes to every request and answer.
     package struct Manners: Sendable {
-        /// A field of the answers' heads that is left out.
+        /// A header field that is dropped from answers.
         package var hides: String?
-        /// Who the server is told it is.
+        /// The host name that the server sees.
         package var host: String?
         package init() {}
     }
@@ -72,7 +72,7 @@ package final class FaultProxy: Sendable {
             while true {
                 let client = accept(listener, nil, nil)
                 if client < 0 { return }
-                // A child of another test would keep it open, and nobody would see it reset.
+                // A child of another test would keep it open, and the client would not see the reset.
                 _ = fcntl(client, F_SETFD, FD_CLOEXEC)
                 Thread { self.serve(client) }.start()
             }
@@ -85,14 +85,14 @@ package final class FaultProxy: Sendable {
         close(listener)
     }
 
-    /// The next so many requests with this method (and this in their path) get this.
+    /// Applies the fault to the next `times` requests with this method (and this text in their path).
     package func inject(_ fault: Fault, into method: String, path: String? = nil, times: Int = 1) {
         state.withLock { $0.rules.append(Rule(method: method, path: path, times: times, fault: fault)) }
     }
 
     package func clear() { state.withLock { $0.rules = [] } }
 
-    /// Each as `METHOD /path`.
+    /// The requests, as `METHOD /path`.
     package var requests: [String] { state.withLock { $0.requests } }
 
     private func fault(_ method: String, _ path: String) -> Fault? {
@@ -165,7 +165,7 @@ package final class FaultProxy: Sendable {
             once = once.replacingOccurrences(of: "ost: \(own)\r\n", with: "ost: \(host)\r\n")
         }
         Self.send(server, Array(once.utf8) + rest)
-        // The rest of the request, while the answer comes.
+        // The rest of the request, while the answer arrives.
         let length = Self.field("content-length", text).flatMap { Int($0) } ?? 0
         let outstanding = length - rest.count
         let pump = Thread {
@@ -231,7 +231,7 @@ package final class FaultProxy: Sendable {
             .map { String($0.dropFirst(name.count + 1)).trimmingCharacters(in: .whitespaces) }
     }
 
-    /// What is not read would turn the end of the connection into a reset, and the answer could be lost.
+    /// Unread bytes would turn the end of the connection into a reset, which could destroy the answer.
     private static func drain(_ client: Int32, _ rest: [UInt8], _ head: String) {
         var left = (field("content-length", head).flatMap { Int($0) } ?? 0) - rest.count
         while left > 0, let bytes = receive(client) { left -= bytes.count }

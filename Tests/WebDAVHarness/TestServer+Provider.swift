@@ -14,10 +14,10 @@ extension TestServer {
         options.wantsPassword ? .basic(user: Self.user, password: Secret(Self.password)) : nil
     }
 
-    /// A provider of this server's folder.
+    /// A provider for this server's folder.
     ///
     /// - Parameters:
-    ///   - url: another way to it: a proxy's.
+    ///   - url: another URL for it: a proxy's.
     ///   - adjust: changes the settings.
     package func provider(
         at url: String? = nil, credentials: (any CredentialSource)? = nil, idleTimeout: Double = 30,
