@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-/// Every target of ours is compiled the same way: strict imports, explicit existentials,
-/// and a warning is an error in `scripts/check`.
+/// All our targets are compiled with strict imports and explicit existentials; in `scripts/check` a warning is an
+/// error.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
@@ -38,7 +38,7 @@ let package = Package(
         .library(name: "Documents", targets: ["Documents", "FileCoordination", "UniformTypes"]),
         .library(
             name: "DocumentInteraction", targets: ["DocumentInteraction", "FileCoordination", "UniformTypes"]),
-        // For executables that serve a scheme: ProviderMain, and what they need to write a provider.
+        // For executables that serve a scheme: ProviderMain, and the SDK for writing a provider.
         .library(name: "Daemon", targets: ["Daemon", "FileProvider"]),
         .executable(name: "hydrant", targets: ["hydrant"]),
     ],
@@ -133,7 +133,7 @@ let package = Package(
                 "CLinux", "ChildProcess", "ControlAPI", "DocumentContainers", "FileCoordination", "Surroundings",
                 "UniformTypes", .nioPosix, .tomlKit,
             ]),
-        // The desktop's programs and types: GIO, which comes with GLib.
+        // The desktop's programs and types: GIO, a part of GLib.
         .systemLibrary(name: "CGIO", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
         .target(
             name: "DocumentInteraction",
@@ -141,7 +141,7 @@ let package = Package(
                 "CGIO", "CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings",
                 "UniformTypes", .nioPosix, .tomlKit,
             ]),
-        // (Its pkg-config file has flags that SwiftPM takes for dangerous.)
+        // (Its pkg-config file has flags that SwiftPM considers unsafe.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker", "Surroundings"]),
         .target(
@@ -168,12 +168,12 @@ let package = Package(
                 .crypto, .logging,
             ]),
 
-        // The listing in the guide "Write a provider": it sees what a stranger's package sees.
+        // The listing in the guide "Write a provider": it sees what a package outside sees.
         .executableTarget(
             name: "hydrant-provider-chapters", dependencies: ["Daemon", "FileProvider"],
             path: "Sources/Examples/ChapterProvider/Sources/hydrant-provider-chapters", packageAccess: false),
 
-        // The program in the documentation of MetadataQuery; it sees what a stranger's package sees.
+        // The program in the documentation of MetadataQuery; it sees what a package outside sees.
         .executableTarget(
             name: "hydrant-watch", dependencies: ["MetadataQuery", "QueryLanguage"], path: "Sources/Examples/Watch",
             packageAccess: false),
@@ -188,7 +188,7 @@ let package = Package(
             name: "hydrant-give-picture", dependencies: ["FileCoordination"], path: "Sources/Examples/PictureGiver",
             packageAccess: false),
 
-        // The program in the documentation of Documents, and a larger one, an editor; they see no more either.
+        // The program in the documentation of Documents, and an editor; they also see what a package outside sees.
         .executableTarget(
             name: "hydrant-jot", dependencies: ["Documents", "UniformTypes"], path: "Sources/Examples/Jot",
             packageAccess: false),
@@ -201,18 +201,18 @@ let package = Package(
             name: "hydrant-interact", dependencies: ["DocumentInteraction"], path: "Sources/Examples/Interact",
             packageAccess: false),
 
-        // A picker of a provider's own.
+        // A provider's own picker.
         .executableTarget(
             name: "hydrant-picker-recent", dependencies: ["DocumentPicker", "UniformTypes"],
             path: "Sources/Examples/RecentPicker", packageAccess: false),
 
-        // The larger example of the guide, over a C library; it sees no more either.
+        // The larger example of the guide, on a C library; it also sees what a package outside sees.
         .systemLibrary(name: "CZip", pkgConfig: "libzip", providers: [.apt(["libzip-dev"])]),
         .executableTarget(
             name: "hydrant-provider-zip", dependencies: ["CZip", "Daemon", "FileProvider", .logging],
             path: "Sources/ZipProvider", packageAccess: false),
 
-        // Tests. MountHarness is what every test at a real mount, or in process, stands on.
+        // Tests. MountHarness is the base of every test at a real mount, or in process.
         .target(
             name: "MountHarness",
             dependencies: [
@@ -285,7 +285,7 @@ let package = Package(
         // One of many processes that claim items at random.
         .executableTarget(
             name: "hydrant-coordination-load", dependencies: ["FileCoordination"], path: "Tests/CoordinationLoad"),
-        // The random test against a model, a program of its own: it takes the clocks and the scheduling of tasks over.
+        // The random test against a model, as a separate program: it replaces the clocks and the scheduling of tasks.
         .target(name: "CModelTest", path: "Tests/CModelTest"),
         .executableTarget(
             name: "hydrant-model-test",
@@ -295,7 +295,7 @@ let package = Package(
                 "Volume", .logging,
             ],
             path: "Tests/ModelTest", exclude: ["Replays"]),
-        // The hot paths, each alone: scripts/microbench.
+        // The benchmarks of the hot paths: scripts/microbench.
         .executableTarget(
             name: "hydrant-microbench",
             dependencies: [
@@ -304,7 +304,7 @@ let package = Package(
             ],
             path: "Tests/Microbenchmarks"),
         .testTarget(
-            // Runs the program, and must not be linked with it: its clocks would be those of all the other tests.
+            // Runs the program, and must not be linked with it, as its clocks would apply to all other tests.
             name: "ModelTestTests", dependencies: ["MountHarness"]),
         .testTarget(
             name: "ZipProviderTests",
@@ -319,7 +319,7 @@ let package = Package(
                 "SyncEngine", "hydrant-provider-chapters",
                 .logging,
             ]),
-        // What desktops bring; needs their packages: scripts/test desktop.
+        // Tests with desktop services, whose packages they need: scripts/test desktop.
         .testTarget(
             name: "DesktopTests", dependencies: ["ControlAPI", "FileCoordination", "MountHarness", "hydrant"]),
         .testTarget(

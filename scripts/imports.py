@@ -1,10 +1,10 @@
-"""Checks which target imports which against the design's table, and says each import that breaks it."""
+"""Checks the imports of every target against the design's table, and reports each forbidden one."""
 
 import pathlib
 import re
 import sys
 
-# Of our own targets, and of packages, what each target may import. What is not listed may not be.
+# The modules, of ours and of packages, that each target may import. All others are forbidden.
 OURS = {
     "CFUSE": [],
     "CLinux": [],
@@ -68,7 +68,7 @@ OURS = {
         "FileProvider", "MetadataQuery", "QueryLanguage", "UniformTypes",
     ],
 }
-# Packages that one or few targets keep to themselves.
+# Packages for one or few targets only.
 RESERVED = {
     "GRDB": ["ItemCatalog"],
     "GRDBSQLite": ["ItemCatalog"],
@@ -84,9 +84,9 @@ RESERVED = {
         "FileCoordination", "HTTPTransport", "SyncEngine",
     ],
 }
-# What no test may import, and the one target of tests that may: it looks at what SQLite itself writes.
+# Modules that no test may import, with the target of tests that is exempt: it examines what SQLite writes.
 CLOSED_TO_TESTS = {"CFUSE": [], "GRDB": ["ItemCatalogTests"]}
-# What comes with Swift, and is for everyone. Of these FileProvider, the SDK, takes Foundation's URL and nothing else.
+# Modules of Swift, allowed everywhere. FileProvider, the SDK, imports only Foundation's URL of these.
 COMMON = ["Foundation", "Glibc", "Synchronization", "Dispatch", "Logging"]
 SDK_COMMON = ["Foundation"]
 
@@ -114,14 +114,14 @@ def main():
     problems = []
     for folder in sorted(p for p in pathlib.Path("Sources").iterdir() if p.is_dir()):
         if folder.name not in OURS:
-            problems.append(f"{folder}: is not in the table of scripts/imports.py; put it there")
+            problems.append(f"{folder}: is not in the table of scripts/imports.py; add it there")
             continue
-        # The example's manifest is a program of its own.
+        # The example's manifest is a separate program.
         for file in sorted(f for f in folder.rglob("*.swift") if f.name != "Package.swift"):
             for number, module in imports(file):
                 if file.name != "Package.swift" and not allowed(folder.name, module):
                     problems.append(f"{file}:{number}: {folder.name} may not import {module}")
-    # A test may look into its target, but what is reserved stays so.
+    # A test may import its target's internals, but reserved modules stay reserved.
     for file in sorted(pathlib.Path("Tests").rglob("*.swift")):
         for number, module in imports(file):
             if module in CLOSED_TO_TESTS and file.parts[1] not in CLOSED_TO_TESTS[module]:

@@ -1,12 +1,12 @@
-# What quickstart, test and check share. Sourcing it changes into the repository and defines functions.
+# Shared by quickstart, test and check. Sourcing this file changes into the repository and defines functions.
 # shellcheck shell=bash
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# To build Hydrant: Debian's packages (Ubuntu has the same names).
+# For building Hydrant: Debian's packages (Ubuntu has the same names).
 BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev libncurses-dev libpng-dev
     libturbojpeg0-dev libglib2.0-dev)
-# What the tests use besides, by topic (scripts/test): those without a mount; those at mounts, with all the programs that
+# More packages for the tests, by topic (scripts/test): those without a mount; those at mounts, with all programs that
 # people use there; those with servers.
 UNIT_PACKAGES=(attr git python3 sqlite3 tar zip unzip make libcap2-bin e2fsprogs shared-mime-info)
 MOUNT_PACKAGES=(rsync perl vim nano emacs-nox libglib2.0-bin gcc libc6-dev stress-ng
@@ -16,7 +16,7 @@ MOUNT_PACKAGES=(rsync perl vim nano emacs-nox libglib2.0-bin gcc libc6-dev stres
 SERVER_PACKAGES=(apache2-bin openssl python3-venv)
 TEST_PACKAGES=("${UNIT_PACKAGES[@]}" "${MOUNT_PACKAGES[@]}" "${SERVER_PACKAGES[@]}")
 
-# What the tests of desktops use besides (scripts/test desktop).
+# More packages for the tests with desktop services (scripts/test desktop).
 DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
     evince librsvg2-common libgdk-pixbuf2.0-bin nautilus dolphin kio-extras xvfb xauth xclip)
 
@@ -32,7 +32,7 @@ die() {
 
 is_installed() {
     [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null) == installed ]] && return
-    # A program that came some other way will do too; a library's headers and fusermount3's rights may not.
+    # A program from another source will do; a library's headers and fusermount3's rights may not.
     case $1 in
         pkg-config | attr | rsync | git | python3 | perl | vim | nano | emacs-nox | sqlite3 | libglib2.0-bin) is_usable "$1" ;;
         tar | zip | unzip | make | gcc | stress-ng | libreoffice-writer-nogui | python3-uno | openssl) is_usable "$1" ;;
@@ -40,7 +40,7 @@ is_installed() {
     esac
 }
 
-# For systems without dpkg: what the packages are needed for.
+# For systems without dpkg: checks for the needed parts of the packages.
 is_usable() {
     case $1 in
         libfuse3-dev) pkg-config --exists fuse3 2>/dev/null ;;
@@ -58,11 +58,11 @@ is_usable() {
         libc6-dev) [[ -e /usr/include/stdio.h ]] ;;
         libreoffice-writer-nogui) command -v soffice >/dev/null ;;
         python3-uno) [[ -e /usr/lib/python3/dist-packages/uno.py ]] ;;
-        # Often not in the PATH of those who may not use them.
+        # Often missing from the PATH of ordinary users.
         e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null ;;
         xfsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.xfs >/dev/null ;;
         btrfs-progs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null ;;
-        # Where the tests look for it.
+        # The place where the tests look for it.
         apache2-bin) [[ -x /usr/sbin/apache2 && -e /usr/lib/apache2/modules/mod_dav_fs.so ]] ;;
         libsecret-1-0) ldconfig -p | grep -q libsecret-1.so.0 ;;
         gnome-keyring) command -v gnome-keyring-daemon >/dev/null ;;
@@ -76,13 +76,13 @@ is_usable() {
         poppler-utils) command -v pdftotext >/dev/null ;;
         dbus) command -v dbus-run-session >/dev/null ;;
         python3-venv) /usr/bin/python3 -c 'import ensurepip' 2>/dev/null ;;
-        # The same: one of pyenv's is not there for another user.
+        # Likewise: pyenv's is not available to other users.
         python3) [[ -x /usr/bin/python3 ]] ;;
         *) command -v "$1" >/dev/null ;;
     esac
 }
 
-# need_packages PACKAGE…: installs what is missing where that needs no question, else says what to do.
+# need_packages PACKAGE…: installs missing packages if that needs no question, else says what to do.
 need_packages() {
     local package missing=() test=is_usable
     command -v dpkg-query >/dev/null && test=is_installed
@@ -91,7 +91,7 @@ need_packages() {
 
     if ! command -v apt-get >/dev/null; then
         die "missing, by their Debian names: ${missing[*]}" \
-            "This system has no apt-get; install what it calls them, then run this again."
+            "This system has no apt-get; install these packages under its names, then run this again."
     fi
     local as_root=()
     if ((EUID != 0)); then
@@ -105,14 +105,14 @@ need_packages() {
     say "Installing ${missing[*]}"
     local install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
         apt-get install -y -q --no-install-recommends "${missing[@]}")
-    # The lists of packages may be old, or not there at all (containers): then once more with new ones.
+    # The package lists may be old or missing (containers): then try again with new ones.
     if ! "${install[@]}" >/dev/null 2>&1; then
-        "${as_root[@]}" apt-get update -q >&2 || die "apt-get update failed, as the lines above say"
-        "${install[@]}" >&2 || die "apt-get could not install ${missing[*]}, as the lines above say"
+        "${as_root[@]}" apt-get update -q >&2 || die "apt-get update failed; see the lines above"
+        "${install[@]}" >&2 || die "apt-get could not install ${missing[*]}; see the lines above"
     fi
 }
 
-# Swift is not installed for you: it is large, and how you want it (swiftly, a tarball) is yours to say.
+# Swift is not installed automatically: it is large, and the user must choose the way (swiftly, a tarball).
 need_swift() {
     local folder version
     if ! command -v swift >/dev/null; then
@@ -122,7 +122,7 @@ need_swift() {
     fi
     command -v swift >/dev/null ||
         die "Swift is not installed (6.2 or newer is needed)" \
-            "Get it from https://www.swift.org/install/linux/ and see that swift is in your PATH."
+            "Get it from https://www.swift.org/install/linux/ and add it to your PATH."
     version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
     if [[ ! $version =~ ^([0-9]+)\.([0-9]+)$ ]] ||
         ((BASH_REMATCH[1] < 6 || (BASH_REMATCH[1] == 6 && BASH_REMATCH[2] < 2))); then
@@ -135,17 +135,17 @@ need_swift() {
 need_fuse() {
     if [[ ! -c /dev/fuse ]] && ((EUID == 0)); then modprobe fuse 2>/dev/null || true; fi
     [[ -c /dev/fuse ]] ||
-        die "/dev/fuse is not there: this kernel, or this container, has no FUSE" \
+        die "/dev/fuse is missing: this kernel, or this container, has no FUSE" \
             "On a machine of your own, as root: modprobe fuse" \
             "For a container: start it with --device /dev/fuse --cap-add SYS_ADMIN"
     [[ -r /dev/fuse && -w /dev/fuse ]] ||
-        die "you may not open /dev/fuse" "Everybody may on an ordinary Debian. As root: chmod 666 /dev/fuse"
-    # systemd mounts it; where there is none, nobody has.
+        die "you may not open /dev/fuse" "On an ordinary Debian everybody may. As root: chmod 666 /dev/fuse"
+    # systemd mounts it; without systemd, nobody does.
     if ((EUID == 0)) && [[ -d /sys/fs/fuse/connections ]] && [[ -z $(mounted_type /sys/fs/fuse/connections) ]]; then
         mount -t fusectl fusectl /sys/fs/fuse/connections || true
     fi
 }
 
-# The type of the file system mounted at exactly this (absolute) path, or nothing. Reads the table only:
-# a dead mount cannot make it wait.
+# The type of the file system mounted at exactly this (absolute) path, or nothing. Reads only the mount table: a dead
+# mount cannot block it.
 mounted_type() { findmnt -n -r -o FSTYPE --mountpoint "$1" 2>/dev/null | tail -n 1; }

@@ -1,7 +1,7 @@
-"""The versions of what Hydrant is built on that were tested: .ci/versions.txt, held against what this build used.
+"""The tested versions of dependencies: .ci/versions.txt, compared with those of this build.
 
-    python3 scripts/versions.py           says what differs; ends with 1 when a Swift package does
-    python3 scripts/versions.py --write   after all tests passed: writes down what this build used
+    python3 scripts/versions.py           prints the differences; ends with 1 when a Swift package differs
+    python3 scripts/versions.py --write   after all tests passed: records the versions of this build
 """
 
 import json
@@ -50,7 +50,7 @@ def main():
             wrong += isPackage
             print(f"versions: {name}: tested {tested.get(name, 'never')}, here {now.get(name, 'none')}", file=sys.stderr)
     if wrong:
-        sys.exit("versions: run scripts/test with these, then: python3 scripts/versions.py --write")
+        sys.exit("versions: run scripts/test with these versions, then: python3 scripts/versions.py --write")
 
 
 main()
