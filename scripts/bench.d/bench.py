@@ -1,5 +1,5 @@
 """Measures Hydrant over a WebDAV server beside the native file system, bindfs and rclone: each workload on each system
-in turn, in one run. Called by scripts/bench, which has built everything."""
+in turn, in one run. Called by scripts/bench after its builds."""
 
 import argparse
 import json
@@ -28,7 +28,7 @@ class Bench:
         self.options, self.quick = options, options.quick
         self.sandbox, self.hydrant, self.fileops = options.sandbox, options.hydrant, options.fileops
         if self.sandbox.exists():
-            # Whoever is measured clones what another user has.
+            # The ordinary user clones a repository of another user.
             machine.GIT_CONFIGURATION = self.sandbox / "gitconfig"
             machine.GIT_CONFIGURATION.write_text("[safe]\n\tdirectory = *\n")
         quick = options.quick
@@ -52,7 +52,7 @@ class Bench:
         return file
 
     def list_of(self, dataset, point):
-        """Of a flat dataset's documents, as they lie below a mount; in the order of their names."""
+        """The documents of a flat dataset, at a mount point, sorted by name."""
         names = sorted(os.listdir(self.server.root / dataset))
         return self.write_list(dataset, [point / name for name in names if not name.startswith(".")])
 
@@ -80,7 +80,7 @@ class Bench:
                     sample = self.attempt(system, broken, lambda: workload.sample(system))
                     if sample is not broken:
                         samples[system.name].append(sample)
-                        # A transfer that was broken off is logged when the server notices.
+                        # The server logs an aborted transfer only when it notices.
                         time.sleep(0.1)
                         traffic[system.name] = self.server.traffic(position)
                 reference = workload.reference()
@@ -96,7 +96,7 @@ class Bench:
                 [r[index] for r in references if r[index] is not None], traffic if index == 0 else {}, broken)
 
     def attempt(self, system, broken, body):
-        """One system's failure does not end the others' measurement."""
+        """A failure of one system does not end the measurement of the others."""
         try:
             return body()
         except (machine.BenchError, OSError, ValueError, machine.subprocess.SubprocessError) as error:
@@ -125,14 +125,14 @@ class Result:
         return self.figure.goal.limit(self.figure.more_is_better, self.medians.get("native"), self.reference)
 
     def is_met(self, name):
-        """None: there is no goal, or no figure."""
+        """None: no goal, or no figure."""
         if self.limit is None or name not in self.medians:
             return None
         value = self.medians[name]
         return value >= self.limit if self.figure.more_is_better else value <= self.limit
 
     def ratio(self, name, to):
-        """Of speeds: above 1, `name` is the faster one."""
+        """The ratio of speeds: above 1, `name` is faster."""
         if name not in self.medians or not self.medians.get(to) or not self.medians[name]:
             return None
         value, other = self.medians[name], self.medians[to]
@@ -196,7 +196,7 @@ def main():
         return 0
     unknown = set(options.only) - {w.name for w in found}
     if unknown:
-        raise SystemExit(f"bench: there is no workload {', '.join(sorted(unknown))}; --list names them")
+        raise SystemExit(f"bench: no such workload: {', '.join(sorted(unknown))}; --list names them")
     chosen = [w for w in found if not options.only or w.name in options.only]
     described = facts(bench)
     table = report.Lines(described)
@@ -205,13 +205,13 @@ def main():
     try:
         for workload in chosen:
             if workload.needs_root and not machine.may_drop_caches():
-                bench.say(f"{workload.name} is left out: it drops the kernel's caches, which takes root")
+                bench.say(f"{workload.name} is left out: it drops the kernel's caches, which needs root")
                 continue
             for result in bench.measure(workload):
                 results.append(result)
                 table.add(result)
             if options.json:
-                # After each: a long run that is cut off has left what it found.
+                # After each workload, so that a long run that is cut off keeps its results.
                 order = [figure.name for workload in found for figure in workload.figures]
                 report.merge(options.json, described, [r.object() for r in results], order)
     finally:
@@ -225,6 +225,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # As an exception, so that what runs for us is ended too.
+    # As an exception, so that our child processes are ended too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

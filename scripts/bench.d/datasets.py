@@ -1,4 +1,4 @@
-"""What lies on the server, made by the name of a dataset when a workload wants it; and what programs work with."""
+"""The datasets on the server, made by name when a workload needs them; and those for local programs."""
 
 import os
 import random
@@ -10,7 +10,7 @@ LINES = "".join(f"line {number} of a document that somebody wrote\n" for number 
 
 
 def give(path):
-    """To the server, which runs as www-data."""
+    """Gives the files to the server, which runs as www-data."""
     if os.geteuid() == 0:
         machine.run(["chown", "-R", "www-data:www-data", path])
 
@@ -37,7 +37,7 @@ def tree(folder, folders, each, size=100):
 
 
 def repository(folder, files, commits):
-    """A Git repository with a past."""
+    """A Git repository with a history."""
     def git(*words):
         subprocess.run(
             ["git", "-c", "user.name=bench", "-c", "user.email=bench@example.org", "-c", "gc.auto=0", *words],
@@ -71,7 +71,7 @@ class Datasets:
         return name
 
     def local(self, name, make):
-        """A folder that programs read from, natively."""
+        """A local folder that programs read from."""
         folder = self.bench.sandbox / "source" / name
         if not folder.exists():
             self.bench.say(f"making {name}")

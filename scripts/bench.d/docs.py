@@ -1,4 +1,4 @@
-"""Writes what scripts/bench measured into the docs: the table between the two marks of Speed.md, and the chart.
+"""Writes the results of scripts/bench into the docs: the table between the two marks of Speed.md, and the chart.
 
     python3 docs.py RESULTS.json FOLDER_OF_THE_DOCS"""
 
@@ -36,7 +36,7 @@ def table(results):
 
 
 def chart(results):
-    """How many times as fast as native, a bar for each row that has both; a logarithmic scale."""
+    """The speed as a multiple of native, a bar for each row that has both; a logarithmic scale."""
     rows = [
         (found["title"], {name: found["toNative"].get(name) for name in ("hydrant", "user")}, native_to_rclone(found))
         for found in results["results"] if found["toNative"].get("hydrant")]

@@ -1,5 +1,5 @@
-// What the benchmark times: loops of system calls, as a program makes them. A loop in a script would take longer than
-// the calls it makes, and hide the difference. Prints one figure (its unit is said below), or fails with a message.
+// The timed loops of the benchmark: system calls, as made by a program. A loop in a script would take longer than its
+// calls, and hide the difference. Prints one figure (its unit is given below), or fails with a message.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static void *run_thread(void *(*body)(void *), int threads) {
 
 // MARK: Reading
 
-/// The whole file, 128 KiB a call: MB/s.
+/// Reads a whole file, 128 KiB per call: MB/s.
 static double sequential(const char *path) {
     double start = now();
     int fd = open(path, O_RDONLY);
@@ -86,7 +86,7 @@ static void *random_reads(void *number) {
     return NULL;
 }
 
-/// 4 KiB anywhere, by so many threads for so long: thousands a second.
+/// Reads 4 KiB at random offsets, by several threads, for a time: thousands per second.
 static double at_random(const char *path, int threads, double seconds) {
     struct stat status;
     if (stat(path, &status) != 0) fail(path);
@@ -139,7 +139,7 @@ static void *reader(void *number) {
     return NULL;
 }
 
-/// Each file of a list, whole, once, by so many threads, in the list's order: seconds.
+/// Reads each file of a list completely, once, by several threads, in the list's order: seconds.
 static double read_all(const char *list, int threads) {
     read_list(list);
     double start = now();
@@ -147,7 +147,7 @@ static double read_all(const char *list, int threads) {
     return now() - start;
 }
 
-/// Each file of a list, whole, over and over for so long: thousands a second.
+/// Reads each file of a list completely, over and over for a time: thousands per second.
 static double open_rate(const char *list, double seconds) {
     read_list(list);
     double start = now(), end = start + seconds;
@@ -189,7 +189,8 @@ static void list(int parent, const char *name) {
     closedir(folder);
 }
 
-/// A folder and all below it, every entry looked at (lstat): milliseconds. Fewer than expected is a failure.
+/// Lists a folder and all below it, with an lstat of every entry: milliseconds. Fewer entries than expected are a
+/// failure.
 static double list_all(const char *path, long long expected) {
     double start = now();
     list(AT_FDCWD, path);
@@ -203,7 +204,7 @@ static double list_all(const char *path, long long expected) {
 
 // MARK: Writing
 
-/// So many new files: seconds.
+/// Creates new files: seconds.
 static double create(int count, size_t size) {
     double start = now();
     for (int number = 0; number < count; number++) {
@@ -238,7 +239,7 @@ static double unlink_all(int count) {
     return now() - start;
 }
 
-/// 100 bytes to each file of a list: milliseconds in all.
+/// Appends 100 bytes to each file of a list: milliseconds in all.
 static double append_all(const char *list) {
     read_list(list);
     double start = now();
@@ -251,7 +252,7 @@ static double append_all(const char *list) {
     return (now() - start) * 1e3;
 }
 
-/// One new file, 1 MiB a call, closed: MB/s.
+/// Writes a new file, 1 MiB per call, and closes it: MB/s.
 static double write_file(const char *path, int mebibytes) {
     double start = now();
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
@@ -266,7 +267,7 @@ static int compare(const void *left, const void *right) {
     return difference < 0 ? -1 : difference > 0;
 }
 
-/// As an editor saves: a new file beside it, fsync, rename over the document: milliseconds of the middle one.
+/// Saves like an editor: a new file beside the document, fsync, rename over it: milliseconds, the median.
 static double save(const char *path, int count, size_t size) {
     double *times = calloc(count, sizeof *times);
     char draft[4096];
@@ -283,7 +284,7 @@ static double save(const char *path, int count, size_t size) {
     return times[count / 2];
 }
 
-/// Files leave the page cache (posix_fadvise(2)); dirty pages would stay.
+/// Drops files from the page cache (posix_fadvise(2)); dirty pages would stay.
 static void drop(char **files) {
     for (; *files; files++) {
         int fd = open(*files, O_RDONLY);

@@ -1,4 +1,4 @@
-"""Listing and looking: folders of many documents, and how it grows."""
+"""Listing: folders of many documents, and how the cost grows."""
 
 import time
 
@@ -6,7 +6,7 @@ import datasets
 import machine
 from workloads import ALL, OURS, REMOTE, SYNC, Figure, Goal, Workload
 
-# What a client asks for in a listing, as curl sends it for the server's own time.
+# The PROPFIND of a client's listing, sent by curl to measure the server's own time.
 QUESTION = (
     '<?xml version="1.0" encoding="utf-8"?><D:propfind xmlns:D="DAV:"><D:prop><D:resourcetype/><D:getcontentlength/>'
     "<D:getlastmodified/><D:getetag/></D:prop></D:propfind>")
@@ -70,7 +70,7 @@ class Known(Workload):
 
 
 class Cold(Workload):
-    """A folder that nobody has looked at."""
+    """A folder that was never listed."""
 
     name = "list-cold"
     systems = REMOTE
@@ -104,7 +104,7 @@ class Cold(Workload):
 
 
 class Tree(Workload):
-    """100 folders, in turn, over the long line."""
+    """100 folders, in turn, over the slow line."""
 
     name = "tree-wan"
     systems = REMOTE
@@ -128,7 +128,7 @@ class Tree(Workload):
 
 
 class Growth(Workload):
-    """So many items in folders of 1,000: listing them, the daemon's memory, and the next mount."""
+    """Many items in folders of 1,000: listing them, the daemon's memory, and the next mount."""
 
     systems = OURS
     rounds = 1

@@ -1,4 +1,4 @@
-"""Running programs, as whom they are to run, and what the machine says of them."""
+"""Runs programs, as the right user, and reads the machine's state."""
 
 import os
 import pathlib
@@ -7,19 +7,19 @@ import subprocess
 import time
 
 
-# Git's settings for all that runs.
+# Git's settings for all programs.
 GIT_CONFIGURATION = pathlib.Path("/dev/null")
 
 
 class BenchError(Exception):
-    """What ends one measurement: the others go on."""
+    """Ends one measurement; the others go on."""
 
 
 def run(words, folder="/", user=None, limit=1800, environment=None):
-    """A program's output; as another user (a number) if one is named."""
+    """A program's output; run as another user (a number) if one is given."""
     words = list(map(str, words))
     if user:
-        # His mount is closed to us: he goes there himself.
+        # The user's mount is closed to root: the program changes into the folder itself.
         words = [
             "setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "env", f"--chdir={folder}", *words]
         folder = "/"
@@ -45,7 +45,7 @@ def wait_until(limit, what, condition, pause=0.01):
 
 
 def drop_caches(which):
-    """1: pages; 2: dentries and inodes; 3: both. For the whole machine, which takes root."""
+    """1: pages; 2: dentries and inodes; 3: both. For the whole machine; needs root."""
     os.sync()
     pathlib.Path("/proc/sys/vm/drop_caches").write_text(str(which))
 
@@ -55,11 +55,11 @@ def may_drop_caches():
 
 
 def resident(pid):
-    """Of a process, in MiB."""
+    """A process's memory, in MiB."""
     for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) / 1024
-    raise BenchError(f"/proc/{pid}/status tells no VmRSS")
+    raise BenchError(f"/proc/{pid}/status has no VmRSS")
 
 
 def stop(process, limit=20):
@@ -75,16 +75,16 @@ def stop(process, limit=20):
 
 
 def remove_large(folder):
-    """What takes much of the disk. The many small files stay until the end: for a minute ext4 looks at each inode that
-    was just given up before it takes one for a new file, and whoever is measured next would pay for that."""
+    """Removes large files. The many small files stay until the end: for a minute ext4 checks each freed inode before it
+    uses one for a new file, which would slow down the next measurement."""
     for path in pathlib.Path(folder).rglob("*"):
         if path.is_file() and not path.is_symlink() and path.stat().st_size >= 1 << 20:
             path.unlink()
 
 
 def spread(folder):
-    """Each folder in this one begins elsewhere on the disk (ext4; chattr(1), T), so that what was removed in one of them does
-    not concern another. The folder itself."""
+    """Makes a folder whose subfolders start at different places of the disk (ext4; chattr(1), T), so that removals in
+    one do not affect another. Returns the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["chattr", "+T", folder], check=False, stderr=subprocess.DEVNULL)
     return folder
@@ -97,6 +97,6 @@ def is_mounted(path):
 
 
 def unmount(path):
-    """Whatever is left of a mount that did not go by itself."""
+    """Removes a mount that is left over."""
     if is_mounted(path):
         subprocess.run(["umount", "-l", str(path)], check=False, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Reading what is downloaded, and what is not."""
+"""Reading documents, downloaded and not."""
 
 import time
 
@@ -8,7 +8,7 @@ from workloads import ALL, OURS, REMOTE, Figure, Goal, Workload
 
 
 class Downloaded(Workload):
-    """One big document, all of it here."""
+    """One big document, all of it downloaded."""
 
     name = "read"
     needs_root = True
@@ -33,10 +33,10 @@ class Downloaded(Workload):
 
     def sample(self, system):
         file = system.point / "file"
-        # The best of some: the first time after it was written a file comes from further away than the disk's own memory
-        # (natively as well, a quarter as fast here).
+        # The best of several: for the first read after a write the data comes from further away than the disk's own
+        # cache (for the native file system as well, a quarter as fast here).
         cold = max(self.dropped(system, file) for _ in range(3))
-        # Once is not enough everywhere: what a cold reader read ahead may come to lie twice.
+        # Once may not be enough: pages that a cold reader read ahead may be cached twice.
         system.timed("sequential", file)
         warm = max(system.timed("sequential", file) for _ in range(2))
         return [warm, cold, system.timed("random", file, 1, 1), system.timed("random", file, 4, 1)]
@@ -66,7 +66,7 @@ class OpenRate(Workload):
 
 
 class FirstBytes(Workload):
-    """4 KiB of a document that is not here: nothing of the mount is known but that it is there."""
+    """4 KiB of a placeholder: only its existence is known to the mount."""
 
     systems = REMOTE
     network = "wan"
@@ -77,7 +77,7 @@ class FirstBytes(Workload):
 
     def sample(self, system):
         file = system.open("big", self.network) / "file"
-        # It is seen, as a file manager has seen it.
+        # Looked at, as by a file manager.
         system.run(["stat", file])
         time.sleep(0.2)
         figure = system.timed("head", file, self.place, 4096)
@@ -107,7 +107,7 @@ class ColdSequential(Workload):
         self.network = network
         self.name = f"cold-{network}"
         self.mebibytes = bench.mebibytes if network == "lan" else bench.mebibytes // 8
-        # Of curl's own speed where the server is the limit.
+        # A share of curl's own speed where the server is the limit.
         goal = Goal(value=600, reference=0.9) if network == "lan" else Goal(value=12.2, reference=0.98)
         self.figures = [Figure(self.name, f"cold sequential read of {self.mebibytes} MiB, {network}", "MB/s", goal)]
         self.dataset = "big" if network == "lan" else "medium"
@@ -123,7 +123,7 @@ class ColdSequential(Workload):
         return [figure]
 
     def reference(self):
-        """To a new file on the same disk, as a download has to."""
+        """To a new file on the same disk, like a download."""
         target = self.bench.sandbox / "curl"
         start = time.monotonic()
         machine.run(["curl", "-sf", "-o", target, self.bench.server.url(f"{self.dataset}/file", self.network)])

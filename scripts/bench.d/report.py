@@ -1,11 +1,11 @@
-"""What was measured, as lines on the terminal, as JSON, and as a table and a chart in the docs."""
+"""Shows the results as lines on the terminal, as JSON, and as a table and a chart in the docs."""
 
 import json
 import pathlib
 import sys
 
 
-# They have no goals.
+# Systems without goals.
 OTHERS = ("native", "bindfs", "rclone")
 
 
@@ -20,7 +20,7 @@ def shown(value, unit):
 
 
 class Lines:
-    """One line a result, as it comes."""
+    """Prints one line per result, at once."""
 
     def __init__(self, described):
         self.names = list(described["systems"])
@@ -46,9 +46,9 @@ class Lines:
 
 
 def merge(path, described, objects, order):
-    """Into what an earlier run of other workloads has left there: the newest of each.
+    """Merges results into those of an earlier run: the newest of each workload.
 
-    `order`: the names of all figures, as the table has them."""
+    `order`: the names of all figures, in the table's order."""
     earlier = json.loads(path.read_text()) if path.exists() else {"results": []}
     new = {found["name"] for found in objects}
     for found in objects:

@@ -1,4 +1,4 @@
-"""Queries: `hydrant find` over so many documents that are not here, beside find(1) on a local disk."""
+"""Queries: `hydrant find` over many documents that are not here, beside find(1) on a local disk."""
 
 import time
 
@@ -8,7 +8,7 @@ from workloads import Figure, Goal, Workload
 
 
 class Find(Workload):
-    """So many documents in folders of 1,000, all of which have been listed."""
+    """Many documents in folders of 1,000, all of which have been listed."""
 
     systems = ("native", "hydrant")
     rounds = 5
@@ -39,7 +39,7 @@ class Find(Workload):
         start = time.monotonic()
         self.ask(system, f'"{self.one}"')
         self.first = (time.monotonic() - start) * 1e3
-        # It grows in the background, until it is as long as the catalog.
+        # The index grows in the background, until it covers the whole catalog.
         last = [0]
 
         def has_grown():

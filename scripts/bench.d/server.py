@@ -1,5 +1,5 @@
-"""The server: Apache with mod_dav on loopback (`lan`), also behind a long thin line (`wan`, see wan.py). Its log tells
-how many requests came, and how many bytes they and their answers had."""
+"""The server: Apache with mod_dav on loopback (`lan`), also behind a slow line (`wan`, see wan.py). Its log counts
+requests, and the bytes of requests and answers."""
 
 import pathlib
 import socket
@@ -81,7 +81,7 @@ class Server:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def traffic(self, position):
-        """What came since: requests by method, and bytes each way."""
+        """The traffic since then: requests by method, and bytes each way."""
         requests, received, sent = {}, 0, 0
         if self.log.exists():
             with self.log.open("rb") as lines:

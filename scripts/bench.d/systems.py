@@ -1,4 +1,4 @@
-"""What is measured: the native file system, bindfs, Hydrant in its ways of running, rclone."""
+"""The measured systems: the native file system, bindfs, Hydrant in its modes, rclone."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from server import free_port
 
 
 class System:
-    """One that is measured. `open` mounts a dataset of the server and gives the folder; `close` unmounts it."""
+    """A measured system. `open` mounts a dataset of the server and returns the folder; `close` unmounts it."""
 
     user = None
     is_native = False
@@ -33,7 +33,7 @@ class System:
         return machine.run(words, folder, self.user)
 
     def timed(self, *words, folder="/"):
-        """A loop of fileops: its figure."""
+        """Runs a loop of fileops; returns its figure."""
         return float(self.run([self.bench.fileops, *words], folder))
 
     def make_folder(self, path):
@@ -43,7 +43,7 @@ class System:
         return path
 
     def settle(self):
-        """What was written has reached the server."""
+        """Waits until all writes have reached the server."""
 
     def open(self, dataset, network="lan"):
         raise NotImplementedError
@@ -52,7 +52,7 @@ class System:
         pass
 
     def local_files(self):
-        """Whose pages the page cache holds for it."""
+        """The files whose pages the page cache holds for the system."""
         return []
 
 
@@ -86,8 +86,8 @@ class Native(System):
 
 
 class Bindfs(Native):
-    """A file system in user space, in C, that hands each request on to the local file and keeps nothing: what the
-    kernel's requests alone cost."""
+    """A file system in user space, in C, that passes each request on to the local file and caches nothing: the cost of
+    the kernel's requests alone."""
 
     def __init__(self, name, title, bench, program):
         super().__init__(name, title, bench)
@@ -129,7 +129,7 @@ class Hydrant(System):
         home = self.make_folder(self.folder / "home")
         return {
             "HOME": str(home), "XDG_STATE_HOME": str(home / "log"), "XDG_RUNTIME_DIR": str(self.make_folder(home / "run")),
-            # Nothing is let go of for the length of a run.
+            # Nothing is evicted during a run.
             "HYDRANT_STOP_PROVIDING": "86400",
             **({} if self.passthrough else {"HYDRANT_PASSTHROUGH": "0"}),
         }
@@ -174,7 +174,7 @@ class Hydrant(System):
 
 
 class Rclone(System):
-    """rclone mount with its cache on disk, tuned: no pacer, no delay before an upload, folders cached for long."""
+    """rclone mount with its cache on disk, tuned: no pacer, no delay before an upload, long-lived folder caches."""
 
     def __init__(self, name, title, bench, program):
         super().__init__(name, title, bench)
@@ -225,7 +225,7 @@ class Rclone(System):
         machine.remove_large(self.folder)
 
     def settle(self):
-        # What was closed just now is queued a moment later.
+        # A file that was just closed is queued a moment later.
         quiet = 0
 
         def is_done():
@@ -241,22 +241,22 @@ class Rclone(System):
 
 
 def ordinary_user():
-    """A user who may use FUSE, by number; nobody's, so that nothing else is his. Nil with the reason."""
+    """A user who may use FUSE, by number: nobody, who owns nothing else. None, with the reason, if there is none."""
     if os.geteuid() != 0:
         return None, "this is an ordinary user"
     if os.stat("/dev/fuse").st_mode & 0o006 != 0o006:
-        return None, "/dev/fuse is root's only here: chmod 666 /dev/fuse"
+        return None, "only root may open /dev/fuse: chmod 666 /dev/fuse"
     if not shutil.which("fusermount3") or not os.stat(shutil.which("fusermount3")).st_mode & 0o4000:
         return None, "fusermount3 is not setuid"
     try:
-        # (fusermount3 mounts for nobody who has no name.)
+        # (fusermount3 refuses a user without a name.)
         return pwd.getpwnam("nobody").pw_uid, None
     except KeyError:
         return None, "there is no user “nobody”"
 
 
 def all_of(bench):
-    """Those that can be measured here, by name; what cannot is said."""
+    """The systems that can be measured here, by name; reports the others."""
     systems = [Native("native", "native", bench)]
     if shutil.which("bindfs"):
         systems.append(Bindfs("bindfs", "bindfs", bench, shutil.which("bindfs")))

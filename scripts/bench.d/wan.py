@@ -1,21 +1,21 @@
-"""A long thin line: passes on TCP connections, each byte later by half a round trip, and all of them together no faster
-than the line. Prints its port, then runs until it is killed.
+"""A slow, distant line: delays each byte of TCP connections by half a round trip, and limits the speed of all of them
+together. Prints its port, then runs until it is killed.
 
     python3 wan.py TARGET_PORT ROUND_TRIP_SECONDS BITS_PER_SECOND
 
-A connection is made at once: the line starts where the server's own begins. Each direction has its bandwidth."""
+A connection is made at once, as the server is at the start of the line. Each direction has its bandwidth."""
 
 import asyncio
 import collections
 import sys
 
 CHUNK = 16 << 10
-# What may be under way before the sender is held up: the line's own (bandwidth × delay) several times over.
+# The bytes under way before the sender is held up: several times the line's own (bandwidth × delay).
 IN_FLIGHT = 4 << 20
 
 
 class Line:
-    """One direction, shared by all connections: when what is sent now has left it."""
+    """One direction, shared by all connections: the time when data sent now has left it."""
 
     def __init__(self, delay, bits):
         self.delay, self.rate, self.free = delay, bits / 8, 0.0
@@ -48,7 +48,7 @@ async def carry(reader, writer, line):
                 writer.write(data)
                 await writer.drain()
             except (ConnectionError, OSError):
-                # Whoever it was for has gone.
+                # The receiver has gone.
                 gone = True
                 room.set()
                 return
@@ -61,7 +61,7 @@ async def carry(reader, writer, line):
             waiting.append((line.arrival(len(data)), data))
             arrived.set()
             under_way += len(data)
-            # Others have their turn on the line as well.
+            # Gives other connections their turn on the line.
             while not gone and (under_way >= IN_FLIGHT or line.free - loop.time() > 0.05):
                 if under_way >= IN_FLIGHT:
                     room.clear()

@@ -1,11 +1,11 @@
-"""The workloads: each measures one thing on one system, by the name that `--only` takes."""
+"""The workloads: each measures one thing on one system, under the name for `--only`."""
 
 import dataclasses
 
 
 @dataclasses.dataclass
 class Goal:
-    """What Hydrant is to reach. Several: the easier one counts."""
+    """Hydrant's goal. Of several, the easier one counts."""
 
     native: float | None = None
     value: float | None = None
@@ -48,25 +48,25 @@ class Figure:
         return "/s" in self.unit
 
 
-# Which systems a workload is measured on.
+# The systems for a workload.
 ALL = ("native", "hydrant", "hydrant-copying", "user", "user-copying", "rclone")
-# Where passthrough plays no part.
+# Workloads without effect of passthrough.
 SYNC = ("native", "hydrant", "user", "rclone")
-# And where what the kernel's requests alone cost is a measure.
+# Workloads for which the cost of the kernel's requests alone is a yardstick.
 WRITING = ("native", "bindfs", "hydrant", "user", "rclone")
 REMOTE = ("hydrant", "user", "rclone")
 OURS = ("hydrant", "user")
 
 
 class Workload:
-    """`begin` and `end` once for each system, `sample` as often as there are rounds, the systems in turn."""
+    """`begin` and `end` run once for each system, `sample` once per round, with the systems in turn."""
 
     name = ""
     figures = []
     systems = ALL
     network = "lan"
     needs_root = False
-    # Rounds at most, where one takes long.
+    # The most rounds, for slow workloads.
     rounds = 99
 
     def __init__(self, bench):
@@ -74,7 +74,7 @@ class Workload:
         self.datasets = bench.datasets
 
     def prepare(self):
-        """Before any system: what lies on the server."""
+        """Prepares the server, before any system."""
 
     def begin(self, system):
         pass
@@ -87,7 +87,7 @@ class Workload:
         system.close()
 
     def reference(self):
-        """What the server alone takes, where that is a measure: a figure for each of `figures`, or none."""
+        """The server's own figures, where they are a yardstick: one for each of `figures`, or none."""
 
     def finish(self):
         pass

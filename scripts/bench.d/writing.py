@@ -10,7 +10,7 @@ from workloads import ALL, REMOTE, WRITING, Figure, Goal, Workload
 
 
 class Writing(Workload):
-    """Each system writes into a folder of its own on the server, below it a new one each time."""
+    """Each system writes into its own folder on the server, into a new subfolder each time."""
 
     systems = WRITING
 
@@ -37,7 +37,7 @@ class Writing(Workload):
 
     def end(self, system):
         system.close()
-        # (What is small stays until the end; machine.remove_large says why.)
+        # (Small files stay until the end; see machine.remove_large.)
         machine.remove_large(self.bench.server.root / self.folder_of(system))
 
 
@@ -75,7 +75,7 @@ class Create(Writing):
 
 
 class Names(Writing):
-    """After all others that write: see machine.remove_large."""
+    """Runs after all other writing workloads: see machine.remove_large."""
 
     name = "names"
 
@@ -130,7 +130,7 @@ class GitClone(Writing):
         folder = self.fresh(system)
         git = ["git"]
         start = time.monotonic()
-        # Another user's source is cloned over the protocol as well.
+        # Another user's repository is cloned over the protocol as well.
         system.run([*git, "clone", "-q", "--no-local", self.source, folder / "clone"])
         cloned = time.monotonic() - start
         system.settle()
@@ -140,7 +140,7 @@ class GitClone(Writing):
             start = time.monotonic()
             system.run(status)
             times.append((time.monotonic() - start) * 1e3)
-        # The first one writes the index anew.
+        # The first run rewrites the index.
         figure = sorted(times[1:])[2]
         system.settle()
         return [cloned, figure]
@@ -156,7 +156,7 @@ class Untar(Writing):
 
     @staticmethod
     def make(folder):
-        # (Without files that would have to be removed again.)
+        # (Without source files that would have to be removed.)
         content = datasets.LINES[:4 << 10].encode()
         with tarfile.open(folder / "archive.tar", "w") as archive:
             for number in range(50):
@@ -179,7 +179,7 @@ class Untar(Writing):
 
 
 class Rsync(Writing):
-    """A copy with rsync; then 100 bytes are appended to 200 of what it copied."""
+    """A copy with rsync; then 100 bytes are appended to 200 of the copied files."""
 
     name = "rsync"
     figures = [

@@ -1,4 +1,4 @@
-"""The rounds of scripts/crash-test, in several processes at one time."""
+"""The rounds of scripts/crash-test, in several processes at a time."""
 
 import argparse
 import os
@@ -41,7 +41,7 @@ def main():
     print(", ".join(f"{name}: {count}" for name, count in figures.items()))
     print(f"{time.monotonic() - started:.0f} s")
     if failed:
-        print(f"crash-test: FAILED; what is left: {folder}; again: --seed {seed} --rounds {arguments.rounds} "
+        print(f"crash-test: FAILED; files: {folder}; again: --seed {seed} --rounds {arguments.rounds} "
               f"--jobs {arguments.jobs}")
         return 1
     os.rmdir(folder)
@@ -58,7 +58,7 @@ def stop(jobs, number):
 
 
 def run_job(path, arguments, seed, count, report):
-    """0: all rounds were good, and nothing is left of them."""
+    """0: all rounds were good, and left nothing."""
     die_with_parent()
     for sig in (signal.SIGINT, signal.SIGHUP):
         signal.signal(sig, signal.SIG_IGN)

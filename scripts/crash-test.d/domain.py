@@ -1,4 +1,4 @@
-"""One store, mounted by the real command in folders of its own: mount, kill, mount again."""
+"""One store, mounted by the real command in its own folders: mount, kill, mount again."""
 
 import json
 import os
@@ -29,7 +29,7 @@ class Domain:
 
     def command(self, options):
         return [self.hydrant, "mount", "dir:" + self.store, self.mountpoint, "--state-dir", self.state,
-                # The other client may delete as much as it likes.
+                # The other client may delete any number of documents.
                 "--hold-deletions", "100",
                 "--log-level", "debug", *options]
 
@@ -46,8 +46,8 @@ class Domain:
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self):
-        """SIGKILL; returns when the process is gone. (The kernel may hold a thread of it, and its lock, until the next
-        mount ends the connection.)"""
+        """SIGKILL; returns when the process is gone. (The kernel may hold one of its threads, and its lock, until the
+        next mount ends the connection.)"""
         os.kill(self.pid, signal.SIGKILL)
         wait_until(20, "the daemon is gone", lambda: not is_alive(self.pid))
         self.pid = None
@@ -72,11 +72,11 @@ class Domain:
         return bool(self.lines_of_table())
 
     def abort(self):
-        """Ends the kernel's end of the mount: whoever waits in it gets an error."""
+        """Aborts the kernel's connection of the mount: waiting programs get an error."""
         for line in self.lines_of_table():
             try:
                 with open(f"/sys/fs/fuse/connections/{line.split()[2].split(':')[1]}/abort", "w") as control:
-                    # Numbers are used again: still mounted there, so it was not another's when it was opened.
+                    # The number may be reused: if the mount is still there, the opened file belongs to it.
                     if line in self.lines_of_table():
                         control.write("1")
             except OSError:
@@ -87,7 +87,7 @@ class Domain:
             return [line for line in file if line.split()[4] == self.mountpoint]
 
     def take_down(self):
-        """Whatever happened: no daemon and no mount is left."""
+        """Removes the daemon and the mount, in any state."""
         if self.pid is not None and is_alive(self.pid):
             os.kill(self.pid, signal.SIGKILL)
             time.sleep(0.05)

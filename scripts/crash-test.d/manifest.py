@@ -1,11 +1,11 @@
-"""The manifest: what a writer was about to do, and what had returned. Outside of the mount, one line each."""
+"""The manifest: the operations that a writer began, and those that returned. Outside the mount, one line each."""
 
 import json
 import os
 
 
 class Manifest:
-    """Appended to with one write(2) a line, so that a killed writer leaves whole lines."""
+    """One write(2) per line, so that a killed writer leaves whole lines."""
 
     def __init__(self, path):
         self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -17,19 +17,19 @@ class Manifest:
         os.write(self.file, b"done\n")
 
     def refused(self, error):
-        """The call failed, and says that nothing happened; or the mount is dead, and nobody knows."""
+        """The call failed without effect; or the mount is dead, and the effect is unknown."""
         os.write(self.file, ("refused %d\n" % error.errno).encode())
 
 
 def read(path, start=0):
-    """The operations that are done, the one under way at the end (or None), and how the last one failed."""
+    """The completed operations, the one under way at the end (or None), and the error of the last one."""
     done, pending, failure = [], None, None
     try:
         with open(path, "rb") as file:
             file.seek(start)
             lines = file.read().decode().splitlines()
     except FileNotFoundError:
-        # Its program had not begun yet.
+        # The program had not begun yet.
         return done, pending, failure
     for line in lines:
         if line == "done":

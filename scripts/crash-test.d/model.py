@@ -1,7 +1,7 @@
-"""What a folder must hold: a small reference model of a file tree, and the operations on it.
+"""The expected state of a folder: a small reference model of a file tree, and the operations on it.
 
-An operation is a list, [kind, argument…], so that it can be written down as JSON before it is tried and replayed by
-whoever reads that. Contents are told by an id and a length, never by their bytes."""
+An operation is a list, [kind, argument…], so that it can be written as JSON before it is tried, and replayed by a
+reader. Contents are named by an id and a length, never by their bytes."""
 
 import functools
 import hashlib
@@ -13,7 +13,7 @@ import stat
 
 @functools.lru_cache(maxsize=64)
 def payload(name, length):
-    """The bytes of content `name`: never the same for two names."""
+    """The bytes of content `name`: different for different names."""
     return random.Random(name).randbytes(length)
 
 
@@ -22,7 +22,7 @@ def digest(data):
 
 
 class File:
-    """One inode: its bytes, and when they last were durable (`synced`, for the test of power loss)."""
+    """One inode: its bytes, and those last made durable (`synced`, for the test of power loss)."""
 
     def __init__(self, data=b""):
         self.data = bytearray(data)
@@ -34,15 +34,15 @@ class Link:
 
 
 class Model:
-    """Paths are relative to the folder that the model stands for; a value is None (folder), File or Link."""
+    """Paths are relative to the folder of the model; a value is None (folder), File or Link."""
 
     def __init__(self):
         self.tree = {}
         self.open = {}
-        # Of every content that somebody was done writing (close, fsync, msync, truncate, a whole save).
+        # All contents that a program finished writing (close, fsync, msync, truncate, a whole save).
         self.finished = set()
 
-    # What there is
+    # State
 
     def files(self):
         return [path for path, node in self.tree.items() if isinstance(node, File)]
@@ -58,11 +58,11 @@ class Model:
         return [path for path in self.tree if path.startswith(prefix)]
 
     def listing(self):
-        """What scan() must say of a folder that holds exactly this."""
+        """The result of scan() for a folder with exactly this state."""
         return {path: shape(node) for path, node in self.tree.items()}
 
     def copy(self):
-        """Independent of this one; hard links stay links to one file."""
+        """An independent copy; hard links stay links to one file."""
         other = Model()
         copies = {}
 
@@ -75,11 +75,11 @@ class Model:
 
         other.tree = {path: twin(node) for path, node in self.tree.items()}
         other.open = {slot: twin(node) for slot, node in self.open.items()}
-        # Shared: what is finished in one possible world was finished.
+        # Shared: a content finished in one possible state was finished.
         other.finished = self.finished
         return other
 
-    # What happens
+    # Operations
 
     def apply(self, op):
         getattr(self, "do_" + op[0])(*op[1:])
@@ -97,7 +97,7 @@ class Model:
 
     def do_rename(self, old, new):
         if old == new or (self.tree.get(new) is not None and self.tree[new] is self.tree[old]):
-            return  # rename(2): two names of one file stay
+            return  # rename(2): two names of one file both stay
         moved = {path: node for path, node in self.tree.items() if path == old or path.startswith(old + "/")}
         for path in moved:
             del self.tree[path]
@@ -145,18 +145,18 @@ class Model:
         self.finish(self.tree[path])
 
     def do_put(self, path, name, length):
-        """A whole document, put there at once (the other client's way of saving)."""
+        """A whole document, put in place at once (the other client's way of saving)."""
         self.tree[path] = File(payload(name, length))
         self.finish(self.tree[path])
 
     def do_fsyncdir(self, path):
         pass
 
-    # What may be when an operation was under way
+    # Possible states while an operation was under way
 
     def possible(self, op, root):
-        """The models that may be true when nobody knows whether `op` was carried out. Looks at the files in `root`
-        for those that may be carried out by half."""
+        """The possible models when it is unknown whether `op` was carried out. Looks at the files in `root` for
+        operations that may be carried out in part."""
         if op is None:
             return [self]
         after = self.copy()
@@ -181,9 +181,9 @@ class Model:
                 found = file.read()
         except OSError:
             return None
-        # A kill cuts a write off between two pages, and pages of a mapping go one by one. Of a write into a placeholder
-        # that was cut off before the catalog knew of it, what lies within the store's version is the store's again, and
-        # what lies behind its end is the new.
+        # A kill cuts a write off between two pages, and pages of a mapping are written one by one. If a write into a
+        # placeholder was cut off before the catalog knew of it, the bytes within the store's version are the store's
+        # again, and the bytes beyond its end are new.
         is_mix = len(before) <= len(found) <= len(wanted) and all(
             byte in choice for byte, choice in zip(found, itertools.zip_longest(before, wanted)))
         if not is_mix:
@@ -193,7 +193,7 @@ class Model:
         return half
 
     def abandon(self):
-        """Whoever had something open is gone: what he had written is what there is."""
+        """All files are closed by force: their contents are what had been written."""
         for file in self.open.values():
             self.finish(file)
         self.open = {}
@@ -209,7 +209,7 @@ def shape(node):
 
 def write(data, offset, piece):
     if not piece:
-        # write(2): nothing else happens than that errors are found.
+        # write(2): only the errors are checked, nothing else happens.
         return
     if len(data) < offset:
         data.extend(bytes(offset - len(data)))
@@ -224,7 +224,7 @@ def resize(data, length):
 
 
 def scan(root):
-    """Everything below `root`, as listing() has it."""
+    """Everything below `root`, in the form of listing()."""
     found = {}
 
     def look(folder, prefix):

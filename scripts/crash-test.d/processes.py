@@ -1,4 +1,4 @@
-"""Children: functions that run in a process of their own, and commands with a limit of time."""
+"""Children: functions that run in a process of their own, and commands with a time limit."""
 
 import os
 import signal
@@ -9,11 +9,11 @@ import traceback
 
 
 class Failure(Exception):
-    """What the test has found."""
+    """A fault that the test has found."""
 
 
 class Child:
-    """A function in a forked process. SIGTERM tells it to end after what it is doing (`until` says so)."""
+    """A function in a forked process. SIGTERM makes it end after its present operation (see `until`)."""
 
     def __init__(self, name, body):
         self.name, self.status = name, None
@@ -38,7 +38,7 @@ class Child:
             os._exit(code)
 
     def end(self, limit=20, told=True):
-        """Waits for it, after telling it to end; its exit status."""
+        """Waits for the end, after asking for it; returns the exit status."""
         if told and self.status is None:
             os.kill(self.pid, signal.SIGTERM)
         if not self.ends_within(limit):
@@ -85,7 +85,7 @@ def stack(pid):
 
 
 def run(command, environment, limit=60):
-    """What it printed; a Failure when it fails or takes too long."""
+    """The command's output; a Failure when it fails or takes too long."""
     status, output = attempt(command, environment, limit)
     if status != 0:
         raise Failure(f"{' '.join(command[1:])}: status {status}\n{output}")
@@ -103,7 +103,7 @@ def attempt(command, environment, limit=60):
 
 
 def wait_until(limit, what, condition):
-    """`condition` is false or a text (what is still wrong) as long as it is not so; None or True when it is."""
+    """`condition` returns False or a text (the remaining fault) until it holds; then None or True."""
     deadline = time.monotonic() + limit
     while True:
         answer = condition()
@@ -115,7 +115,7 @@ def wait_until(limit, what, condition):
 
 
 def is_alive(pid):
-    """A process that has ended but was not collected yet is gone as well."""
+    """A process that has ended but was not collected yet counts as gone."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             return file.read().rpartition(") ")[2][0] not in "ZX"

@@ -1,4 +1,4 @@
-"""Rounds of: many programs write, the daemon is killed, the store is mounted again, everything is there."""
+"""Rounds: many programs write, the daemon is killed, the store is mounted again, everything is there."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from processes import Child, Failure, wait_until
 from store_watch import TEMPORARY, StoreWatch
 from writer import OtherClient, Writer
 
-# What a program gets whose daemon is gone: the mount is dead, the request was broken off.
+# The errors of a program whose daemon is dead: the mount is dead, the request was aborted.
 DEAD = {107, 103, 5, 4, 108}  # ENOTCONN, ECONNABORTED, EIO, EINTR, ESHUTDOWN
 WRITERS = 3
 
@@ -65,7 +65,7 @@ class Rounds:
         finally:
             other_status = [child.end() for child in self.others]
         if any(other_status):
-            raise Failure("the other client broke down, as the lines above say")
+            raise Failure("the other client failed; see the lines above")
         self.take_in_others()
         looks_at_state = is_last or self.random.random() < 0.1
         if looks_at_state or self.random.random() < 0.6:
@@ -125,7 +125,7 @@ class Rounds:
         return self.exit_status(client.run(told))
 
     def restless_user(self, told):
-        """Reads, lists, evicts, downloads, pins; whether it succeeds is not looked at."""
+        """Reads, lists, evicts, downloads, pins; its errors do not matter."""
         choose = random.Random(self.key("user"))
         folders = [*self.folders, "other"]
         while not told():
@@ -149,17 +149,17 @@ class Rounds:
 
     def collect_programs(self):
         if not all(child.ends_within(2) for child in self.children):
-            # A thread of the daemon waits in the kernel for one of them, and they for it: a mount ends that.
+            # A thread of the daemon and these programs wait for each other in the kernel: the next mount ends that.
             self.figures["kills that left programs waiting"] += 1
             self.mount()
             for child in self.children:
                 child.ends_within(20)
             self.domain.kill()
-        # SIGBUS: a mapping whose daemon is gone.
+        # SIGBUS: a mapping whose daemon is dead.
         status = {child.name: child.end(told=False) for child in self.children}
         self.children = []
         if set(status.values()) - {0, -signal.SIGBUS}:
-            raise Failure(f"a program got an error that no dead mount gives: {status}")
+            raise Failure(f"a program got an error that a dead mount does not give: {status}")
 
     # Mounting
 
@@ -168,7 +168,7 @@ class Rounds:
         options, tuning = [], {
             "HYDRANT_SETTLE": choose(("0", "0.02", "0.2")), "HYDRANT_SETTLE_AFTER_SYNC": choose(("0.02", "0.2", "5")),
             "HYDRANT_STOP_PROVIDING": choose(("0.1", "60")), "HYDRANT_PASSTHROUGH": choose("01")}
-        # A slow store: what is under way at the kill is an upload or a download more often.
+        # A slow store makes it likelier that an upload or a download is under way at the kill.
         for direction in ("--limit-upload", "--limit-download"):
             if limit := choose((None, "2M", "8M")):
                 options += [direction, limit]
@@ -190,10 +190,10 @@ class Rounds:
             daemon.wait(timeout=20)
             self.figures["kills of a recovery"] += 1
 
-    # What must be so
+    # Checks
 
     def check_here(self):
-        """At once after the mount: what the manifest says, neither more nor less."""
+        """Right after the mount: exactly the state of the manifest."""
         for folder in self.folders:
             done, pending, _ = manifest.read(self.file(folder))
             model = self.models[folder]
@@ -209,7 +209,8 @@ class Rounds:
             self.maybe_lines.add(pending[1])
 
     def choose(self, folder, model, pending):
-        """The world that the mount shows: before or after what was under way. A Failure when it is none of them."""
+        """The possible state that the mount shows: before or after the operation under way. A Failure when it shows
+        none."""
         root = f"{self.mountpoint}/{folder}"
         problems = []
         for world in model.possible(pending, root):
@@ -218,7 +219,7 @@ class Rounds:
                 return world
             problems.append(problem)
         raise Failure(
-            f"after the mount {root} is not what was written; under way was {pending}:\n"
+            f"after the mount {root} is not as written; {pending} was under way:\n"
             + "\n  or\n".join(problems))
 
     def take_in_others(self):
@@ -231,7 +232,7 @@ class Rounds:
         self.lines |= {op[1] for op in done}
 
     def check_store(self):
-        """After `hydrant sync` the store has it all, and the mount what the other client did."""
+        """After `hydrant sync` the store has everything, and the mount has the other client's changes."""
         self.domain.sync()
         self.figures["syncs"] += 1
         for folder in self.folders:
@@ -240,9 +241,9 @@ class Rounds:
                 raise Failure(f"after sync, in the store's {folder}:\n{problem}")
         problem = difference_of_store(self.models["other"], f"{self.store}/other")
         if problem:
-            raise Failure(f"what the other client did is not in the store any more:\n{problem}")
+            raise Failure(f"the other client's changes are not in the store any more:\n{problem}")
         wait_until(
-            30, "the mount shows what the other client did",
+            30, "the mount shows the other client's changes",
             lambda: difference(self.models["other"], f"{self.mountpoint}/other"))
         for folder in self.folders:
             problem = difference(self.models[folder], f"{self.mountpoint}/{folder}")
@@ -260,16 +261,16 @@ class Rounds:
                     continue
                 names = shared_lines.lines(shared_lines.read(path))
                 if names is None:
-                    raise Failure(f"{path}: is not what anybody wrote")
+                    raise Failure(f"{path}: has contents that no program wrote")
                 found |= set(names)
                 copies += name not in shared_lines.names
             self.figures["conflicted copies"] = max(self.figures["conflicted copies"], copies)
             gone = self.lines - found
-            return f"in no document and no copy of it: {sorted(gone)}" if gone else None
+            return f"in no document and no copy: {sorted(gone)}" if gone else None
 
         problem = missing()
         if problem:
-            raise Failure(f"lines that somebody wrote are lost:\n{problem}")
+            raise Failure(f"lines are lost:\n{problem}")
         self.figures["lines"] = len(self.lines)
         wait_until(20, "mount and store have the same names", self.same_names)
         self.tidy_up_lines()
@@ -279,7 +280,7 @@ class Rounds:
         return set(os.listdir(self.mountpoint)) == stored
 
     def tidy_up_lines(self):
-        """The other client has looked at the copies, and at what is long; nobody else is at work."""
+        """The other client has looked at the copies, and at long files; no other program is running."""
         copies = [
             name for name in os.listdir(self.store)
             if name not in (*self.models, *shared_lines.names) and not TEMPORARY.fullmatch(name)]
@@ -295,10 +296,10 @@ class Rounds:
         self.lines = {
             line for name in shared_lines.names for line in shared_lines.lines(shared_lines.read(f"{self.store}/{name}"))}
         self.domain.sync()
-        wait_until(20, "what the other client removed is gone from the mount", self.same_names)
+        wait_until(20, "the documents that the other client removed are gone from the mount", self.same_names)
 
     def check_seen(self):
-        """Nothing half-written was ever in the store."""
+        """No half-written content was ever in the store."""
         finished = {name: model.finished for name, model in self.models.items()}
         with open(self.seen, "rb") as file:
             file.seek(self.read_of_watch)
@@ -311,18 +312,18 @@ class Rounds:
             folder = path.split("/")[0]
             if content in finished.get(folder, ()) or (folder not in finished and is_lines):
                 continue
-            raise Failure(f"in the store was {path} of {size} bytes ({content}), which nobody had finished writing")
+            raise Failure(f"the store had {path} of {size} bytes ({content}), which no program had finished writing")
 
     def check_state(self):
-        """Doctor finds nothing wrong, and the provider leaves nothing in the store."""
+        """Doctor finds no fault, and the provider leaves nothing in the store."""
         self.domain.sync()
         self.domain.unmount()
         status, output = self.domain.attempt("doctor", "--store", self.domain.state)
         if status != 0:
-            raise Failure(f"hydrant doctor is not happy:\n{output}")
+            raise Failure(f"hydrant doctor found faults:\n{output}")
         self.figures["doctor"] += 1
         self.mount()
-        # A killed daemon's drafts go when their folder is listed at the store again.
+        # A killed daemon's drafts are removed when the store's folder is listed again.
         wait_until(20, "no draft is left in the store", self.poke_drafts)
 
     def poke_drafts(self):
@@ -356,16 +357,17 @@ class Rounds:
 
 
 def is_draft(name):
-    """Of an upload that a killed daemon did not finish. (What it set aside may be somebody's only copy.)"""
+    """A draft of an upload that a killed daemon did not finish. (A file set aside may be the only copy of a
+    document.)"""
     return TEMPORARY.fullmatch(name) is not None and name.startswith(".hydrant-n")
 
 
 def difference(model, root):
-    """Nil when `root` holds exactly what the model says."""
+    """None when `root` has exactly the model's state."""
     try:
         return compare(model, root)
     except FileNotFoundError as error:
-        return f"{error.filename}: was listed, and is not there"
+        return f"{error.filename}: was listed, but is missing"
 
 
 def compare(model, root):
@@ -376,12 +378,12 @@ def compare(model, root):
         with open(os.path.join(root, path), "rb") as file:
             data = file.read()
         if data != model.tree[path].data:
-            return f"{root}/{path}: other bytes than were written ({about(data, model.tree[path].data)})"
+            return f"{root}/{path}: wrong bytes ({about(data, model.tree[path].data)})"
     return None
 
 
 def difference_of_store(model, root):
-    """As difference(), of a store: of a file with several names it has one, and drafts do not count."""
+    """As difference(), for a store: of a file with several names it has one, and drafts do not count."""
     found = {path: what for path, what in scan(root).items() if not TEMPORARY.fullmatch(os.path.basename(path))}
     wanted = model.listing()
     for file in {id(node): node for node in model.tree.values() if hasattr(node, "data")}.values():
@@ -398,7 +400,7 @@ def difference_of_store(model, root):
             with open(os.path.join(root, path), "rb") as file:
                 data = file.read()
             if data != node.data:
-                return f"{root}/{path}: other bytes than were written ({about(data, node.data)})"
+                return f"{root}/{path}: wrong bytes ({about(data, node.data)})"
     return None
 
 

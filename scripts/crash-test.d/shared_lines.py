@@ -1,5 +1,5 @@
-"""Documents that both sides write at one time. Each edit adds a line; whatever the two do to one another, every line
-must be somewhere in the end, in the document or in a conflicted copy of it."""
+"""Documents that both sides write at the same time. Each edit adds a line; in the end every line must be in the
+document or in a conflicted copy of it."""
 
 import ctypes
 import errno
@@ -18,7 +18,7 @@ def line(name):
 
 
 def lines(data):
-    """The names in it; None when it is anything else than whole lines."""
+    """The names in it; None unless it consists of whole lines."""
     found = []
     for text in data.splitlines(keepends=True):
         match = LINE.fullmatch(text)
@@ -29,10 +29,10 @@ def lines(data):
 
 
 def append_through_mount(root, seed, said, until=lambda: False):
-    """As a program appends: open, read, write, close. `said` gets each line before and after.
+    """Appends like a program: open, read, write, close. `said` gets each line before and after.
 
-    (What is appended to a placeholder without reading it can be sent only as long as the store has the version that
-    it was appended to: it stays pending else, and `hydrant status` says so.)"""
+    (An append to a placeholder without reading it can be uploaded only while the store still has the version that it
+    was appended to: otherwise it stays pending, and `hydrant status` says so.)"""
     choose, count = random.Random(seed), 0
     while not until():
         count += 1
@@ -48,8 +48,8 @@ def append_through_mount(root, seed, said, until=lambda: False):
                 os.close(file)
         except OSError as error:
             said.refused(error)
-            # The store has another version by now, and not all of this one was here; or another document, which shows when
-            # the folder has been listed anew.
+            # The store has another version by now, and not all of this version was here; or it has another document,
+            # which shows after the next listing of the folder.
             if error.errno not in (errno.ESTALE, errno.ENOENT):
                 return error
         else:
@@ -58,8 +58,8 @@ def append_through_mount(root, seed, said, until=lambda: False):
 
 
 def append_in_store(root, staging, seed, said, until, pause):
-    """As a sync client does: the whole document anew, exchanged with what is there. If that was not what he had read,
-    he takes it in as well."""
+    """Saves like a sync client: exchanges a new whole document with the old one. If the old one was not the version
+    that it had read, it merges that version in as well."""
     choose, count = random.Random(seed), 0
     draft = os.path.join(staging, "lines")
     while not until():
@@ -94,7 +94,7 @@ def read(path):
 
 
 def exchange(one, other):
-    """renameat2(2), RENAME_EXCHANGE; False when `other` is not there."""
+    """renameat2(2), RENAME_EXCHANGE; False when `other` does not exist."""
     at_cwd, exchange_flag = -100, 2
     if libc.renameat2(at_cwd, os.fsencode(one), at_cwd, os.fsencode(other), exchange_flag) == 0:
         return True

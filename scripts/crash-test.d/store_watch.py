@@ -1,4 +1,4 @@
-"""Looks at the store from outside all the time: each content that was ever seen there under a name of a user's."""
+"""Watches the store from outside: records each content that was ever seen under a user's name."""
 
 import ctypes
 import hashlib
@@ -13,7 +13,7 @@ import shared_lines
 CLOSE_WRITE, MOVED_TO, CREATE, ISDIR = 0x8, 0x80, 0x100, 0x40000000
 OVERFLOW = 0x4000
 libc = ctypes.CDLL(None, use_errno=True)
-# The directory provider's own files: drafts, and what it set aside.
+# The directory provider's own files: drafts, and files set aside.
 TEMPORARY = re.compile(r"\.hydrant-[nx][0-9a-f]{16}\.tmp")
 
 
@@ -27,7 +27,7 @@ class StoreWatch:
         self.add("")
 
     def add(self, folder):
-        """Also again, under another name."""
+        """Also called again, under another name."""
         path = os.path.join(self.store, folder)
         watch = libc.inotify_add_watch(self.inotify, os.fsencode(path), CLOSE_WRITE | MOVED_TO | CREATE)
         if watch < 0:

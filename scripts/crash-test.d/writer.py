@@ -1,4 +1,5 @@
-"""A program that writes: chooses operations, writes each one into the manifest, tries it, goes on until it fails."""
+"""A program that writes: chooses operations, records each one in the manifest, tries it, and goes on until one
+fails."""
 
 import mmap
 import os
@@ -8,7 +9,7 @@ from model import File
 
 
 class Writer:
-    """The only one who writes below `root`, so that `model` is all there is to know."""
+    """The only program that writes below `root`, so that `model` has the whole state."""
 
     most_files = 30
 
@@ -93,10 +94,10 @@ class Writer:
         finally:
             os.close(folder)
 
-    # What programs do
+    # Actions of programs
 
     def run(self, until=lambda: False):
-        """Until something fails, or it is told to end. Says how the last operation failed."""
+        """Runs until an operation fails, or until it is told to end. Returns the error of the last operation."""
         try:
             while not until():
                 self.step()
@@ -188,7 +189,7 @@ class Writer:
             self.finish("file")
 
     def look(self, slot):
-        """Reads some or all of it, so that what is changed next has just been downloaded."""
+        """Reads some or all of it, so that the next change is to a document just downloaded."""
         if self.random.random() < 0.6:
             os.pread(self.descriptors[slot], self.random.choice((1, 5_000, 1 << 22)), 0)
 
@@ -220,7 +221,7 @@ class Writer:
             self.finish("file")
 
     def log(self):
-        """A file that stays open."""
+        """Writes to a file that stays open."""
         if "log" not in self.model.open:
             self.do("open", self.new_path(".log"), "log", False)
         self.do("append", "log", self.fresh(), self.random.randint(10, 300))
@@ -242,7 +243,7 @@ class Writer:
             self.do("rename", path, self.new_path())
 
     def replace(self):
-        """A document by another document: the one that was there is deleted."""
+        """Renames a document over another one, which is deleted."""
         old, new = self.some_file(), self.some_file()
         if old is not None and self.model.tree[old] is not self.model.tree[new]:
             self.do("rename", old, new)
@@ -272,7 +273,7 @@ class Writer:
 
 
 class OtherClient(Writer):
-    """Somebody else who changes the store: whole documents, put into their place at once, as sync clients do."""
+    """Another client of the store: puts whole documents in place at once, like a sync client."""
 
     actions = [("put_new", 8), ("put_again", 8), ("remove", 4), ("rename", 4), ("make_folder", 2), ("rename_folder", 1),
                ("remove_folder", 1)]

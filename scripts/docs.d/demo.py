@@ -1,4 +1,4 @@
-"""Records the demo of the README: runs its commands at a real mount and draws what they print as an SVG.
+"""Records the demo of the README: runs its commands at a real mount and draws their output as an SVG.
 
     python3 demo.py HYDRANT"""
 
@@ -20,7 +20,7 @@ COMMANDS = [
     "echo 'a line more' >> Documents/report.txt",
     "hydrant sync && tail -n 1 /srv/documents/report.txt",
 ]
-# What is in the store, with its size in bytes.
+# The documents of the store, with their sizes in bytes.
 DOCUMENTS = {"holiday.mp4": 2_400_000_000, "manual.pdf": 31_000_000, "report.txt": 0}
 CELL, LINE, MARGIN = 8.4, 20, 16
 
@@ -35,7 +35,7 @@ def make_store(store):
 
 
 def record(hydrant, folder):
-    """The commands as a person would type them, and what they print; paths are those that the reader sees."""
+    """The commands as a person would type them, and their output; with the paths for the reader."""
     store = folder / "store"
     store.mkdir()
     make_store(store)

@@ -1,4 +1,4 @@
-"""Says which relative links of Markdown files lead nowhere: to no file, or to no heading of it."""
+"""Reports relative links of Markdown files to missing files or headings."""
 
 import pathlib
 import re
@@ -15,7 +15,7 @@ def without_code(text):
 
 
 def anchors(path):
-    """As GitHub makes them of headings."""
+    """The anchors that GitHub makes from headings."""
     found = set()
     for heading in re.findall(r"^#+ +(.*)$", re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S), flags=re.M):
         anchor = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
@@ -43,14 +43,14 @@ def main():
             if not target.exists() and page.parent.suffix == ".docc":
                 target = page.parent / "Resources" / path
             if not target.exists():
-                print(f"{name}: {link}: there is no such file", file=sys.stderr)
+                print(f"{name}: {link}: no such file", file=sys.stderr)
             elif anchor and target.suffix == ".md" and anchor not in anchors(target):
-                print(f"{name}: {link}: there is no such heading", file=sys.stderr)
+                print(f"{name}: {link}: no such heading", file=sys.stderr)
             else:
                 continue
             wrong += 1
     if wrong:
-        sys.exit(f"docs: {wrong} links lead nowhere")
+        sys.exit(f"docs: {wrong} links are broken")
 
 
 main()

@@ -1,19 +1,19 @@
-"""Breaks the code in named places, one at a time, and says which tests turn red.
+"""Breaks the code in named places, one at a time, and reports which tests fail.
 
 A mutation is a table in one of the *.toml files beside this one:
 
     [[mutation]]
     name = "extent-forgotten"
-    harm = "What it would mean for the user, in one sentence."
+    harm = "The effect on the user, in one sentence."
     file = "Sources/ContentStore/ContentFile.swift"
     old = 'state.add(whole)'                      # occurs exactly once in the file
     new = 'if !@MUTANT { state.add(whole) }'      # @MUTANT: whether this is the mutation of the run
-    unit = "PresenceTests"                        # the tests that are to see it: tried first (may be left out)
-    mount = "CrashTests"                          # the same, at a real mount; only where no other sees it
-    [[mutation.also]]                             # more places that break together: file, old, new
+    unit = "PresenceTests"                        # the tests that must fail: tried first (optional)
+    mount = "CrashTests"                          # the same, at a real mount; only if no other test fails
+    [[mutation.also]]                             # further places of the same mutation: file, old, new
 
-All of them are built into one copy of the tree, each behind a switch that is read from the environment: a build
-for each would take hours. Nothing of it is in the sources themselves.
+All of them are built into one copy of the tree, each behind a switch that is read from the environment: a separate
+build for each would take hours. The sources themselves stay unchanged.
 """
 
 import argparse
@@ -40,18 +40,18 @@ TABLES = pathlib.Path(__file__).resolve().parent
 SCRATCH = ROOT / ".build-mutants"
 COPY = SCRATCH / "tree"
 
-# Not HYDRANT_…: the tests hide those from the daemons that they start.
+# Not HYDRANT_…: the tests hide those variables from the daemons that they start.
 VARIABLE = "MUTANT_OF_HYDRANT"
 
 SWITCH = f"""import Glibc
 
-/// Written by scripts/mutation-test: which mutation this process runs with.
+/// Written by scripts/mutation-test: the mutation of this process.
 private let mutation: String? = getenv("{VARIABLE}").map {{ String(cString: $0) }}
 
 func mutant(_ name: String) -> Bool {{ mutation == name }}
 """
 
-# What is run for a mutation that says nothing of its own, cheapest first.
+# The tests for a mutation that names none, cheapest first.
 UNIT_TESTS = {
     "ItemCatalog": "ItemCatalogTests|SyncEngineTests|VolumeTests",
     "ContentStore": "ContentStoreTests|SyncEngineTests|VolumeTests",
@@ -97,25 +97,25 @@ def load():
 
 
 def problems(mutations, root):
-    """What is wrong with the tables: anchors that have rotted above all."""
+    """The faults of the tables, above all missing places."""
     found = []
     seen = set()
     taken = {}
     for mutation in mutations:
         if mutation.name in seen:
-            found.append(f"{mutation.name}: there are two of this name")
+            found.append(f"{mutation.name}: the name is used twice")
         seen.add(mutation.name)
         if not any("@MUTANT" in new for _, _, new in mutation.edits):
-            found.append(f"{mutation.name}: no @MUTANT in what it puts in")
+            found.append(f"{mutation.name}: no @MUTANT in `new`")
         for file, old, _ in mutation.edits:
             path = root / file
             if not path.is_file():
-                found.append(f"{mutation.name}: {file} is not there any more")
+                found.append(f"{mutation.name}: {file} does not exist")
                 continue
             text = path.read_text()
             if (count := text.count(old)) != 1:
                 found.append(
-                    f"{mutation.name}: its place occurs {count} times in {file}, and must once:\n    "
+                    f"{mutation.name}: its place occurs {count} times in {file}, but must occur once:\n    "
                     + old.strip().replace("\n", "\n    ")
                 )
                 continue
@@ -128,7 +128,7 @@ def problems(mutations, root):
 
 
 def write_if_changed(path, data):
-    """Keeps the date of what is the same, so that only what changed is built again."""
+    """Keeps the date of unchanged files, so that only changed ones are built again."""
     if path.is_file() and not path.is_symlink() and path.read_bytes() == data:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,7 +136,7 @@ def write_if_changed(path, data):
 
 
 def mutated(mutations):
-    """The contents of the files that are another in the copy."""
+    """The contents of the files that differ in the copy."""
     edits = {}
     for mutation in mutations:
         for file, old, new in mutation.edits:
@@ -144,7 +144,7 @@ def mutated(mutations):
     files = {}
     for file, places in edits.items():
         original = (ROOT / file).read_text()
-        # From the end, so that the places before stay where they are.
+        # From the end, so that earlier offsets stay valid.
         text = original
         for old, new in sorted(places, key=lambda place: -original.index(place[0])):
             start = original.index(old)
@@ -206,18 +206,18 @@ class Detectors:
 
     def run_model(self, mutation, seeds):
         if not self.model.exists():
-            return runs.Result("model", note="there is no model test")
+            return runs.Result("model", note="no model test")
         name = mutation.name if mutation else None
         return runs.model(
             self.model, {VARIABLE: name} if name else {}, sequences=seeds, seed=self.options.seed,
             limit=self.options.limit)
 
     def attempts(self, mutation):
-        """What to run, in turn, until something turns red."""
+        """The tests to run, in turn, until one fails."""
         limit = self.options.limit
         if "unit" in self.names:
             wide = UNIT_TESTS.get(mutation.target)
-            # What only a mount shows is not looked for elsewhere.
+            # Mutations that only a mount shows are not tried elsewhere.
             if mutation.unit:
                 yield lambda: self.tests(mutation.unit, mutation, limit)
             if wide and not self.options.quick and not (mutation.mount and self.options.detector is None):
@@ -239,7 +239,7 @@ class Detectors:
         return results
 
     def check_green(self, mutations):
-        """With no mutation everything is green; else red would say nothing."""
+        """Without a mutation all tests must pass; otherwise a failure would mean nothing."""
         say("without a mutation:")
         wide = {UNIT_TESTS.get(m.target, "") for m in mutations} if "unit" in self.names else set()
         expressions = ["|".join(sorted({part for one in wide for part in one.split("|") if part}))] if wide else []
@@ -253,7 +253,7 @@ class Detectors:
         for result in results:
             say(f"  {result}")
         if any(result.red for result in results):
-            raise SystemExit("something is red without a mutation")
+            raise SystemExit("a test fails without a mutation")
 
 
 def report(rows):
@@ -279,21 +279,21 @@ def report(rows):
 def arguments():
     parser = argparse.ArgumentParser(
         prog="scripts/mutation-test",
-        description="Breaks the code in named places, one at a time, and says which tests turn red. Ends with 1 when "
-        "one of them survives.",
+        description="Breaks the code in named places, one at a time, and reports which tests fail. Ends with 1 when "
+        "a mutation survives.",
     )
-    parser.add_argument("-l", "--list", action="store_true", help="say every mutation and its harm, run nothing")
-    parser.add_argument("-c", "--check", action="store_true", help="check that every place is still there, run nothing")
-    parser.add_argument("-o", "--only", action="append", default=[], metavar="NAME", help="this one (or PATTERN*); may be repeated")
-    parser.add_argument("-d", "--detector", choices=DETECTORS, help="only these tests (default: each in turn, until one is red)")
-    parser.add_argument("-s", "--seed", type=int, default=random.randrange(1 << 32), help="the model test's first (default: a fresh one, which is printed)")
-    parser.add_argument("-n", "--seeds", type=int, default=400, help="how many sequences the model test tries (default: 400)")
-    parser.add_argument("-j", "--jobs", type=int, default=1, help="so many mutations at once (default: 1)")
-    parser.add_argument("-t", "--limit", type=float, default=300, metavar="SECONDS", help="for one run of tests; one that does not end is red (default: 300)")
-    parser.add_argument("--linger", type=float, default=2, metavar="SECONDS", help="how long to look for more once something is red (default: 2)")
+    parser.add_argument("-l", "--list", action="store_true", help="print every mutation and its harm, run nothing")
+    parser.add_argument("-c", "--check", action="store_true", help="check that every place exists, run nothing")
+    parser.add_argument("-o", "--only", action="append", default=[], metavar="NAME", help="only this mutation (or PATTERN*); may be repeated")
+    parser.add_argument("-d", "--detector", choices=DETECTORS, help="only these tests (default: each in turn, until one fails)")
+    parser.add_argument("-s", "--seed", type=int, default=random.randrange(1 << 32), help="the model test's first seed (default: a new one, which is printed)")
+    parser.add_argument("-n", "--seeds", type=int, default=400, help="sequences of the model test (default: 400)")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="simultaneous mutations (default: 1)")
+    parser.add_argument("-t", "--limit", type=float, default=300, metavar="SECONDS", help="for one run of tests; a run that does not end counts as failed (default: 300)")
+    parser.add_argument("--linger", type=float, default=2, metavar="SECONDS", help="how long to go on after the first failure (default: 2)")
     parser.add_argument("-q", "--quick", action="store_true", help="only the tests that a mutation names")
-    parser.add_argument("--skip-build", action="store_true", help="use what was built last")
-    parser.add_argument("--skip-green", action="store_true", help="do not look first whether all is green without a mutation")
+    parser.add_argument("--skip-build", action="store_true", help="use the last build")
+    parser.add_argument("--skip-green", action="store_true", help="do not check first that all tests pass without a mutation")
     return parser.parse_args()
 
 
@@ -307,12 +307,12 @@ def main():
     if options.only:
         for pattern in options.only:
             if not any(fnmatch.fnmatch(m.name, pattern) for m in mutations):
-                raise SystemExit(f"there is no mutation {pattern}; scripts/mutation-test --list says which there are")
+                raise SystemExit(f"no mutation {pattern}; scripts/mutation-test --list shows all")
         chosen = [m for m in mutations if any(fnmatch.fnmatch(m.name, pattern) for pattern in options.only)]
     else:
         chosen = mutations
     if options.check:
-        print(f"{len(mutations)} mutations, and every place is there.")
+        print(f"{len(mutations)} mutations, and every place exists.")
         return
     if options.list:
         for mutation in chosen:

@@ -1,4 +1,4 @@
-"""One run of tests, looked at while it goes on; and the end of whatever it started."""
+"""One run of tests, watched while it goes on; and the removal of all that it started."""
 
 import contextlib
 import json
@@ -12,22 +12,22 @@ import tempfile
 import time
 import uuid
 
-# Everything that is started here inherits it; by it we find what is left over and is ours.
+# All processes started here inherit this mark, by which leftovers are found.
 MARK = "RUN_OF_HYDRANT_TESTS"
 OURS = f"{os.getpid()}.{uuid.uuid4().hex[:8]}"
 
-# What a run ends with that found no test of this name (EX_UNAVAILABLE, as swift test does).
+# The exit status of a run without a matching test (EX_UNAVAILABLE, as in swift test).
 NO_TESTS = 69
 
-# Processes that are running now.
+# The running processes.
 RUNNING = set()
 
-# Eight at a time, as scripts/test does: more wait for each other so long that they fail.
+# Eight at a time, as in scripts/test: more would wait for each other so long that they fail.
 WIDTH = "8"
 
 
 class Result:
-    """What one run of one kind of tests came to."""
+    """The result of one run of one kind of tests."""
 
     def __init__(self, what, red=(), after="", seconds=0.0, note=""):
         self.what = what
@@ -42,7 +42,7 @@ class Result:
 
 
 class Events:
-    """The test library's event stream, one JSON object a line, as far as it has been written."""
+    """The test library's event stream, one JSON object per line, as far as it has been written."""
 
     def __init__(self, path):
         self.path = path
@@ -103,11 +103,10 @@ def short(identifier):
 
 
 def tests(package, expression, environment, limit, linger, stops):
-    """Runs the tests whose name matches.
+    """Runs the tests whose names match.
 
-    stops: ends `linger` seconds after the first red one. A run that crashes, or has not ended after `limit` seconds, is
-    red as well: the tests that were under way are named.
-    """
+    stops: ends `linger` seconds after the first failure. A run that crashes, or has not ended after `limit` seconds,
+    counts as failed as well: the running tests are named."""
     binaries = list((package / ".build/debug").glob("*PackageTests.xctest"))
     if not binaries:
         raise SystemExit(f"{package} has not been built")
@@ -155,7 +154,7 @@ def tests(package, expression, environment, limit, linger, stops):
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-# A process of the model test does not play too many: each sequence leaves the memory of a daemon that was "killed".
+# A process of the model test plays only some sequences: each one leaves the memory of a "killed" daemon behind.
 BATCH = 20
 
 
@@ -202,7 +201,7 @@ def last_line(text):
     return lines[-1][:80].replace("|", "/") if lines else "ended without a word"
 
 
-# What is left over.
+# Leftovers.
 
 def start(command, **arguments):
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT, start_new_session=True, **arguments)
@@ -211,7 +210,7 @@ def start(command, **arguments):
 
 
 def end(process):
-    """A run, with what it started."""
+    """Ends a run, with all that it started."""
     if process.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -221,7 +220,7 @@ def end(process):
 
 
 def leave_nothing(owner):
-    """Daemons, mounts and folders of the scenarios of one test process (its folders say whose they are)."""
+    """Removes daemons, mounts and folders of one test process's scenarios (each folder names its owner)."""
     for folder in pathlib.Path("/tmp").glob("hyt-*"):
         try:
             if (folder / "owner").read_text().strip() != str(owner):
@@ -238,7 +237,7 @@ def leave_nothing(owner):
 
 
 def processes_of(folder):
-    """Those that were started for the scenario in this folder, by us."""
+    """The processes that we started for the scenario in this folder."""
     for entry in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             environment = (entry / "environ").read_bytes().split(b"\0")
@@ -249,7 +248,7 @@ def processes_of(folder):
 
 
 def mounts_below(folder):
-    """From the table of mounts: a dead one cannot make us wait. The innermost first."""
+    """From the mount table, so that a dead mount cannot block. The innermost first."""
     found = []
     for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
         place = line.split(" ")[1].encode().decode("unicode_escape")
@@ -260,7 +259,7 @@ def mounts_below(folder):
 
 @contextlib.contextmanager
 def cleaning():
-    """Whatever ends us ends what we started as well."""
+    """A signal that ends this process also ends its children."""
     def stop(number, _):
         for process in list(RUNNING):
             with contextlib.suppress(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""hydrant-passthrough, attacked by the user who starts it. Starts as root, who looks on; the attacker is a child."""
+"""Attacks hydrant-passthrough as the user who starts it. Starts as root, which observes; the attacker is a child."""
 
 import argparse
 import ctypes
@@ -30,12 +30,12 @@ def expect(what, found, wanted):
 
 def main():
     arguments = parse()
-    print(f"passthrough-attack: {arguments.rounds} packets of chance, seed {arguments.seed}", flush=True)
+    print(f"passthrough-attack: {arguments.rounds} random packets, seed {arguments.seed}", flush=True)
     folder = arguments.folder
     try:
-        # As a copy leaves it, without its capability.
+        # A plain copy, without the capability.
         shutil.copy(folder + "/hydrant-passthrough", folder + "/copy")
-        # Of root, and everybody may write to it.
+        # Owned by root, writable for everybody.
         with open(folder + "/root's", "w", encoding="utf-8") as file:
             os.fchmod(file.fileno(), 0o666)
         os.mkdir(folder + "/home")
@@ -46,7 +46,7 @@ def main():
 
 
 def attacker(arguments, folder):
-    # Root answers here what only root can see of the helper's process.
+    # Root answers here with facts about the helper's process that only root can see.
     mine, his = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     sys.stdout.flush()
     pid = os.fork()
@@ -58,7 +58,7 @@ def attacker(arguments, folder):
             os.setresgid(USER, USER, USER)
             os.setresuid(USER, USER, USER)
             os.chdir(folder + "/home")
-            # What changes its user is not to be traced, nor its /proc its own; he would log in.
+            # A process that changes its user cannot be traced, and does not own its /proc; a log-in would not be so.
             ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
             code = attack(arguments, folder, his)
         except NotImplementedError as error:
@@ -105,12 +105,12 @@ def attack(arguments, folder, root):
 
     for failure in failures:
         print("  " + failure)
-    print("passthrough-attack: " + ("FAILED" if failures else "nothing that is not its caller's was had"))
+    print("passthrough-attack: " + ("FAILED" if failures else "the attacker got nothing that was not its own"))
     return 1 if failures else 0
 
 
 def wrong_starts(program, fuse):
-    """By hand, through a pipe, with another's socket."""
+    """By hand, through a pipe, with another user's socket."""
     def start(**how):
         result = subprocess.run([program], stderr=subprocess.PIPE, timeout=10, check=False, **how)
         return result.returncode, result.stderr.count(b"\n")
@@ -186,7 +186,7 @@ def files(helper, folder):
     expect("its own end", helper.open(helper.here.fileno()), "EINVAL")
     here.close()
     there.close()
-    # Appending taken from the descriptor afterwards, which the kernel lets nobody do to a file that needs it.
+    # Appending removed from the descriptor later, which the kernel refuses for an append-only file.
     descriptor = os.open("own", os.O_RDWR | os.O_APPEND)
     fcntl.fcntl(descriptor, fcntl.F_SETFL, 0)
     expect("no longer appending", helper.open(descriptor), range(1, 1 << 31))
@@ -218,7 +218,7 @@ def its_process(helper, seen_by_root):
 
 
 def of_chance(helper, fuse, chance, rounds):
-    """Any bytes, any descriptors. It answers each of them, and the right ones rightly."""
+    """Random bytes and descriptors. The helper answers each packet, and correct ones correctly."""
     own = os.open("own", os.O_RDWR)
     others = [
         fuse, os.open("/etc/passwd", os.O_RDONLY), os.open(".", os.O_RDONLY), os.open("own", os.O_PATH),
@@ -240,11 +240,11 @@ def of_chance(helper, fuse, chance, rounds):
                 if length >= 4 and chance.random() < 0.6:
                     packet = chance.choice((START, OPEN, CLOSE, 0, 4)).to_bytes(4, "little") + packet[4:]
                 if length == 0:
-                    # (An empty packet is the end of the conversation to who receives it.)
+                    # (For a receiver, an empty packet is the end of the conversation.)
                     continue
                 descriptors = [chance.choice(others) for _ in range(chance.choice((0, 0, 1, 1, 2, 3, 17, 253)))]
                 answer = helper.raw(packet, descriptors)
-                # What a packet of chance gives back by luck is no longer held.
+                # A random packet may have released an id by chance.
                 if answer == 0 and len(packet) == 8:
                     held = [backing for backing in held if backing != int.from_bytes(packet[4:], "little")]
                 expect(f"packet {number}: {packet[:16]!r} with {descriptors}", answer, range(-4096, 1))
@@ -260,7 +260,7 @@ def of_chance(helper, fuse, chance, rounds):
 
 
 def with_pidfds(program, fuse, own, seen_by_root):
-    """SO_PASSPIDFD on its own end of the socket: the kernel hands over a descriptor of the sender with every packet."""
+    """SO_PASSPIDFD on its own end of the socket: the kernel passes a descriptor of the sender with every packet."""
     helper = Helper(program, keeps_its_end=True)
     try:
         helper.there.setsockopt(socket.SOL_SOCKET, 76, 1)
@@ -284,7 +284,7 @@ def with_pidfds(program, fuse, own, seen_by_root):
 
 
 def limits(program, fuse, own):
-    """No more than he could hold open himself; and what holds it is not to go on when he is gone."""
+    """It holds no more files than its caller could; and it ends when its caller does."""
     def lower():
         resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))
 

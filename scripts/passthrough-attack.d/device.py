@@ -1,4 +1,4 @@
-"""A FUSE mount of an ordinary user, without libfuse: the device, after the greeting in which passthrough is agreed on."""
+"""An ordinary user's FUSE mount without libfuse: the device, after the INIT that agrees on passthrough."""
 
 import array
 import os
@@ -10,7 +10,7 @@ EXTENDED, PASSTHROUGH = 1 << 30, 1 << 37
 
 
 def mount(folder):
-    """The device's descriptor. fusermount3 mounts, and hands it over."""
+    """The device's descriptor. fusermount3 mounts, and passes it over."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     with here, there:
         subprocess.run(

@@ -1,4 +1,4 @@
-"""A running hydrant-passthrough, and what may be asked of it (Sources/CFUSE/passthrough.h)."""
+"""A running hydrant-passthrough, and the requests to it (Sources/CFUSE/passthrough.h)."""
 
 import array
 import errno
@@ -10,7 +10,7 @@ START, OPEN, CLOSE = 1, 2, 3
 
 
 class Gone(Exception):
-    """It has ended."""
+    """The helper has ended."""
 
 
 class Helper:
@@ -39,7 +39,7 @@ class Helper:
         return struct.unpack("=i", answer)[0]
 
     def ask(self, operation, backing=0, descriptors=()):
-        """The answer's name where it is an error."""
+        """The answer, or the name of its error."""
         result = self.raw(struct.pack("=II", operation, backing & 0xFFFFFFFF), descriptors)
         return errno.errorcode[-result] if result < 0 else result
 
@@ -47,7 +47,7 @@ class Helper:
         return self.ask(OPEN, descriptors=[descriptor])
 
     def end(self):
-        """Its exit status, and what it said on standard error."""
+        """The exit status, and the text on standard error."""
         self.here.close()
         try:
             _, said = self.process.communicate(timeout=10)

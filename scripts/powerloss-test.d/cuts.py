@@ -1,4 +1,4 @@
-"""Power cuts, one after another: mount, programs, cut, what is left of the disk, mount again in another boot, look."""
+"""Power cuts, one after another: mount, programs, cut, the rest of the disk, mount in another boot, check."""
 
 import errno
 import json
@@ -75,7 +75,7 @@ class Cuts:
         self.domain.mount(*self.settings)
 
     def power_off(self):
-        """The disk that was is gone; what is left of it lies in self.image."""
+        """The old disk is gone; its remains are in self.image."""
         self.domain.abort()
         for child in self.children:
             child.ends_within(20)
@@ -92,7 +92,7 @@ class Cuts:
     def run_one(self):
         self.start_programs()
         time.sleep(self.random.choice((0.1, 0.3, 1.0)) * (0.3 + self.random.random()))
-        # The daemon stops where it is; so nothing reaches the store that the disk does not know of.
+        # The daemon stops where it is, so that nothing reaches the store that the disk does not know.
         os.kill(self.domain.pid, signal.SIGSTOP)
         done = {name: manifest.read(self.file(name)) for name in ("saver", "editor")}
         what_was_kept = self.disk.cut(self.image + ".cut", f"{self.seed}.{self.number}")
@@ -115,7 +115,7 @@ class Cuts:
         except subprocess.CalledProcessError as error:
             raise Failure(f"{error}") from None
         except Failure as failure:
-            raise Failure(f"({what_was_kept} came to the disk)\n{failure}") from None
+            raise Failure(f"({what_was_kept} reached the disk)\n{failure}") from None
 
     def start_programs(self):
         seed = f"{self.seed}.{self.number}"
@@ -139,24 +139,24 @@ class Cuts:
         self.domain.attempt("evict", path)
 
     def note(self, done):
-        """What must be there from now on."""
+        """Records the state that must be there from now on."""
         for operations, pending, _ in done.values():
             for name, number in operations:
                 self.versions[name] = number
                 self.promise(name, number)
             if pending:
-                # Nobody knows; its number is not given to anything else.
+                # Unknown; its number is not used again.
                 self.versions[pending[0]] = pending[1]
         operations, pending, failure = manifest.read(self.file("other"))
         if pending:
             raise Failure(f"the other client's {pending} failed in the store: {failure}")
         for name, number in operations:
             self.versions[name] = self.saved[name] = number
-        # (Those whose cut came between: see step(); a number is given out once.)
+        # (Also those that were cut in between: see step(); a number is used once.)
         for kind in ("made", "gone"):
             numbers = [int(name.split("-")[1]) for name in self.versions if name.startswith(kind + "-")]
             self.versions[kind] = max(numbers, default=0)
-        # What was under way to be removed may be, or not, from now on.
+        # A removal that was under way may or may not have happened.
         for _, pending, _ in done.values():
             if pending:
                 self.gone.pop(pending[0], None)
@@ -170,7 +170,7 @@ class Cuts:
         elif kind == "gone":
             self.gone[name] = number
 
-    # What must be so
+    # Checks
 
     def check_here(self):
         self.check_fsynced(self.mountpoint)
@@ -182,7 +182,7 @@ class Cuts:
         self.check_fsynced(self.store)
         for name in [name for name in self.saved if name.split("-")[0] in ("other", "read")]:
             self.check_version(self.store, name, self.saved[name])
-        wait_until(20, "the mount shows what the other client wrote", self.differing_read)
+        wait_until(20, "the mount shows the other client's documents", self.differing_read)
         self.figures["conflicted copies"] = sum("conflicted" in name for name in os.listdir(self.store))
 
     def differing_read(self):
@@ -212,21 +212,21 @@ class Cuts:
             if state == 1 or (state == 2 and number % 2 == 0):
                 where = name if state == 1 else moved
                 if version(content(root, where) or b"", name) != 1:
-                    raise Failure(f"{root}/{where}: was fsynced, and is not there whole")
+                    raise Failure(f"{root}/{where}: was fsynced, but is not there completely")
             if state == 2 and name in names:
-                raise Failure(f"{root}/{name}: was unlinked or renamed, the folder fsynced, and is there again")
+                raise Failure(f"{root}/{name}: was unlinked or renamed, and the folder fsynced, but it is there again")
         self.figures["fsynced things looked for"] += len(self.saved) + len(self.gone) + sum(
             map(len, self.log_lines.values()))
 
     def check_version(self, root, name, least):
         data = content(root, name)
         if data is None:
-            raise Failure(f"{root}/{name}: is not there; version {least} should be")
+            raise Failure(f"{root}/{name}: is missing; version {least} should be there")
         found = version(data, name)
         if found is None:
             zeros = data.count(0)
             raise Failure(
-                f"{root}/{name}: {len(data)} bytes, {zeros} of them zeros, are no version of it ({data[:40]!r}); version "
+                f"{root}/{name}: {len(data)} bytes, {zeros} of them zeros, are not a version of it ({data[:40]!r}); version "
                 f"{least} should be there")
         if found < least:
             raise Failure(f"{root}/{name}: is version {found}; version {least} should be there")
@@ -242,7 +242,7 @@ class Cuts:
                 # The power went between its creat(2) and its first write(2).
                 continue
             if number is None:
-                raise Failure(f"in the store was {name} of {size} bytes, which is no version of it")
+                raise Failure(f"the store had {name} of {size} bytes, which is not a version of it")
             if number < latest.get(name, 0):
                 raise Failure(f"in the store version {number} of {name} came after version {latest[name]}")
             latest[name] = number
@@ -253,7 +253,7 @@ class Cuts:
         self.domain.unmount()
         status, output = self.domain.attempt("doctor", "--store", self.domain.state)
         if status != 0:
-            raise Failure(f"hydrant doctor is not happy:\n{output}")
+            raise Failure(f"hydrant doctor found faults:\n{output}")
 
     # The end
 
@@ -280,7 +280,7 @@ def content(root, name):
         except FileNotFoundError:
             return None
         except OSError as error:
-            # The store has another version by now: opened again, that is read.
+            # The store has another version by now: the next open reads that.
             if error.errno != errno.ESTALE or attempt == 19:
                 raise Failure(f"{root}/{name}: {error.strerror}") from None
             time.sleep(0.05)

@@ -1,5 +1,5 @@
-"""Documents that say which one they are and which version: `NAME VERSION LENGTH` in the first line, then bytes made of
-these. Whoever finds one can tell whether it is whole."""
+"""Documents that name themselves and their version: `NAME VERSION LENGTH` in the first line, then bytes made from
+these. A reader can tell whether a document is complete."""
 
 import random
 import re
@@ -12,7 +12,7 @@ def document(name, version, length):
 
 
 def version(data, name):
-    """Nil unless `data` is one whole version of the document `name`."""
+    """None unless `data` is one whole version of the document `name`."""
     match = HEADER.match(data)
     if not match or match.group(1).decode() != name:
         return None

@@ -1,4 +1,4 @@
-"""The cuts of scripts/powerloss-test, a file system after the other."""
+"""The cuts of scripts/powerloss-test, one file system after another."""
 
 import argparse
 import os
@@ -32,7 +32,7 @@ def main():
     print(", ".join(f"{name}: {count}" for name, count in figures.items()))
     print(f"{time.monotonic() - started:.0f} s")
     if failed:
-        print(f"powerloss-test: FAILED; what is left: {folder}; again: --seed {arguments.seed} --cuts {arguments.cuts} "
+        print(f"powerloss-test: FAILED; files: {folder}; again: --seed {arguments.seed} --cuts {arguments.cuts} "
               f"--fs {arguments.fs}")
         return 1
     os.rmdir(folder)
@@ -45,9 +45,9 @@ def interrupted(*_):
 
 
 def run(path, filesystem, count, arguments, figures):
-    """Whether all cuts on one file system were good; then nothing is left of them."""
+    """Whether all cuts on one file system were good; then nothing is left over."""
     cuts, is_good = None, False
-    # A disk gets old with so many cuts, and another one is like new.
+    # A disk wears out after so many cuts; a new one replaces it.
     done = 0
     try:
         while done < count:

@@ -1,4 +1,4 @@
-"""Looks at the store from outside: which versions of which document were ever in it, in which order."""
+"""Watches the store from outside: records which versions of which document were ever in it, in which order."""
 
 import json
 import os
@@ -7,8 +7,8 @@ import re
 from documents import version
 from store_watch import TEMPORARY, StoreWatch
 
-# Under these names nothing but whole versions may be. (What was new and not fsynced may be as the disk left it; copies
-# and drafts as well.)
+# Only whole versions may appear under these names. (New files that were not fsynced may be as the disk left them;
+# copies and drafts as well.)
 NAMES = re.compile(r"(saved|edited|read|other|made)-[0-9]+")
 
 

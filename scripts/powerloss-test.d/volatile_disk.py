@@ -1,9 +1,8 @@
-"""A disk with a volatile cache, for a loop device: one file in a FUSE file system of its own, served from here by the
+"""A disk with a volatile cache, for a loop device: one file in a FUSE file system of its own, served here through the
 kernel's protocol (linux/fuse.h), so that every write and every flush of the file system above is seen in order.
 
-What a power cut leaves of such a disk: all that was written before the last flush that was answered, and of what came
-after it any part, in any order, torn at any sector. cut() makes such an image, at one moment, while everything above
-goes on."""
+After a power cut such a disk has all writes before the last completed flush, and any part of the later writes, in any
+order, torn at any sector. cut() makes such an image, at one moment, while everything above goes on."""
 
 import ctypes
 import errno
@@ -27,7 +26,7 @@ MAX_WRITE = 1 << 20
 
 
 def take_down_dead():
-    """What a killed run left mounted: while it is there, mkfs.btrfs fails (it looks at every mounted loop device)."""
+    """Removes mounts of a killed run: while one is there, mkfs.btrfs fails (it looks at every mounted loop device)."""
     with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
         lines = [line.split(" ") for line in mounts]
     for folder in [line[1] for line in lines if line[2] == "fuse.volatile-disk"]:
@@ -55,15 +54,15 @@ def backing_file(loop):
 
 
 class VolatileDisk:
-    """Runs in a process of its own (serve()); the others of its methods are for who started it."""
+    """Runs in a process of its own (serve()); its other methods are for the starting process."""
 
     def __init__(self, folder, image):
-        """`image` is changed; beside it lies what is durable of it."""
+        """`image` is the changing disk; beside it is its durable part."""
         self.folder, self.image, self.durable_image = folder, image, image + ".durable"
         self.disk = os.path.join(folder, NAME.decode())
         self.here, self.there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
-    # Who started it
+    # For the starting process
 
     def start(self):
         copy(self.image, self.durable_image)
@@ -85,7 +84,8 @@ class VolatileDisk:
         self.there.close()
 
     def cut(self, target, seed):
-        """Makes `target` what a power cut would leave at this moment; says how much of it was not flushed."""
+        """Makes `target` the image that a power cut would leave at this moment; returns how much of it was not
+        flushed."""
         self.here.send(f"{seed}\n{target}".encode())
         return self.here.recv(1000).decode()
 
@@ -128,7 +128,7 @@ class VolatileDisk:
         for number, (offset, data) in enumerate(self.pending):
             for start in range(0, len(data), SECTOR * 8):
                 total += 1
-                # None: the first ones, in order.
+                # None: the first writes, in order.
                 keeps = number < upto if share is None else choose.random() < share
                 if keeps:
                     kept += 1
@@ -155,7 +155,7 @@ class VolatileDisk:
         try:
             os.write(self.fuse, struct.pack("=IiQ", 16 + len(body), error, unique) + body)
         except OSError:
-            pass  # whoever asked is gone
+            pass  # the caller is gone
         return opcode != DESTROY
 
     def answer(self, opcode, node, body):

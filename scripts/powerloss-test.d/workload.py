@@ -1,9 +1,9 @@
-"""What programs do until the power goes: each kind of document has its own promise.
+"""The programs that run until the power goes: each kind of document has its own guarantee.
 
-saved-N     saved by a draft, fsync, rename, fsync of the folder: the version that was saved last is there
+saved-N     saved by a draft, fsync, rename, fsync of the folder: the last saved version is there
 log-N       appended to, and fsynced after each line: every such line is there, in the document or a copy of it
-made-N      made anew, fsynced, with its folder: it is there
-gone-N      unlinked, or renamed to moved-N, and the folder fsynced: it is so
+made-N      created, fsynced, with its folder: it is there
+gone-N      unlinked, or renamed to moved-N, and the folder fsynced: it stays so
 edited-N    edited in place or replaced, never fsynced: never anything in the store but one whole version, never an older
             one after a newer one
 read-N      only read, downloaded, evicted: always what the store has
@@ -42,7 +42,7 @@ class Program:
         return self.versions[name]
 
     def draft(self, name, number):
-        """Never an old one: that a cut has left may be in the store, and then it is a document like any other."""
+        """Never an old name: a draft left by a cut may be in the store, and then it is a document like any other."""
         return self.at(f"{name}.{number}.draft")
 
     def length(self):
@@ -140,10 +140,10 @@ class Reader(Program):
         name = f"read-{self.random.randrange(COUNT)}"
         file = os.open(self.at(name), os.O_RDONLY)
         try:
-            # Some of it, or all of it.
+            # Reads some of it, or all.
             os.pread(file, self.random.choice((100, 1 << 22)), 0)
         except OSError as error:
-            # The store has another version by now, and this one was not here.
+            # The store has another version by now, and this version was not here.
             if error.errno != errno.ESTALE:
                 raise
         finally:
