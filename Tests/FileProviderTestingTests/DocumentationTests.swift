@@ -34,15 +34,15 @@ import Testing
         let faults = Dictionary(uniqueKeysWithValues: BrokenProvider.all.map { ($0.rule, $0.fault) })
         var lines = [
             "# The rules of the conformance suite", "",
-            "What every provider must do, by number, and the fault of the one `BrokenProvider` that breaks just this rule.",
+            "The rules for every provider, by number, each with the fault of the `BrokenProvider` that breaks only this rule.",
             "",
-            "Numbers never change their meaning. Rules with a star change nothing in the store: they are tried in stores",
-            "that take no changes, too.", "",
+            "Numbers never change their meaning. Rules with a star change nothing in the store, and also run on stores that",
+            "take no changes.", "",
         ]
         for (hundred, title) in groups {
             let rules = ConformanceSuite.rules.filter { $0.number / 100 == hundred }
             try #require(!rules.isEmpty, "no rules: \(title)")
-            lines += ["## \(title)", "", "| | A provider that keeps it | The one that does not |", "|---|---|---|"]
+            lines += ["## \(title)", "", "| | Rule | Fault that breaks it |", "|---|---|---|"]
             for rule in rules {
                 let fault = try #require(faults[rule.number])
                 lines.append("| \(rule.number)\(rule.changesTheStore ? "" : "*") | \(rule.title) | \(fault) |")
@@ -55,8 +55,8 @@ import Testing
 
     private static let groups = [
         (1, "Looking"), (2, "Downloads"), (3, "Creation"), (4, "Changed contents"), (5, "Moves"), (6, "Deletion"),
-        (7, "Names"), (8, "Several calls at once"), (9, "Metadata, signals, letting go"),
-        (10, "Reading what is there"), (11, "Changes since an anchor"), (12, "Capabilities"), (13, "Copies"),
+        (7, "Names"), (8, "Several calls at once"), (9, "Metadata, signals, stopProvidingItem"),
+        (10, "Reading existing items"), (11, "Changes since an anchor"), (12, "Capabilities"), (13, "Copies"),
         (14, "Trash"), (15, "Thumbnails"), (16, "Quota"), (17, "Persistent identifiers"),
         (18, "The store's own search"),
     ]

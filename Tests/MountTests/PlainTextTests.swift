@@ -23,7 +23,7 @@ struct PlainTextTests {
             let state = mount.sandbox.path + "/data/hydrant/domains/work"
             let doctor = try mount.hydrant(["doctor", state])
             #expect(
-                doctor.status == 1 && doctor.stdout.contains("http://cloud.invalid: is reached by http://"), "\(doctor)"
+                doctor.status == 1 && doctor.stdout.contains("http://cloud.invalid: uses http://"), "\(doctor)"
             )
             #expect(doctor.stdout.split(separator: "\n").count == 2, "\(doctor)")
         }

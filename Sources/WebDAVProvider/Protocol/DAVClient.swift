@@ -219,8 +219,8 @@ struct DAVClient: Sendable {
     static func encoded(_ encoding: String, _ what: String) -> FileProviderError {
         FileProviderError(
             .cannotSynchronize,
-            "\(what): the server compresses its answer (\(encoding.prefix(40))) unasked; turn this off on the server, or in "
-                + "the proxy before it")
+            "\(what): the server's answer is compressed (\(encoding.prefix(40))), unasked; turn this off on the server, or "
+                + "in the proxy before it")
     }
 
     /// The error for a PROPFIND that failed.
