@@ -68,7 +68,7 @@ final class Listings: Sendable {
     /// Items that lie too deep: left out, so that they do not count as deleted.
     private func leftOut(of folder: Folder, in store: Store) throws(FileProviderError) -> ItemPage {
         let names = try names(of: folder, in: store).prefix(Self.pageSize)
-        let reason = "the store nests folders more than \(store.seams.deepest) deep here"
+        let reason = "it is more than \(store.seams.deepest) names deep in the store"
         return ItemPage(items: [], leftOut: names.map { LeftOutItem(filename: Filename(bytes: $0), reason: reason) })
     }
 

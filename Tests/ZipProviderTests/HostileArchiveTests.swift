@@ -157,7 +157,9 @@ struct HostileArchiveTests {
             #expect(try archives.download(provider, #require(tree["good"])) == Array("fine".utf8))
             let other = try archives.provider("b.zip")
             let unknown = archives.failure(other, try #require(try archives.tree(other)["unknown"]))
-            #expect(unknown?.code == .unsupported && unknown?.message.contains("b.zip: unknown: uses an unsupported") == true)
+            #expect(
+                unknown?.code == .unsupported
+                    && unknown?.message.contains("b.zip: unknown: uses an unsupported") == true)
         }
     }
 
