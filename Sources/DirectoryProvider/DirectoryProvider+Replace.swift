@@ -60,7 +60,7 @@ extension Store {
         _ draft: Draft, as old: Entry, _ metadata: ItemMetadata
     ) throws(FileProviderError) {
         let file = draft.descriptor
-        // Only root may change the owner of a file; every user may change the group to one of his or her groups.
+        // Only root may change the owner of a file; every user may change the group to one of their groups.
         if fchown(file.number, old.status.owner, old.status.group) != 0 {
             _ = fchown(file.number, .max, old.status.group)
         }

@@ -94,7 +94,7 @@ extension Store {
     /// Makes the picture readable for the users who can read the document.
     private func dress(_ draft: Draft, as entry: Entry) throws(FileProviderError) {
         let file = draft.descriptor.number
-        // Only root may change the owner of a file; every user may change the group to one of his or her groups.
+        // Only root may change the owner of a file; every user may change the group to one of their groups.
         if fchown(file, entry.status.owner, entry.status.group) != 0 { _ = fchown(file, .max, entry.status.group) }
         var mode = entry.status.permissions & 0o666 | 0o600
         // (With an access list these bits are its mask.)

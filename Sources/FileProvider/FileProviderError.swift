@@ -1,4 +1,4 @@
-/// Why a provider could not do what it was asked, in words on which a user can act.
+/// The failure of a provider's call, in words on which a user can act.
 ///
 /// Source: Apple, `NSFileProviderError`, and the errors of the iOS 8 hooks.
 public struct FileProviderError: Error, Sendable, CustomStringConvertible {

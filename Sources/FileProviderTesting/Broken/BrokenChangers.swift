@@ -68,7 +68,7 @@ extension BrokenProvider {
             $0.change = { base, identifier, contents, metadata, version async throws(FileProviderError) in
                 let now = try base.now(identifier)
                 guard now.version == version else {
-                    throw FileProviderError(.versionMismatch, "Something has changed.", item: now)
+                    throw FileProviderError(.versionMismatch, "the document has changed", item: now)
                 }
                 return try await base.itemChanged(
                     identifier, contents: contents, metadata: metadata, baseVersion: version)

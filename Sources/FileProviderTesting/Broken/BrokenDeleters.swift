@@ -38,7 +38,7 @@ extension BrokenProvider {
             }
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 if used({ $0.contains(identifier) }) {
-                    throw FileProviderError(.directoryNotEmpty, "Something was in it.")
+                    throw FileProviderError(.directoryNotEmpty, "the folder once had items")
                 }
                 try await base.deleteItem(identifier, baseVersion: version)
             }
@@ -61,7 +61,7 @@ extension BrokenProvider {
             }
             $0.create = { base, template, contents async throws(FileProviderError) in
                 if let item = taken({ $0["\(template.parentIdentifier)/\(template.filename)"] }) {
-                    throw FileProviderError(.filenameCollision, "It was there once.", item: item)
+                    throw FileProviderError(.filenameCollision, "the name is taken", item: item)
                 }
                 return try await base.createItem(template, contents: contents)
             }
@@ -70,7 +70,7 @@ extension BrokenProvider {
             $0.delete = { base, identifier, version async throws(FileProviderError) in
                 let now = try base.now(identifier)
                 guard !now.kind.isDocument || now.version == version else {
-                    throw FileProviderError(.versionMismatch, "Something has changed.", item: now)
+                    throw FileProviderError(.versionMismatch, "the document has changed", item: now)
                 }
                 try await base.deleteItem(identifier, baseVersion: version)
             }

@@ -57,7 +57,7 @@ extension BrokenProvider {
             $0.download = { base, identifier, version, range, sink async throws(FileProviderError) in
                 let now = try base.now(identifier)
                 if moved({ $0.contains(identifier) }), range != 0..<now.size {
-                    throw FileProviderError(.versionMismatch, "The document was renamed.", item: now)
+                    throw FileProviderError(.versionMismatch, "the document was renamed", item: now)
                 }
                 try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
             }
@@ -100,7 +100,7 @@ extension BrokenProvider {
         do throws(FileProviderError) {
             try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
         } catch {
-            throw Task.isCancelled ? FileProviderError(.serverUnreachable, "The connection was closed.") : error
+            throw Task.isCancelled ? FileProviderError(.serverUnreachable, "the connection was closed") : error
         }
     }
 
@@ -110,7 +110,7 @@ extension BrokenProvider {
     ) async throws(FileProviderError) {
         guard running({ $0.insert(identifier).inserted }) else {
             refused { _ = $0.insert(identifier) }
-            throw FileProviderError(.busy, "Somebody else is at it.")
+            throw FileProviderError(.busy, "another program uses the item")
         }
         await until { refused { $0.contains(identifier) } }
     }

@@ -31,7 +31,7 @@ extension BrokenProvider {
                 }
                 if running({ $0[folder] ?? 0 }) > 0 {
                     refused { _ = $0.insert(folder) }
-                    throw FileProviderError(.busy, "Something is being changed there.")
+                    throw FileProviderError(.busy, "an item of the folder is being changed")
                 }
                 return try await base.moveItem(identifier, to: folder, as: name, baseVersion: version)
             }
@@ -46,7 +46,7 @@ extension BrokenProvider {
                 }
                 let folder = template.parentIdentifier
                 if let item = base.find(template.filename, in: folder) {
-                    throw FileProviderError(.filenameCollision, "The name is taken.", item: item)
+                    throw FileProviderError(.filenameCollision, "the name is taken", item: item)
                 }
                 asked { $0[folder, default: 0] += 1 }
                 await until { asked { $0[folder] ?? 0 } > 1 }
@@ -73,7 +73,7 @@ extension BrokenProvider {
                 }
                 let before = try base.now(identifier)
                 if before.version.content != version.content {
-                    throw FileProviderError(.versionMismatch, "The document has changed.", item: before)
+                    throw FileProviderError(.versionMismatch, "the document has changed", item: before)
                 }
                 asked { $0[identifier, default: 0] += 1 }
                 await until { asked { $0[identifier] ?? 0 } > 1 }

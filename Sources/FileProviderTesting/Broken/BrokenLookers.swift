@@ -38,7 +38,7 @@ extension BrokenProvider {
                     times[folder, default: 0] += 1
                     return times[folder] ?? 0
                 }
-                if count == 3 { throw FileProviderError(.noSuchItem, "Nothing was ever found in \(folder).") }
+                if count == 3 { throw FileProviderError(.noSuchItem, "\(folder): never had items") }
                 return result
             }
         },
@@ -97,7 +97,7 @@ extension BrokenProvider {
         ) {
             $0.placeholder = { base, identifier async throws(FileProviderError) in
                 guard identifier == .rootContainer || identifier.rawValue.hasPrefix("item-") else {
-                    throw FileProviderError(.cannotSynchronize, "\(identifier) is no identifier.")
+                    throw FileProviderError(.cannotSynchronize, "\(identifier): not an identifier")
                 }
                 return try await base.providePlaceholder(for: identifier)
             }

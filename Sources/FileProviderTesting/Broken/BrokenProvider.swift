@@ -6,7 +6,7 @@ public import FileProvider
 /// author of a provider can
 ///
 /// - read, next to a rule that the provider breaks, a fault that breaks only this rule;
-/// - run his or her own tests against them, to see which faults the tests find;
+/// - run their own tests against them, to see which faults the tests find;
 /// - see how a mount behaves on such a store: Hydrant checks every answer, and must lose nothing.
 ///
 /// ```swift

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
-BLOCK = 8192  # what PHP reads at once: of a body that breaks off, whole blocks arrive
+BLOCK = 8192  # PHP's unit of reading: of a body that breaks off, whole blocks arrive
 SPACES = {"DAV:": "d", "http://owncloud.org/ns": "oc", "http://nextcloud.org/ns": "nc"}
 D, OC, NC = (f"{{{space}}}" for space in SPACES)
 SABRE, OURS = "Sabre\\DAV\\Exception\\", "OCA\\DAV\\Connector\\Sabre\\Exception\\"
@@ -88,11 +88,11 @@ class Node:
     is_folder: bool
     mtime: int = 0
     size: int = 0
-    stamp: tuple = ()  # what tells whether it was changed or renamed on the disk
+    stamp: tuple = ()  # changes with a change or rename on the disk
     etag: str = ""
     checksum: str = ""
     tag = property(lambda self: None if self.is_folder else f'"{self.etag}"')  # as If-Match sees it
-PHANTOM = Node(-1, False)  # whatever ends in ".part" exists, though nobody can read or write it
+PHANTOM = Node(-1, False)  # every name that ends in ".part" exists, but cannot be read or written
 
 class Store:
     """The one user's files/…, uploads/… and trashbin/trash/…: paths here begin so."""
@@ -100,11 +100,11 @@ class Store:
     def __init__(self, root, quota, chunk_minimum):
         self.root, self.quota, self.chunk_minimum = os.path.abspath(root), quota, chunk_minimum
         self.state, self.lock = self.root + ".state", threading.RLock()
-        self.written = set()  # the paths that are being written to just now
+        self.written = set()  # paths being written
         areas = ["files", "uploads", "trashbin", "trashbin/trash", "trashbin/restore"]
         for folder in [*areas, "bodies"]:
             os.makedirs(self.disk(folder), exist_ok=True)
-        self.known = {"instance": "oc" + secrets.token_hex(5), "id": 99, "trash": {},  # where it was, when it was deleted
+        self.known = {"instance": "oc" + secrets.token_hex(5), "id": 99, "trash": {},  # its place, and the time of deletion
                       "nodes": {area: Node(99, True, int(time.time()), etag=unique()) for area in areas}}
         with contextlib.suppress(FileNotFoundError), open(self.state + "/known", "rb") as file:
             self.known = pickle.load(file)
@@ -141,7 +141,7 @@ class Store:
         found, folders, lost = {}, ["files", "uploads", "trashbin/trash"], {}
         while folders:
             folder = folders.pop()
-            with contextlib.suppress(OSError):  # somebody may be at it: the next scan will see what came of it
+            with contextlib.suppress(OSError):  # it may be changing: the next scan sees the result
                 for entry in os.scandir(self.disk(folder)):
                     path, new = f"{folder}/{entry.name}", stamp(entry.stat(follow_symlinks=False))
                     if (new[0] or entry.is_file(follow_symlinks=False)) and not fault(entry.name):
@@ -150,7 +150,7 @@ class Store:
         for path, node in list(self.nodes.items()):
             new = found.get(path, ())
             if new == node.stamp or node.is_folder and (new[:2] == node.stamp[:2] or node.id == 99):
-                node.stamp = new  # (the date of a folder changes with what is in it)
+                node.stamp = new  # (the date of a folder changes with its entries)
             else:
                 lost[path] = self.nodes.pop(path)
         fresh = sorted(found.keys() - self.nodes.keys())
@@ -201,7 +201,7 @@ class Store:
             self.scan()
             self.nodes[path].mtime = 0
         self.refresh(path)
-        if mtime is not None:  # which is looked at only when the contents are in their place
+        if mtime is not None:  # checked only after the contents are in place
             is_date = re.fullmatch(r"\d+(\.\d*)?(e\d+)?", mtime, re.I) and float(mtime) > 86400
             refuse(not is_date, 500, "X-OC-MTime header must be a valid positive unix timestamp greater than one day, "
                    f'got "{mtime}".', "InvalidArgumentException")
@@ -258,7 +258,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             reply = (error if isinstance(error, DavError) else DavError(400, str(error))).reply
         self.send(*reply)
         for _ in self.blocks() if not self.is_read else ():
-            pass  # what was refused is on its way all the same
+            pass  # the refused body is on its way all the same
     do_GET = do_HEAD = do_PUT = do_DELETE = do_MKCOL = do_MOVE = do_COPY = do_OPTIONS = do_PROPFIND = do_PROPPATCH = serve
     do_REPORT = do_LOCK = do_UNLOCK = do_POST = do_PATCH = do_SEARCH = serve
 
@@ -275,7 +275,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while length and self.command != "HEAD" and status != 304:
                 block = file.read(min(length, 1 << 16))
                 length -= len(block) or length
-                self.close_connection |= not block  # somebody has made the file shorter
+                self.close_connection |= not block  # another program has cut the file
                 self.wfile.write(block)
 
     def blocks(self):
@@ -417,7 +417,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         wanted = [one.tag for one in ElementTree.fromstring(body).iterfind(D + "prop/*")] if body.strip() else []
         nodes = {path: store.node(path)} | {other: store.nodes[other] for other in store.below(path) if depth != "0" and (
             depth != "1" or parent(other) == path)}
-        if parent(path) == "uploads" and depth == "1":  # what its parts would become
+        if parent(path) == "uploads" and depth == "1":  # the document that its parts would make
             nodes[path + "/.file"] = Node(0, False, int(time.time()), store.size(path))
         for one, node in sorted(nodes.items(), key=lambda item: (item[0] != path, item[1].id)):
             about = self.properties(one, node)
@@ -458,7 +458,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if is_get:
             store.check_unlocked(path)
             if size != node.size:
-                store.refresh(path)  # an upload has broken off, of which nothing was said yet
+                store.refresh(path)  # an upload has broken off, which was not reported yet
         start, end, status, head = 0, size - 1, 200, [("Last-Modified", date(node.mtime)), ("ETag", node.tag)]
         ranges = re.fullmatch(r"bytes=(?:(\d+)-(\d*)|-(\d+))", self.headers.get("Range", ""), re.I)
         if ranges and size and is_get and self.headers.get("If-Range", node.tag) == node.tag:
@@ -563,7 +563,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             with store.using():
                 expected = self.expected(size)
                 if expected != size and path in store.nodes:
-                    os.replace(file, store.disk(path))  # of which nothing is said until somebody reads it
+                    os.replace(file, store.disk(path))  # not reported until the next read
                     store.nodes[path].stamp = stamp(os.stat(store.disk(path)))
                 refuse(expected != size, 400, f"Expected filesize of {expected} bytes but read (from Nextcloud client) and "
                        f"wrote (to Nextcloud storage) {size} bytes. Could either be a network problem on the sending side or "
