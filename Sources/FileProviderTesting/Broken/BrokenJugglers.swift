@@ -92,7 +92,7 @@ extension BrokenProvider {
                 }
                 let (bytes, _) = await contents.lenientRead()
                 base.plant(template.filename, Array(bytes.prefix(bytes.count / 2)), in: template.parentIdentifier)
-                throw FileProviderError(.cancelled, "Cancelled.")
+                throw FileProviderError(.cancelled, "cancelled")
             }
         },
     ]
