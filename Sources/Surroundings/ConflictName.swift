@@ -1,7 +1,7 @@
 import Foundation
 
-/// Makes the name of a second version of a document: `name (conflicted copy, HOST, YYYY-MM-DD).ext`, then `name
-/// (conflicted copy, HOST, YYYY-MM-DD 2).ext`.
+/// Makes the name of a second version of a document: `name (conflicted copy, HOST, YYYY-MM-DD).ext`, then
+/// `name (conflicted copy, HOST, YYYY-MM-DD 2).ext`.
 package enum ConflictName {
     /// NAME_MAX.
     private static let longest = 255

@@ -126,7 +126,7 @@ actor Archive {
         let item = try node(identifier).item
         guard let file = opened?.file, item.version.content == version else {
             throw FileProviderError(
-                .versionMismatch, "\(path): was replaced, with \(item.filename) in it", item: item)
+                .versionMismatch, "\(path): was replaced, and \(item.filename) has changed", item: item)
         }
         return file
     }
