@@ -76,7 +76,7 @@ public enum PromisedItems {
                             item: MetadataItem(item, mountPoint: mountPoint), thumbnail: promised.thumbnail?.picture))
                 }
             case .failure(let failure): return all(failure.message)
-            default: return all("the daemon says something else")
+            default: return all("unexpected answer from the daemon; unmount and mount again")
             }
         } catch { return all("\(error)") }
     }

@@ -4,16 +4,16 @@ import Foundation
 /// A command that this one runs.
 struct ChildCommand: Sendable {
     let words: [String]
-    /// Besides what is in the environment.
+    /// Variables added to our environment.
     var environment: [String: String] = [:]
 
-    /// - Returns: how it ended, as a shell would say it.
+    /// - Returns: the exit status as a shell reports it.
     func run() async throws -> Int32 {
         let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         return await Self.wait(for: try Self.spawn(words[0], words, all))
     }
 
-    /// - Parameter inherited: a descriptor that becomes number 9 there.
+    /// - Parameter inherited: a descriptor that becomes number 9 in the child.
     static func spawn(
         _ program: String, _ words: [String], _ environment: [String: String], inherited: Int32? = nil
     ) throws -> pid_t {
@@ -21,7 +21,7 @@ struct ChildCommand: Sendable {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 9) }
-        // Of whichever thread this runs on: those of tasks block nearly all signals. SIGPIPE we ignore ourselves.
+        // A task's thread blocks nearly all signals, and we ignore SIGPIPE; the child must inherit neither.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
@@ -47,7 +47,7 @@ struct ChildCommand: Sendable {
             Thread {
                 var status: Int32 = 0
                 while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-                // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)).
+                // WIFEXITED, WEXITSTATUS and WTERMSIG of wait(2).
                 continuation.resume(returning: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f)
             }.start()
         }

@@ -130,7 +130,7 @@ struct DocumentTypesTests {
                     """)
             #expect(
                 after == """
-                    org.example.notes: registered no more
+                    org.example.notes: unregistered
                     status 1
                     org.aaa.desktop (default)
 
@@ -163,7 +163,7 @@ struct DocumentTypesTests {
                       standard::content-type: application/x-hynote
                     org.example.notes.desktop (default)
                     org.example.notes.desktop (default)
-                    org.example.notes: registered no more
+                    org.example.notes: unregistered
                     No default applications for “application/x-hynote”
                       standard::content-type: text/plain
                     status 3
@@ -224,7 +224,7 @@ struct DocumentTypesTests {
                     hydrant: application-x-mynote.png: is there, and not this program's; remove it, or take another identifier or MIME type
                     org.example.mine: registered for Note, Text
                     org.example.mine: registered for Note, Text
-                    org.example.mine: registered no more
+                    org.example.mine: unregistered
                     org.example.mine.service
                     org.example.mine.svg
                     org.example.mine.xml

@@ -151,7 +151,7 @@ struct OpenInMountTests {
             let listed = try mount.shell(Desktop.prelude + #"exec "$HYDRANT" open --list thing.zzz --json"#)
             #expect(listed.status == 3 && listed.stdout == "[\n\n]\n", "\(listed)")
             let unknown = try mount.shell(Desktop.prelude + #"exec "$HYDRANT" open letter.txt --with org.none"#)
-            #expect(unknown.status == 1 && unknown.stderr.contains("is no program that is installed"), "\(unknown)")
+            #expect(unknown.status == 1 && unknown.stderr.contains("is not an installed program"), "\(unknown)")
             let gone = try mount.shell(Desktop.prelude + #"exec "$HYDRANT" open none.txt"#)
             #expect(gone.status == 1 && gone.stderr.contains("none.txt: No such file"), "\(gone)")
             #expect(try mount.status("thing.zzz").state == .placeholder)

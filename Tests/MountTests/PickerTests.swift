@@ -329,7 +329,7 @@ struct PickerTests {
                 # What is not there is said, and nothing is changed.
                 for words in (["--off", "nosuch"], ["--on", "nosuch"], ["--order", "zebra,nosuch"]):
                     unknown = hydrant("pickers", "--off", "zebra", *words)
-                    assert unknown.returncode == 1 and "“nosuch” is no place" in unknown.stderr, unknown
+                    assert unknown.returncode == 1 and "“nosuch”: no such place" in unknown.stderr, unknown
                 assert not any(line["off"] for line in json.loads(hydrant("pickers", "--json").stdout))
             finally:
                 for folder in (other, third): hydrant("unmount", folder)
@@ -386,7 +386,7 @@ struct PickerTests {
             for line, end in zip(said, ["it is no JSON", "it is not an object", "“do” is missing", "“do” has a value that is not known",
                                         "“id” is missing", "“index” is not a number in range"]):
                 assert line.endswith("is no action: " + end), said
-            assert len(said) == 7 and "cannot be done now: " in said[6], said
+            assert len(said) == 7 and "not possible now: " in said[6], said
             views = [json.loads(line) for line in done.stdout.splitlines()]
             # The error was not dismissed; what follows is done all the same.
             assert views[-1]["result"]["path"] == MOUNT + "/letter.txt" and done.returncode == 0, views[-1]

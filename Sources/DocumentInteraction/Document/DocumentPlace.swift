@@ -60,8 +60,8 @@ struct DocumentPlace: Sendable {
         return item.state == .downloaded || item.size == 0
     }
 
-    /// Returns when all of it is here; of a folder, and of what lies in no domain, at once. Cancelled, what nobody else waits
-    /// for stops.
+    /// Returns when all of it is here; of a folder, and of what lies in no domain, at once. Cancelled, what nobody else
+    /// waits for stops.
     func download(_ progress: (@Sendable (DownloadProgress) -> Void)?) async throws {
         guard let mountPoint, !isFolder else { return }
         if (try? await isHere()) == true { return }
@@ -93,7 +93,7 @@ struct DocumentPlace: Sendable {
 
     private var unexpected: DocumentInteractionError {
         DocumentInteractionError(
-            .failed, "\(mountPoint ?? ""): the daemon says something else; are it and this of one version?")
+            .failed, "\(mountPoint ?? ""): unexpected answer from the daemon; unmount and mount again")
     }
 
     private func ask(_ request: ControlRequest) async throws -> ControlResponse {

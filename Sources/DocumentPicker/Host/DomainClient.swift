@@ -20,7 +20,7 @@ struct DomainClient: Sendable {
     }
 
     private static let unexpected = DocumentPickerError(
-        "the daemon says something else; are it and this of one version?")
+        "unexpected answer from the daemon; unmount and mount again")
 
     func status(_ paths: [PathBytes]) async throws -> [ItemStatus] {
         guard case .items(let items) = try await ask(.status(paths: paths)) else { throw Self.unexpected }
@@ -44,7 +44,8 @@ struct DomainClient: Sendable {
 
     func keepImport(_ folder: String) async throws { _ = try await ask(.keepImport(folder: folder)) }
 
-    /// The right that a bookmark carries, with the place where its item is now; nil: it carries none, or is another domain's.
+    /// The right that a bookmark carries, with the place where its item is now; nil: it carries none, or is another
+    /// domain's.
     func grant(of bookmark: Bookmark) async throws -> GrantStatus? {
         guard BookmarkPayload(unchecked: bookmark.data)?.grant != nil,
             case .resolved(let found) = try await ask(.resolveBookmark(bookmark.data))

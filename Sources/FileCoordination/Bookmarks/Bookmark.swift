@@ -3,9 +3,9 @@ public import Foundation
 
 /// Names an item for as long as it exists: through renames, moves, evictions, restarts of the daemon and remounts.
 ///
-/// It holds the domain and the identifier that the provider has given the item for ever, the values that were asked for, and
-/// perhaps a right to the item (``SecurityScope``). It is signed with a key that only the domain's daemon has, so nobody else
-/// can make one, or a larger right out of a smaller one. Keep it instead of a path.
+/// It holds the domain and the identifier that the provider has given the item for ever, the values that were asked
+/// for, and perhaps a right to the item (``SecurityScope``). It is signed with a key that only the domain's daemon has,
+/// so nobody else can make one, or a larger right out of a smaller one. Keep it instead of a path.
 ///
 /// Source: Apple, `URL.bookmarkData(options:includingResourceValuesForKeys:relativeTo:)`.
 public struct Bookmark: Sendable, Hashable {
@@ -46,19 +46,21 @@ public struct Bookmark: Sendable, Hashable {
         let request = BookmarkRequest(
             path: place.path, values: Set(keys.map(\.key)), grant: scope.map { GrantRequest($0) })
         guard case .bookmark(let data) = try await DomainConnection.ask(place.mountPoint, .makeBookmark(request)) else {
-            throw CoordinationError(.refused, "\(place.mountPoint): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(place.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         return Bookmark(data: data)
     }
 
-    /// The bookmark made anew, as the item is now: for one that is stale (``Resolved/isStale``). It carries the same right, not
-    /// another one; the bookmark before is as good as it was.
+    /// The bookmark made anew, as the item is now: for one that is stale (``Resolved/isStale``). It carries the same
+    /// right, not another one; the bookmark before is as good as it was.
     ///
     /// - Throws: as ``resolve()``.
     public func renewed() async throws -> Bookmark {
         let found = try await DomainConnection.find(self)
         guard case .bookmark(let data) = try await DomainConnection.ask(found.mountPoint, .renewBookmark(data)) else {
-            throw CoordinationError(.refused, "\(found.mountPoint): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(found.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         return Bookmark(data: data)
     }
@@ -129,8 +131,8 @@ public struct Bookmark: Sendable, Hashable {
         }
     }
 
-    /// What the bookmark carries, as it was when it was made; without asking anybody. Whether somebody changed it is only
-    /// seen when it is resolved.
+    /// What the bookmark carries, as it was when it was made; without asking anybody. Whether somebody changed it is
+    /// only seen when it is resolved.
     public var resourceValues: ResourceValues? {
         BookmarkPayload(unchecked: data).map { ResourceValues($0.values) }
     }
@@ -188,8 +190,8 @@ public struct SecurityScope: Sendable, Hashable {
         case write
     }
 
-    /// The absolute path of the executable that may use it; nil: whoever has the bookmark. Of an interpreted program that is
-    /// the interpreter.
+    /// The absolute path of the executable that may use it; nil: whoever has the bookmark. Of an interpreted program
+    /// that is the interpreter.
     public var program: String?
     /// What may be done.
     public var access: Access

@@ -33,7 +33,10 @@ enum DomainConnection {
                     do {
                         guard case .resolved(let answer) = try await ask(mountPoint, .resolveBookmark(bookmark.data))
                         else {
-                            return .failure(CoordinationError(.refused, "\(mountPoint): says something else"))
+                            return .failure(
+                                CoordinationError(
+                                    .refused,
+                                    "\(mountPoint): unexpected answer from the daemon; unmount and mount again"))
                         }
                         return .success(Found(mountPoint: mountPoint, answer: answer))
                     } catch { return .failure(HeldClaim.error(error, mountPoint)) }

@@ -42,7 +42,8 @@ package struct ItemPlace: Sendable {
         let name = PathBytes(bytes: path.bytes.prefix { $0 != slash })
         let request = ControlRequest.scopedPlace(token: scope.token, name: name)
         guard case .place(let place) = try await DomainConnection.ask(mountPoint, request) else {
-            throw CoordinationError(.refused, "\(scope.folder): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(scope.folder): unexpected answer from the daemon; unmount and mount again")
         }
         self.scope?.depth = max(0, place.bytes.split(separator: slash).count - 1)
         path = PathBytes(bytes: place.bytes + path.bytes.drop { $0 != slash })

@@ -2,8 +2,8 @@ import ControlAPI
 public import Foundation
 import Glibc
 
-/// Pictures that programs give the documents they save: file managers show them, on other machines too before the document itself is
-/// there, where the store can keep them.
+/// Pictures that programs give the documents they save: file managers show them, on other machines too before the
+/// document itself is there, where the store can keep them.
 ///
 /// Source: Apple, `UIDocument.fileAttributesToWrite(to:for:)`, `URLResourceKey.thumbnailDictionaryKey`.
 public enum DocumentThumbnails {
@@ -27,8 +27,8 @@ public enum DocumentThumbnails {
         /// In nanoseconds since 1970.
         public let modified: Int64
 
-        /// Those that an open file has now: of a program that saves, right before it closes the file, when all is written and
-        /// the file has its date.
+        /// Those that an open file has now: of a program that saves, right before it closes the file, when all is
+        /// written and the file has its date.
         ///
         /// - Throws: ``CoordinationError/Code/noSuchItem`` when it is no open file.
         public init(ofDescriptor descriptor: Int32) throws {
@@ -59,14 +59,15 @@ public enum DocumentThumbnails {
         }
     }
 
-    /// Gives a document its picture, until its contents change. When it returns the picture survives a restart, and goes to the store
-    /// by itself; a document is stored whatever becomes of its picture.
+    /// Gives a document its picture, until its contents change. When it returns the picture survives a restart, and
+    /// goes to the store by itself; a document is stored whatever becomes of its picture.
     ///
     /// - Parameters:
     ///   - picture: a PNG of at most ``pixels`` by ``pixels``, and ``bytes``.
     ///   - url: a document in a mounted domain, or in a scoped folder of one.
     ///   - contents: those that the picture shows; nil: those that the document has when the request arrives.
-    /// - Throws: ``CoordinationError``; ``CoordinationError/Code/otherContents`` when somebody has changed the document since: the
+    /// - Throws: ``CoordinationError``; ``CoordinationError/Code/otherContents`` when somebody has changed the document
+    ///   since: the
     ///   picture is not kept. ``CoordinationError/Code/refused`` when it is no such picture, or no document.
     @discardableResult
     public static func set(
@@ -82,7 +83,8 @@ public enum DocumentThumbnails {
         let saved = contents.map { SavedContents(size: $0.size, modified: $0.modified) }
         let request = ControlRequest.giveThumbnail(path: place.path, picture: picture, contents: saved)
         guard case .thumbnailGiven(let given) = try await DomainConnection.ask(place.mountPoint, request) else {
-            throw CoordinationError(.refused, "\(place.mountPoint): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(place.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         switch given {
         case .store: return .store
