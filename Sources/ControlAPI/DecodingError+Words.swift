@@ -1,6 +1,6 @@
-/// What is wrong with JSON that people or their programs wrote.
+/// Describes errors in JSON that people or their programs wrote.
 extension DecodingError {
-    /// One line, without Swift's names for things.
+    /// One line, without Swift's names of types.
     package var words: String {
         switch self {
         case .keyNotFound(let key, let context): "“\(Self.place(context.codingPath + [key]))” is missing"

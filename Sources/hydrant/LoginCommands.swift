@@ -39,7 +39,7 @@ struct LoginCommand: AsyncParsableCommand {
         do {
             guard let account = try MountAccount(name) else {
                 throw AccountError(
-                    "“\(name)” is neither a domain nor a WebDAV folder; hydrant domain list shows the domains")
+                    "“\(name)” is no domain and no WebDAV folder; hydrant domain list shows the domains")
             }
             if let command = account.settings.passwordCommand {
                 throw AccountError(
