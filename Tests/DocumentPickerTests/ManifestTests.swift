@@ -52,7 +52,7 @@ struct ManifestTests {
         #expect(refusal(base + "modes = []")?.contains("no modes") == true)
         #expect(refusal(base + "modes = [\"import\"]\ntypes = [\"x y\"]")?.contains("“x y” is no type") == true)
         #expect(refusal(base + "modes = [\"import\"]\ngroup = \"../x\"")?.contains("no document group") == true)
-        #expect(refusal("identifier = \"a\"\nname = \"A\"\nmodes = [\"import\"]")?.contains("needs a program") == true)
+        #expect(refusal("identifier = \"a\"\nname = \"A\"\nmodes = [\"import\"]")?.contains("needs program") == true)
         #expect(refusal("name = \"A\"")?.contains("needs identifier") == true)
         #expect(refusal("modes = [")?.contains("needs identifier") == true)
     }

@@ -348,7 +348,7 @@ struct PickerTests {
             assert entries["photo.jpg"]["isSelectable"] and not entries["letter.txt"]["isSelectable"], entries
             assert entries["photo.jpg"]["type"] == "public.jpeg", entries
             picker.do("choose", id="letter.txt")
-            assert "of another type" in picker.error()
+            assert "none of the wanted types" in picker.error()
             picker.do("choose", id="nothing")
             assert "not in this folder" in picker.error()
             picker.do("search", text="PHO")
@@ -390,7 +390,7 @@ struct PickerTests {
             views = [json.loads(line) for line in done.stdout.splitlines()]
             # The error was not dismissed; what follows is done all the same.
             assert views[-1]["result"]["path"] == MOUNT + "/letter.txt" and done.returncode == 0, views[-1]
-            assert [view["error"] for view in views[:-1] if view.get("error")] == ["“nothing” is not in this folder (any more)"], views
+            assert [view["error"] for view in views[:-1] if view.get("error")] == ["“nothing” is not in this folder, or no longer"], views
             picker = Picker("--mode", "open")
             picker.page(); picker.do("choose", id="nothing")
             picker.until(lambda view: view["screen"] == "error"); picker.do("cancel")

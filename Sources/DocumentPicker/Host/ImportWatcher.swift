@@ -2,10 +2,11 @@ import CLinux
 import ControlAPI
 import Foundation
 
-/// A small process that removes a temporary copy when the program that it is for has ended, whatever has become of the picker
-/// and of the daemons by then.
+/// A small process that removes a temporary copy when the program that it is for has ended, even if the picker and the
+/// daemons have ended by then.
 enum ImportWatcher {
-    /// `$1`: the process; `$2`: when it was started (field 22 of /proc/PID/stat, proc(5)): numbers are used again; `$3`: the folder.
+    /// `$1`: the pid; `$2`: its start time (field 22 of /proc/PID/stat, proc(5)), which tells a reused pid; `$3`: the
+    /// folder.
     private static let script = #"""
         cd /
         while read -r line < "/proc/$1/stat"; do
@@ -17,11 +18,11 @@ enum ImportWatcher {
         rm -rf -- "$3"
         """#
 
-    /// - Parameter name: as ``ImportFolder`` has it.
+    /// - Parameter name: the folder's name, in the form of ``ImportFolder``.
     static func start(_ name: String) throws {
         let parts = name.split(separator: ".")
         guard parts.count == 3, ImportFolder(name: name) != nil else {
-            throw DocumentPickerError("\(name): is no import")
+            throw DocumentPickerError("\(name): not the folder of an imported copy")
         }
         let folder = try ImportFolder.parent() + "/" + name
         let words = ["/bin/sh", "-c", script, "hydrant-import", String(parts[0]), String(parts[1]), folder]
@@ -31,7 +32,7 @@ enum ImportWatcher {
         for descriptor in Int32(0)...2 {
             posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
         }
-        // Nobody is to wait for a pipe, or for a lock, that it has from whoever started this program.
+        // Close inherited descriptors, so that nobody waits for a pipe or a lock that the watcher holds.
         clinux_spawn_close_from(&actions, 3)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -41,7 +42,7 @@ enum ImportWatcher {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // (Whose runtime folder it works in is seen by who looks for what is left of a session.)
+        // Tests that look for leftover processes of a session recognise the watcher by this variable.
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"].map { ["XDG_RUNTIME_DIR=\($0)"] } ?? []
         let (argv, envp) = (
             words.map { strdup($0) } + [nil], (["PATH=/usr/bin:/bin"] + runtime).map { strdup($0) } + [nil]
@@ -50,7 +51,7 @@ enum ImportWatcher {
         var pid = pid_t()
         let code = posix_spawn(&pid, words[0], &actions, &attributes, argv, envp)
         guard code == 0 else { throw DocumentPickerError("\(words[0]): \(String(cString: strerror(code)))") }
-        // It may end before this program does.
+        // Wait for it, because it may end before this program does.
         let thread = Thread { [pid] in while waitpid(pid, nil, 0) < 0 && errno == EINTR {} }
         thread.stackSize = 1 << 18
         thread.start()
