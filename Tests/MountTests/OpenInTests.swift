@@ -450,9 +450,9 @@ struct OpenInMountTests {
                     word \(mount.mountPoint)/letter.txt
                     annotation {"asked-by":"hydrant-interact"}
                     source hydrant-interact
-                    nothingToShow: letter.txt: “none” is no entry of its menu
+                    nothingToShow: letter.txt: no entry “none” in its menu
                     status 1
-                    failed: there is no clipboard here: this is no session of a desktop
+                    failed: there is no clipboard here; run this in a desktop session
                     status 1
 
                     """.replacing("downloading: 9 of 9 bytes\n", with: ""),

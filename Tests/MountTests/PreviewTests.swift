@@ -197,12 +197,12 @@ struct PreviewTests {
             #expect(
                 told == """
                     hydrant: S/a/1/document.pdf: is the document itself; choose another folder
-                    hydrant: S/a/1/page-1.png: is there, and not of a preview; choose another folder
+                    hydrant: S/a/1/page-1.png: exists, and is not of a preview; choose another folder
                     S/a/1/index.html
                     mine
                     hydrant: S/a/1/document.pdf: is the document itself; choose another folder
                     hydrant: S/b/1/picture.png: is the document itself; choose another folder
-                    hydrant: S/c/1/index.html: is there, and not of a preview; choose another folder
+                    hydrant: S/c/1/index.html: exists, and is not of a preview; choose another folder
                     mine
                     S/a/1/index.html
                     index.html page-7.png S/d/e/1/index.html

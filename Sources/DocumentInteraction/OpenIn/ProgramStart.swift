@@ -2,13 +2,14 @@ import CLinux
 import ControlAPI
 import Foundation
 
-/// Starting a program, and hearing of its end.
+/// Starts a program, and waits for its end.
 struct ProgramStart: Sendable {
     var words: [String]
-    /// Besides what is in the environment.
+    /// Variables added to our environment.
     var environment: [String: String]
     var folder: String?
-    /// It has this process's terminal; else a session of its own, which outlives the terminal, and nobody reads what it prints.
+    /// The program has this process's terminal; otherwise it has a session of its own, which outlives the terminal, and
+    /// its output is discarded.
     var isInForeground: Bool
 
     /// Blocks. The program is a child of this process.
@@ -25,7 +26,7 @@ struct ProgramStart: Sendable {
             }
             clinux_spawn_change_folder(&actions, folder)
         }
-        // Nothing else that is open here is the program's.
+        // The program inherits no other descriptors.
         clinux_spawn_close_from(&actions, 3)
         var flags: Int32 = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
         if !isInForeground {
@@ -38,7 +39,7 @@ struct ProgramStart: Sendable {
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         posix_spawnattr_setflags(&attributes, Int16(flags))
-        // This is a thread that blocks signals, in a process that may ignore some.
+        // Our thread blocks signals, and our process may ignore some; the program must inherit neither.
         var (none, usual) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -61,25 +62,25 @@ struct ProgramStart: Sendable {
     /// POSIX_SPAWN_SETSID (spawn.h), which Swift does not import.
     private static let ownSession: Int32 = 0x80
 
-    /// How it ended, as a shell would say it; on a thread of its own, since that may take days.
+    /// The exit status as a shell reports it. Waits on a thread of its own, because that may take days.
     static func ending(of child: pid_t) async -> Int32 {
         await withCheckedContinuation { continuation in
             Thread {
                 var status: Int32 = 0
                 while waitpid(child, &status, 0) < 0 && errno == EINTR {}
-                // As WIFEXITED, WEXITSTATUS and WTERMSIG have it (wait(2)).
+                // WIFEXITED, WEXITSTATUS and WTERMSIG of wait(2).
                 continuation.resume(returning: status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f)
             }.start()
         }
     }
 
-    /// Programs that show a terminal, with what stands before a command line.
+    /// Terminal emulators, with the words before a command line.
     private static let emulators = [
         ["xdg-terminal-exec"], ["gnome-terminal", "--wait", "--"], ["konsole", "-e"], ["x-terminal-emulator", "-e"],
         ["xterm", "-e"],
     ]
 
-    /// The words that show a command in a window; nil: nothing here can.
+    /// The words that run a command in a terminal emulator; nil: none is installed.
     static func inTerminal(_ words: [String]) -> [String]? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         let found = emulators.first { emulator in
