@@ -1,15 +1,15 @@
 import Synchronization
 
-/// One thing after another, in the order in which they were asked for.
+/// Runs operations one after another, in the order of the calls.
 @MainActor
 final class Turns {
     private var last: Task<Void, Never>?
 
-    /// Whether it begins, or is given up before: whichever is first.
+    /// Decides whether an operation begins or is cancelled before, whichever comes first.
     private final class Start: Sendable {
         private let decision = Mutex<Bool?>(nil)
 
-        /// - Returns: false: it was decided otherwise.
+        /// - Returns: false: the other decision came first.
         func decide(_ begins: Bool) -> Bool {
             decision.withLock { decision in
                 decision = decision ?? begins
@@ -18,7 +18,7 @@ final class Turns {
         }
     }
 
-    /// - Throws: what `body` does; `CancellationError` at once when the task is cancelled before its turn comes.
+    /// - Throws: errors of `body`; `CancellationError` at once when the task is cancelled before its turn.
     func take<T: Sendable>(_ body: @escaping @MainActor () async throws -> T) async throws -> T {
         let (before, start) = (last, Start())
         let (waiting, turn) = AsyncStream<Void>.makeStream()
@@ -30,7 +30,7 @@ final class Turns {
         }
         last = Task { _ = await task.result }
         return try await withTaskCancellationHandler {
-            // (Ends with the turn, or with this task.)
+            // The stream ends with the turn, or with this task.
             for await _ in waiting {}
             if Task.isCancelled, start.decide(false) { throw CancellationError() }
             return try await task.value
@@ -40,7 +40,7 @@ final class Turns {
     }
 }
 
-/// Those who want to hear what happens to a document.
+/// The listeners to a document's notifications.
 final class Listeners: Sendable {
     private struct State {
         var all: [Int: AsyncStream<DocumentNotification>.Continuation] = [:]
