@@ -34,7 +34,7 @@ struct ContainerTests {
             for (text, reason) in [
                 ("name = \"a/b\"", "cannot be a name"),
                 ("name = \"N\"\\nfolder = \"../x\"", "relative to a mount point"),
-                ("name = \"N\"\\nlevels = \"two\"", "none, one and any"),
+                ("name = \"N\"\\nlevels = \"two\"", "none, one or any"),
                 ("name = \"N\"\\ndomain = 3", "identifier and name"),
             ] {
                 let result = try mount.run(
