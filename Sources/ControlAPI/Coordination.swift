@@ -155,7 +155,7 @@ public struct PresenterMessage: Codable, Sendable, Equatable {
     public var question: Int?
     /// The present path of the item, of the other version (``Kind/conflict``), or of the subitem. Absolute, for people.
     public var path: String?
-    /// The same for system calls, relative to the mount point.
+    /// ``path`` for system calls, relative to the mount point.
     public var place: PathBytes?
 
     public init(_ kind: Kind, question: Int? = nil, path: String? = nil, place: PathBytes? = nil) {

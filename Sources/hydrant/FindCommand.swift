@@ -149,7 +149,7 @@ struct FindCommand: AsyncParsableCommand {
 
     private func tellUnlisted(_ count: Int) {
         let what = count == 1 ? "1 folder was" : "\(count) folders were"
-        warn("\(what) not searched, because nobody has listed what is in there yet")
+        warn("\(what) not searched, because never listed")
     }
 
     private func print(_ items: [MetadataItem], _ sign: String?, _ change: String) throws {

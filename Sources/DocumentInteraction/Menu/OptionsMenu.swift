@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// What can be done with a document: its programs, a preview, copy, print, and what the host adds.
+/// The actions for a document: its programs, preview, copy, print, and the host's own entries.
 ///
 /// Source: Apple, `UIDocumentInteractionController.presentOptionsMenu(from:in:animated:)`.
 public final class OptionsMenu: Sendable {

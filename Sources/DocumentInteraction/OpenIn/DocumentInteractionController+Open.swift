@@ -18,9 +18,9 @@ public enum OpenInVariable {
     public static let annotation = "HYDRANT_ANNOTATION"
     /// ``DocumentInteractionController/sourceProgram``.
     public static let sourceProgram = "HYDRANT_SOURCE_PROGRAM"
-    /// The same in `platform-data`, a text.
+    /// Its key in `platform-data`, with a text.
     public static let annotationData = "hydrant-annotation"
-    /// The same in `platform-data`, a text.
+    /// Its key in `platform-data`, with a text.
     public static let sourceProgramData = "hydrant-source-program"
     /// With ``DocumentAccess/scoped(_:)``: the document's path, as in `hydrant access`.
     public static let scopedPath = "HYDRANT_SCOPED_PATH"

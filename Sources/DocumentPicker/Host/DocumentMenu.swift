@@ -24,7 +24,7 @@ public struct DocumentMenu: Sendable {
         case provider(PickerProvider)
     }
 
-    /// What the program wants.
+    /// The mode that the program asks for.
     public let mode: DocumentPickerMode
     /// The types that the document has or may have; empty: any.
     public let types: [UniformType]

@@ -21,7 +21,7 @@ extension DocumentPickerFront {
 
 /// The result that a program gets.
 public struct PickedDocument: Sendable {
-    /// What was done.
+    /// The mode.
     public let mode: DocumentPickerMode
     /// *Import*: the copy. *Open* and *move*: the document in its domain. *Export*: only a sign of success, without
     /// access.

@@ -54,7 +54,7 @@ public struct PickerView: Sendable, Codable, Equatable {
 
     /// See ``Screen``.
     public var screen: Screen
-    /// What the program wants.
+    /// The mode that the program asks for.
     public var mode: DocumentPickerMode
     /// The uniform type identifiers that the program takes; empty: any document.
     public var types: [String]
