@@ -527,8 +527,6 @@ actor PickerSession {
         await client?.revoke(opened.bookmark)
     }
 
-    /// Removes the source of a move.
-    ///
     /// - Parameter stamp: the state of the source before it was compared with its copy.
     private func remove(_ source: URL, _ stamp: FileStamp?, _ number: Int) async throws {
         let path = source.path(percentEncoded: false)
