@@ -10,11 +10,11 @@ struct PickCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pick", abstract: "Let the user choose a document, or a place for one, and print its path.",
         discussion: """
-            import prints the path of a copy of the document; Hydrant removes the copy when the process that ran this \
-            command ends. open prints the path of the document, for editing in place, or, with --bookmark, a bookmark \
-            with a right to the document. Only --bookmark, --container and --for give a right; it is valid until \
-            hydrant grants revokes it, or for --days. export copies SOURCE to the place that the user chooses. move \
-            moves SOURCE there, for editing there from then on.
+            Mode import prints the path of a copy of the document; Hydrant removes the copy when the process that ran \
+            this command ends. Mode open prints the path of the document, for editing in place, or, with --bookmark, a \
+            bookmark with a right to the document. Only --bookmark, --container and --for give a right; it is valid \
+            until hydrant grants revokes it, or for --days. Mode export copies SOURCE to the place that the user \
+            chooses. Mode move moves SOURCE there, for editing there from then on.
 
             The picker draws on the terminal, not on standard output. With --json it draws nothing, for front ends in \
             other languages: each view is a line on standard output, each action of the user a line on standard input; \

@@ -10,8 +10,8 @@ struct UnmountCommand: AsyncParsableCommand {
             programs have files open, the command refuses and names the programs that you may see; it waits up to 10 \
             seconds for programs that are just ending.
 
-            --force unmounts in spite of open files: programs can use them for a moment, then get ENOTCONN. A daemon that does \
-            not end in time gets SIGTERM, then SIGKILL; this loses nothing that was closed.
+            --force unmounts in spite of open files: programs can use them for a moment, then get ENOTCONN. A daemon \
+            that does not end in time gets SIGTERM, then SIGKILL; this loses nothing that was closed.
 
             Examples:
               hydrant unmount ~/Documents
