@@ -10,7 +10,7 @@ extension DecodingError {
                 ? "it is not \(Self.name(type))" : "“\(Self.place(context.codingPath))” is not \(Self.name(type))"
         case .dataCorrupted(let context):
             context.codingPath.isEmpty
-                ? "it is no JSON" : "“\(Self.place(context.codingPath))” has a value that is not known"
+                ? "it is not JSON" : "“\(Self.place(context.codingPath))” has a value that is not known"
         @unknown default: "it is not what was expected"
         }
     }

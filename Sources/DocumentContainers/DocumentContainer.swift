@@ -89,13 +89,13 @@ public struct DocumentContainer: Sendable, Hashable {
         folder = (contents.folder ?? contents.name).split(separator: "/").map(String.init)
         let levels = contents.levels ?? FolderLevels.any.rawValue
         guard let known = FolderLevels(rawValue: levels) else {
-            throw DocumentContainerError("“\(levels)” is no number of levels; choose none, one or any")
+            throw DocumentContainerError("“\(levels)” is not a number of levels; choose none, one or any")
         }
         folderLevels = known
         var types: [UniformType] = []
         for word in contents.types ?? [UniformType.content.identifier] {
             guard let type = UniformTypeTable.system.type(named: word) else {
-                throw DocumentContainerError("“\(word)” is no type")
+                throw DocumentContainerError("“\(word)” is not a type")
             }
             types.append(type)
         }
@@ -108,7 +108,7 @@ public struct DocumentContainer: Sendable, Hashable {
             !contents.identifier.hasPrefix(".")
         else {
             throw DocumentContainerError(
-                "“\(contents.identifier)” is no identifier; write one such as org.example.notes")
+                "“\(contents.identifier)” is not an identifier; write one such as org.example.notes")
         }
         let isName = !contents.name.contains { $0 == "/" || $0.unicodeScalars.contains { $0.value < 0x20 } }
         guard isName, 1...255 ~= contents.name.utf8.count else {
@@ -117,7 +117,7 @@ public struct DocumentContainer: Sendable, Hashable {
         let folder = contents.folder ?? contents.name
         let parts = folder.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 64, parts.allSatisfy({ isFolderName($0) }) else {
-            throw DocumentContainerError("“\(folder)” is no path relative to a mount point")
+            throw DocumentContainerError("“\(folder)” is not a path relative to a mount point")
         }
         if let program = contents.program, !program.hasPrefix("/") {
             throw DocumentContainerError("program must be an absolute path")

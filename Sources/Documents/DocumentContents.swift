@@ -68,7 +68,7 @@ public enum DocumentContents: Sendable, Hashable {
         }
         for (name, child) in children {
             guard Self.isPossible(name) else {
-                throw DocumentError(.badContents, "“\(DocumentError.shown(name))” is no name of a file in a package")
+                throw DocumentError(.badContents, "“\(DocumentError.shown(name))” is not a file name for a package")
             }
             try child.check(level: level + 1, &entries)
         }

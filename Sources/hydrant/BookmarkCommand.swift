@@ -197,7 +197,7 @@ struct BookmarkCommand: AsyncParsableCommand {
 
         func run() throws {
             guard let contents = try Bookmark(named: bookmark).contents else {
-                throw fail("this is no bookmark of hydrant's, or only a part of one")
+                throw fail("this is not a bookmark of hydrant's, or only a part of one")
             }
             var all = BookmarkValue.all(of: contents.resourceValues)
             all["domain"] = .text(contents.domain)

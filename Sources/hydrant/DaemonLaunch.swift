@@ -85,13 +85,13 @@ struct DaemonLaunch {
             throw fail(
                 heard
                     ? "\(name): \(how); its provider takes too long to start (log: \(log))"
-                    : "\(name): \(how); it is no provider program for this release of Hydrant")
+                    : "\(name): \(how); it is not a provider program of this release")
         case .hungUp(let heard):
             let how = Self.describe(waitForEnd(of: pid))
             throw fail(
                 heard
                     ? "\(name): \(how) before the mount was up (log: \(log))"
-                    : "\(name): \(how) without a word; it is no provider program for this release of Hydrant (log: \(log))"
+                    : "\(name): \(how) without a word; it is not a provider program of this release (log: \(log))"
             )
         }
     }

@@ -125,7 +125,7 @@ struct OpenCommand: AsyncParsableCommand {
 
     private func named(_ text: String) throws -> UniformType {
         guard let type = UniformTypeTable.system.type(named: text) else {
-            throw fail("“\(text)” is no known type; name an identifier, a MIME type or an extension", 64)
+            throw fail("“\(text)” is not a known type; name an identifier, a MIME type or an extension", 64)
         }
         return type
     }

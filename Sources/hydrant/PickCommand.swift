@@ -157,7 +157,7 @@ struct PickCommand: AsyncParsableCommand {
         let types = try types.map { name in
             guard let type = UniformTypeTable.system.type(named: name) else {
                 throw fail(
-                    "“\(name)” is no known type; name an identifier, a MIME type or an extension",
+                    "“\(name)” is not a known type; name an identifier, a MIME type or an extension",
                     CommandExit.usage)
             }
             return type
@@ -195,7 +195,7 @@ struct JSONFront: DocumentPickerFront {
                 if line.isEmpty { continue }
                 do { inbox.yield(try JSONDecoder().decode(PickerAction.self, from: Data(line.utf8))) } catch {
                     let why = (error as? DecodingError)?.words ?? "\(error)"
-                    warn("“\(line.prefix(200))” is no action: \(why)")
+                    warn("“\(line.prefix(200))” is not an action: \(why)")
                 }
             }
             inbox.finish()

@@ -383,9 +383,9 @@ struct PickerTests {
             done = subprocess.run([HYDRANT, "pick", "--mode", "open", "--json"], input="".join(line + "\\n" for line in lines),
                                   capture_output=True, text=True)
             said = done.stderr.splitlines()
-            for line, end in zip(said, ["it is no JSON", "it is not an object", "“do” is missing", "“do” has a value that is not known",
+            for line, end in zip(said, ["it is not JSON", "it is not an object", "“do” is missing", "“do” has a value that is not known",
                                         "“id” is missing", "“index” is not a number in range"]):
-                assert line.endswith("is no action: " + end), said
+                assert line.endswith("is not an action: " + end), said
             assert len(said) == 7 and "not possible now: " in said[6], said
             views = [json.loads(line) for line in done.stdout.splitlines()]
             # The error was not dismissed; what follows is done all the same.

@@ -13,7 +13,8 @@ enum ExecLine {
     static func words(_ program: OpenInProgram, path: String) throws -> [String] {
         guard let split = split(program.exec), !split.isEmpty else {
             throw DocumentInteractionError(
-                .notStarted, "\(program.name): “\(program.exec)” in \(program.entry ?? "its entry") is no command line")
+                .notStarted,
+                "\(program.name): “\(program.exec)” in \(program.entry ?? "its entry") is not a command line")
         }
         var (words, isGiven) = ([String](), false)
         for word in split {

@@ -172,12 +172,12 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         }
         let mime = (type.mime ?? "application/vnd.\(type.identifier)").lowercased()
         guard mime.wholeMatch(of: /[a-z0-9][a-z0-9!#$&^_.+-]{0,100}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}/) != nil else {
-            throw bad("“\(mime)” is no MIME type")
+            throw bad("“\(mime)” is not a MIME type")
         }
         let extensions = try (type.extensions ?? []).map { word in
             let bare = word.hasPrefix(".") ? String(word.dropFirst()) : word
             guard bare.wholeMatch(of: /[^\/*?\[\]:<>&"'[:cntrl:]]{1,60}/) != nil, isPlain(bare) else {
-                throw bad("“\(word)” is no filename extension")
+                throw bad("“\(word)” is not a filename extension")
             }
             return bare
         }
@@ -185,7 +185,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         let name = type.name ?? named ?? type.identifier
         try check(names: [name])
         let parents = try (type.conformsTo ?? ["public.data", "public.content"]).map { word in
-            guard let parent = UniformTypeTable.system.type(named: word) else { throw bad("“\(word)” is no type") }
+            guard let parent = UniformTypeTable.system.type(named: word) else { throw bad("“\(word)” is not a type") }
             return parent
         }
         return DeclaredType(
@@ -194,7 +194,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
 
     private static func document(_ type: Contents.DocumentType, _ declared: [DeclaredType]) throws -> DocumentType {
         guard ["owner", "alternate", nil].contains(type.rank) else {
-            throw bad("“\(type.rank ?? "")” is no rank; choose owner or alternate")
+            throw bad("“\(type.rank ?? "")” is not a rank; choose owner or alternate")
         }
         try check(names: type.icons ?? [], mayBeEmpty: true)
         guard !type.types.isEmpty, type.types.count <= mostEntries else {
@@ -208,10 +208,10 @@ public struct DocumentTypesManifest: Sendable, Hashable {
                 mimes.append(own.mimeType)
                 continue
             }
-            guard let known = table.type(named: word) else { throw bad("“\(word)” is no type") }
+            guard let known = table.type(named: word) else { throw bad("“\(word)” is not a type") }
             let names = table.mimeType(of: known).map { [$0] } ?? table.mimeTypes(conformingTo: known)
             guard !names.isEmpty else {
-                throw bad("“\(word)” is no known type; declare it in [[types]]")
+                throw bad("“\(word)” is not a known type; declare it in [[types]]")
             }
             types.append(known)
             mimes += names
@@ -224,7 +224,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
     static func check(identifier: String) throws {
         guard identifier.utf8.count <= 200,
             identifier.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+/) != nil
-        else { throw bad("“\(identifier)” is no identifier; write one such as org.example.notes") }
+        else { throw bad("“\(identifier)” is not an identifier; write one such as org.example.notes") }
     }
 
     private static func check(names: [String], mayBeEmpty: Bool = false) throws {

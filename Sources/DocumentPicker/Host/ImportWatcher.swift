@@ -42,7 +42,7 @@ enum ImportWatcher {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // Tests that look for leftover processes of a session recognise the watcher by this variable.
+        // Keep the variable: a search for leftovers of a session sees by it whose runtime folder the watcher works in.
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"].map { ["XDG_RUNTIME_DIR=\($0)"] } ?? []
         let (argv, envp) = (
             words.map { strdup($0) } + [nil], (["PATH=/usr/bin:/bin"] + runtime).map { strdup($0) } + [nil]

@@ -85,22 +85,22 @@ public struct DocumentPickerManifest: Sendable, Hashable {
         }
         let modes = try contents.modes.map { word in
             guard let mode = DocumentPickerMode(rawValue: word) else {
-                throw DocumentPickerError("“\(word)” is no mode; choose of import, open, export and move")
+                throw DocumentPickerError("“\(word)” is not a mode; choose of import, open, export and move")
             }
             return mode
         }
         let types = try (contents.types ?? [UniformType.content.identifier]).map { word in
             guard let type = UniformTypeTable.system.type(named: word) else {
-                throw DocumentPickerError("“\(word)” is no type")
+                throw DocumentPickerError("“\(word)” is not a type")
             }
             return type
         }
         if modes.isEmpty { throw DocumentPickerError("the manifest has no modes") }
         if contents.identifier.isEmpty || contents.identifier.contains("/") {
-            throw DocumentPickerError("“\(contents.identifier)” is no identifier")
+            throw DocumentPickerError("“\(contents.identifier)” is not an identifier")
         }
         if let group = contents.group, BaseDirectory.group(group) == nil {
-            throw DocumentPickerError("“\(group)” is no document group")
+            throw DocumentPickerError("“\(group)” is not a document group")
         }
         if let program = contents.program, !program.hasPrefix("/") {
             throw DocumentPickerError("program must be an absolute path")

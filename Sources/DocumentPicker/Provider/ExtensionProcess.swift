@@ -141,7 +141,7 @@ final class ExtensionProcess: Sendable {
         state.withLock { ($0.isDismissing, $0.refusal) = (true, nil) }
         let result: Result<Void, any Error>
         do {
-            guard let url else { throw DocumentPickerError("\(text): is no URL") }
+            guard let url else { throw DocumentPickerError("\(text): not a URL") }
             try await context.dismissGrantingAccess(to: url)
             send(.dismissed)
             result = .success(())

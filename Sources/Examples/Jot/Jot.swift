@@ -13,7 +13,7 @@ final class Jottings: Document {
     override func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
         // Refuse contents that could not be written back unchanged: a folder, or another encoding.
         guard let text = contents.data.flatMap({ String(validating: $0, as: UTF8.self) }) else {
-            throw DocumentError(.badContents, "\(localizedName): is no text in UTF-8")
+            throw DocumentError(.badContents, "\(localizedName): not UTF-8 text")
         }
         // Split bytes, because CR LF is one character in Swift.
         lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { String(Substring($0)) }

@@ -12,7 +12,7 @@ final class NoteDocument: Document {
 
     override func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
         guard let text = contents.data.flatMap({ String(validating: $0, as: UTF8.self) }) else {
-            throw DocumentError(.badContents, "\(localizedName): is no text in UTF-8")
+            throw DocumentError(.badContents, "\(localizedName): not UTF-8 text")
         }
         // Split bytes, because CR LF is one character in Swift.
         lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { Array(String(Substring($0))) }

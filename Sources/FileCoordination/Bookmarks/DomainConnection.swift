@@ -57,7 +57,7 @@ enum DomainConnection {
                 }
             }
             guard let kept else {
-                throw CoordinationError(.badBookmark, "this is no bookmark of hydrant's, or only a part of one")
+                throw CoordinationError(.badBookmark, "this is not a bookmark of hydrant's, or only a part of one")
             }
             if let silent, Task.isCancelled { throw silent }
             if let other { throw CoordinationError(.notInADomain, other.message) }
