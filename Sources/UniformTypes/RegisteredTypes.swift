@@ -1,7 +1,7 @@
 import Foundation
 
-/// The types that programs have registered: files `hydrant/types/NAME.json` in data folders, an array each. `hydrant
-/// types register` writes them.
+/// The types that programs have registered: files `hydrant/types/NAME.json` in data folders, an array each.
+/// `hydrant types register` writes them.
 package enum RegisteredTypes {
     package static let folder = "hydrant/types"
     /// In bytes.

@@ -1,7 +1,7 @@
 /// An action of the user in a document picker.
 ///
-/// In JSON an object: `do` names the action, and `id`, `text` or `index` is its argument; `{"do": "choose", "id":
-/// "…"}`.
+/// In JSON an object: `do` names the action, and `id`, `text` or `index` is its argument;
+/// `{"do": "choose", "id": "…"}`.
 public enum PickerAction: Sendable, Equatable {
     /// Choose a document, or open a folder or a provider: an entry of the menu or of the page.
     case choose(String)
