@@ -27,8 +27,8 @@ open class Document {
     public internal(set) var fileModificationDate: Date?
     /// The progress of a download for ``open()`` or for a newer version; nil: none runs.
     public internal(set) var progress: DownloadProgress?
-    /// Other versions, kept beside the file until somebody chooses: ``resolveConflict(keeping:of:)``, or `hydrant
-    /// resolve`.
+    /// Other versions, kept beside the file until somebody chooses: ``resolveConflict(keeping:of:)``, or
+    /// `hydrant resolve`.
     public internal(set) var unresolvedConflictVersions: [ConflictVersion] = []
     /// The last error of work that no call waits for; nil when the work has succeeded since.
     public internal(set) var lastError: (any Error)?
