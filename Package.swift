@@ -94,7 +94,8 @@ let package = Package(
         .target(
             name: "SyncEngine",
             dependencies: [
-                "CLinux", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "Surroundings", .crypto, .logging,
+                "CLinux", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "Surroundings", .crypto,
+                .logging,
                 .nioPosix,
             ]),
         .target(
@@ -147,7 +148,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine", "Volume",
+                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine",
+                "Volume",
                 "MountFrontend", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage",
                 "Surroundings", "UniformTypes", .crypto, .logging,
             ]),
@@ -228,7 +230,8 @@ let package = Package(
         .testTarget(
             name: "WebDAVProviderTests",
             dependencies: [
-                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "Trees", "MountHarness",
+                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "Trees",
+                "MountHarness",
                 "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider",
                 .logging,
             ]),
@@ -244,7 +247,8 @@ let package = Package(
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
         .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
         .testTarget(
-            name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "Trees", "ItemSearch", "QueryLanguage"]),
+            name: "ItemSearchTests",
+            dependencies: ["FileProvider", "ItemCatalog", "Trees", "ItemSearch", "QueryLanguage"]),
         .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "DocumentInteractionTests", dependencies: ["DocumentInteraction", "UniformTypes"]),
@@ -261,13 +265,15 @@ let package = Package(
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness", "Locking",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness",
+                "Locking",
                 "MountHarness", "SyncEngine", "Volume", .logging,
             ]),
         .testTarget(
             name: "VolumeTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "MountHarness", "SyncEngine",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "MountHarness",
+                "SyncEngine",
                 "Volume", .logging,
             ]),
         .testTarget(
@@ -275,7 +281,8 @@ let package = Package(
             dependencies: [
                 "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
                 "FileProviderTesting",
-                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant",
+                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume",
+                "hydrant",
                 .crypto,
                 .logging,
             ]),
@@ -299,7 +306,8 @@ let package = Package(
         .executableTarget(
             name: "hydrant-microbench",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "ItemSearch", "MountHarness",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "ItemSearch",
+                "MountHarness",
                 "QueryLanguage", "SyncEngine", "Volume", "WebDAVProvider",
             ],
             path: "Tests/Microbenchmarks"),
