@@ -297,7 +297,7 @@ let package = Package(
         .executableTarget(
             name: "hydrant-model-test",
             dependencies: [
-                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
+                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness",
                 "SyncEngine",
                 "Volume", .logging,
             ],
