@@ -55,7 +55,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux", "Surroundings"]),
+        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux", "Locking", "Surroundings"]),
         .target(name: "CLinux"),
         .target(name: "Locking"),
         .target(name: "Surroundings"),

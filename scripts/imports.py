@@ -19,7 +19,7 @@ OURS = {
     "CPictures": [],
     "Pictures": ["CPictures"],
     "Accounts": ["CSecret", "ChildProcess", "HTTPTransport", "Surroundings"],
-    "FUSE": ["CFUSE", "CLinux", "Surroundings"],
+    "FUSE": ["CFUSE", "CLinux", "Locking", "Surroundings"],
     "PassthroughHelper": [],
     "Locking": [],
     "FileProvider": [],
