@@ -12,10 +12,10 @@ extension Volume: VolumeObserving {
 
     package func isBeingWritten(_ inode: InodeID) -> Bool {
         guard let node = table.current(inode) else { return false }
-        return node.state.withLock { state in
+        return node.withLock { state in
             guard state.writers > 0, let content = state.content else { return false }
-            guard case .passthrough = state.mode else { return state.unrecorded != nil }
-            return BackingStamp(try? content.status()) != state.stamp
+            guard state.isPassedThrough else { return state.open?.writing?.unrecorded != nil }
+            return BackingStamp(try? content.status()) != state.open?.writing?.stamp
         }
     }
 
@@ -64,20 +64,19 @@ extension Volume: VolumeObserving {
         // Who came by the name since has the store's version, in a node of his own; of several versions this is the oldest.
         let record = current(inode)
         let nodes = table.generations(of: inode)
-        let old = nodes.first { node in node.state.withLock { $0.generation < record?.generation ?? .max } }
+        let old = nodes.first { node in node.withLock { $0.generation < record?.generation ?? .max } }
         let isWritten = old.map { node in
-            node.state.withLock { state in
-                guard state.handles > 0 else { return false }
-                if let content = state.content {
-                    context.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
-                }
+            node.withLock { state in
+                guard let content = state.content else { return false }
+                context.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
                 context.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
-                if let stamp = state.stamp { state.stamp = restamp(stamp, new) }
+                if let stamp = state.open?.writing?.stamp { state.open?.writing?.stamp = restamp(stamp, new) }
                 state.generation = 1
                 table.split(node, to: new)
-                return state.stamp != nil
+                return state.isMarked
             }
         }
+        splits.wasTold()
         guard isWritten != true else { return }
         // Nobody has it open: the next one is not of this version.
         if isWritten == false, let old, let record, old.inode == inode { freeze(old, as: record) }
@@ -134,13 +133,13 @@ extension Volume: VolumeObserving {
     /// Nothing of the old generation was handed out: programs that have it open get the new one.
     private func isRebased(_ node: Node, on record: InodeRecord) -> Bool {
         guard table.current(record.id) === node else { return false }
-        let isRebased = node.state.withLock { state in
+        let isRebased = node.withLock { state in
             guard state.generation < record.generation, let content = state.content, content.bytesPresent == 0,
-                content.baseSize > 0, state.writers == 0, case .cached = state.mode,
+                content.baseSize > 0, state.writers == 0, !state.isPassedThrough,
                 let fresh = try? openContent(record)
             else { return false }
             state.generation = record.generation
-            state.content = fresh
+            state.open?.content = fresh
             return true
         }
         if isRebased { table.rebase(node, to: record.generation) }
@@ -151,9 +150,9 @@ extension Volume: VolumeObserving {
     /// the store's version was committed, who has that and may be writing it; or of a writer, whose bytes are split from
     /// the document, as the volume is about to be told.
     func freeze(_ node: Node, as record: InodeRecord) {
-        let isPast = node.state.withLock { state in
-            guard state.frozen == nil, state.generation < record.generation else { return state.frozen != nil }
-            if state.stamp != nil { return false }
+        let isPast = node.withLock { state in
+            guard !state.isPast, state.generation < record.generation else { return state.isPast }
+            if state.isMarked { return false }
             var old = record
             old.generation = state.generation
             if let status = try? state.content?.status() {
@@ -161,10 +160,13 @@ extension Volume: VolumeObserving {
                 old.extents = state.content?.present
                 old.baseSize = state.content?.baseSize ?? status.size
             }
-            state.frozen = old
+            state.version = .past(old)
             return true
         }
-        if isPast { table.detach(node) }
+        if isPast {
+            splits.wasTold()
+            table.detach(node)
+        }
     }
 
     /// The file of the generation before the current one; whoever has it open goes on with it.

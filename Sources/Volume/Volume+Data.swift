@@ -41,11 +41,8 @@ extension Volume {
     }
 
     func content(of node: Node) throws -> ContentFile {
-        try node.state.withLock { state in
-            if let content = state.content { return content }
-            let content = try openContent(try catalog.read { try $0.inode(node.inode) })
-            state.content = content
-            return content
+        try node.withLock { state in
+            try state.content ?? openContent(try catalog.read { try $0.inode(node.inode) })
         }
     }
 
@@ -54,7 +51,7 @@ extension Volume {
         of node: Node, _ content: ContentFile, _ range: Range<Int64>, _ thread: Int32? = nil
     ) throws -> Wait {
         let edition = catalog.edition
-        let (known, knownAt) = node.state.withLock { ($0.target, $0.targetEdition) }
+        let (known, knownAt) = node.withLock { ($0.open?.target, $0.open?.targetEdition) }
         let current = knownAt == edition ? known : try downloadTarget(of: node.inode, generation: content.id.number)
         guard let target = current ?? known else {
             throw VolumeError(ESTALE, "the document is not in the store any more")
@@ -65,7 +62,7 @@ extension Volume {
         return Wait(limit: limit) { [engine, node] in
             do { try await engine.provide(wanted, of: content, for: target, thread: thread) } catch {
                 // Replaced before a byte of it was handed out: the node stands for the new version now.
-                if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number {
+                if case SyncError.superseded = error, node.withLock({ $0.generation }) != content.id.number {
                     return
                 }
                 throw VolumeError(error)
@@ -90,12 +87,12 @@ extension Volume {
     /// deletion, or another version, reaches the store.
     func bringWhole(_ inode: InodeID) {
         guard let node = table.current(inode) else { return }
-        node.state.withLock { state in
-            guard state.handles > 0, state.rescue == nil, let content = state.content, let target = state.target,
+        node.withLock { state in
+            guard let content = state.content, let target = state.open?.target, state.open?.rescue == nil,
                 !content.isComplete
             else { return }
             context.hold(target.identifier)
-            state.rescue = Task(executorPreference: context.workers) { [engine, context] in
+            state.open?.rescue = Task(executorPreference: context.workers) { [engine, context] in
                 defer {
                     context.release(target.identifier)
                     engine.changed()
@@ -166,16 +163,16 @@ extension Volume {
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
         _ body: (ContentFile, Int64) throws -> (extended: Bool, size: Int64?)
     ) throws {
-        guard let content = state.content, state.frozen == nil else {
+        guard let content = state.content, !state.isPast else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
-        if case .passthrough = state.mode {
+        if state.isPassedThrough {
             // The file's own time stamps tell, as of all that is written past us.
             _ = try body(content, try content.status().size)
             return
         }
         try markModified(node, &state, content, &changes)
-        let before = try state.unrecorded?.size ?? content.status().size
+        let before = try state.open?.writing?.unrecorded?.size ?? content.status().size
         let (extended, size) = try body(content, before)
         if extended {
             // The catalog must know before the writer does, or a download after a crash would overwrite it.
@@ -185,13 +182,14 @@ extension Volume {
             }
             if isOurs { content.noteRecorded(extents) }
         }
-        state.unrecorded = Node.State.Unrecorded(size: try size ?? content.status().size, modified: .now)
+        state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
+            size: try size ?? content.status().size, modified: .now)
     }
 
     private func markModified(
         _ node: Node, _ state: inout Node.State, _ content: ContentFile, _ changes: inout [CatalogChange]
     ) throws {
-        guard !state.isMarkedModified else { return }
+        guard state.open?.writing?.isMarkedModified != true else { return }
         let generation = state.generation
         let extents = content.present
         changes += try catalog.write { writer in
@@ -201,7 +199,7 @@ extension Volume {
             return writer.changes
         }
         content.noteRecorded(extents)
-        state.isMarkedModified = true
+        state.open?.writing?.isMarkedModified = true
     }
 
     /// Cuts or grows the bytes. Growing may fail (EFBIG, ENOSPC), so the file comes first; cutting takes bytes away,
@@ -213,7 +211,7 @@ extension Volume {
         // holes. The next write through us marks it.
         let isWhole = content.isComplete
         let after = content.presence(truncatedTo: size)
-        let mark: WritingMark? = state.stamp == nil ? nil : isWhole ? .modified : .maybeModified(.none)
+        let mark: WritingMark? = !state.isMarked ? nil : isWhole ? .modified : .maybeModified(.none)
         let grows = try size > content.status().size
         if grows { try content.truncate(to: size) }
         let (record, changes) = try catalog.write { writer in
@@ -224,10 +222,8 @@ extension Volume {
         }
         content.noteRecorded(after.present)
         if !grows { try content.truncate(to: size) }
-        if mark != nil {
-            state.isMarkedModified = isWhole
-            state.unrecorded = Node.State.Unrecorded(size: size, modified: record.modified)
-        }
+        state.open?.writing?.isMarkedModified = isWhole
+        state.open?.writing?.unrecorded = Node.Writing.Unrecorded(size: size, modified: record.modified)
         return changes
     }
 
@@ -260,7 +256,7 @@ extension Volume {
         guard size >= 0 else { throw VolumeError(EINVAL, "negative size") }
         try Self.refuseTooLarge(0, size)
         try changing(node) { state, changes in
-            guard state.frozen == nil else { throw VolumeError(ESTALE, "the document was replaced") }
+            guard !state.isPast else { throw VolumeError(ESTALE, "the document was replaced") }
             let record = try catalog.read { try $0.inode(node.inode) }
             guard record.kind == .document else {
                 throw VolumeError(record.isFolder ? EISDIR : EINVAL, "not a document")
@@ -282,11 +278,11 @@ extension Volume {
             if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
             guard let modified = change.modified, record.kind == .document else { return record }
             // While somebody writes, the local file has it as well, and setting it alone is no change of the contents.
-            guard let content = state.content, state.stamp != nil else { return record }
-            let untouched = BackingStamp(try content.status()) == state.stamp
+            guard let content = state.content, let stamp = state.open?.writing?.stamp else { return record }
+            let untouched = BackingStamp(try content.status()) == stamp
             try content.setModified(modified.nanoseconds)
-            if untouched { state.stamp = BackingStamp(try content.status()) }
-            state.unrecorded?.modified = modified
+            if untouched, let now = BackingStamp(try content.status()) { state.open?.writing?.stamp = now }
+            state.open?.writing?.unrecorded?.modified = modified
             return record
         }
     }

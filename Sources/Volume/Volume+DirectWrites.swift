@@ -11,9 +11,9 @@ extension Volume {
     package func wasWrittenDirectly(
         _ id: NodeID, _ range: Range<Int64>, then: @escaping @Sendable () -> Void
     ) {
-        let isWhole: Bool? = table.made(id)?.state.withLock { state in
-            guard case .cached = state.mode else { return nil }
-            return state.content?.isComplete == true
+        let isWhole: Bool? = table.made(id)?.withLock { state in
+            guard let open = state.open, open.mode == .cached else { return nil }
+            return open.content.isComplete
         }
         guard let isWhole else { return then() }
         if isWhole { return kernel.invalidateContents(of: id, range: range, then: then) }

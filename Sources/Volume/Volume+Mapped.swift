@@ -19,7 +19,7 @@ extension Volume {
         let id = GenerationID(inode: inode.rawValue, number: generation)
         let watch = mappingWatches.withLock { $0.begin(inode) }
         // A writer who has come since the close that brought us here found no watch to end.
-        if let node = table.current(inode), node.state.withLock({ $0.stamp != nil }) {
+        if let node = table.current(inode), node.withLock({ $0.isMarked }) {
             return mappingWatches.withLock { $0.end(watch, of: inode) }
         }
         Task(executorPreference: context.workers) { [weak self] in
@@ -77,7 +77,7 @@ extension Volume {
         // Under the node's lock: truncate(2) changes the catalog first and the file afterwards.
         let sight =
             if let node = table.current(inode) {
-                try node.state.withLock { _ in try catalog.write(look) }
+                try node.withLock { _ in try catalog.write(look) }
             } else {
                 try catalog.write(look)
             }

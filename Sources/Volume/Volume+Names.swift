@@ -37,7 +37,7 @@ extension Volume {
         let (id, node, replaced) = table.reference(record.id, generation: record.generation)
         if let replaced { freeze(replaced, as: record) }
         var record = record
-        if let node, node.state.withLock({ $0.generation > record.generation }),
+        if let node, node.withLock({ $0.generation > record.generation }),
             let now = try? catalog.read({ try $0.inode(record.id) })
         {
             record = now
@@ -190,7 +190,7 @@ extension Volume {
         // What has another name left goes by that; what is removed and in use is to be missed by nobody.
         if record.kind == .document, record.linkCount > 0 || table.isOpen(record.id) { label(record.id) }
         if record.linkCount == 0 {
-            table.current(record.id)?.state.withLock { $0.isUnlinked = true }
+            table.current(record.id)?.withLock { $0.isUnlinked = true }
             if let gone = table.orphan(record.id) { reclaim(gone) } else { bringWhole(record.id) }
         }
         engine.changed()

@@ -72,7 +72,7 @@ extension Volume {
                         changes += try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
                     }
                     return enter(
-                        &state, entry.content, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)
+                        &state, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)
                 } catch {
                     notOpened(node, &state)
                     throw error
@@ -128,19 +128,21 @@ extension Volume {
     }
 
     private func beginNew(_ node: Node, _ record: InodeRecord, _ mayDropFlags: Bool) throws -> OpenedAs {
-        try node.state.withLock { state in
-            state.isMarkedModified = true
+        try node.withLock { state in
             // The attributes of the answer are those of an empty file: the kernel itself gives them up at whatever makes
             // it longer.
             state.isKnownToKernel = false
             let content = try context.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil,
                 forProgram: true)
-            state.content = content
             _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
-            state.stamp = BackingStamp.none
             state.isSetID = record.mode & 0o6000 != 0
-            return enter(&state, content, isPassable: true, writes: true, mayDropFlags: mayDropFlags)
+            var open = state.open ?? Node.Open(content: content)
+            var writing = open.writing ?? Node.Writing(stamp: .none)
+            (writing.stamp, writing.isMarkedModified) = (.none, true)
+            open.writing = writing
+            state.open = open
+            return enter(&state, isPassable: true, writes: true, mayDropFlags: mayDropFlags)
         }
     }
 
@@ -156,7 +158,7 @@ extension Volume {
         default: throw VolumeError(ENXIO, "not a document")
         }
         // ESTALE makes the kernel look the name up again, which finds the new generation.
-        guard record.generation == state.generation, state.frozen == nil, record.splitFrom == nil else {
+        guard record.generation == state.generation, !state.isPast, record.splitFrom == nil else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
         try refuseDeleted(record, state)
@@ -172,15 +174,15 @@ extension Volume {
         let isWhole = content.isComplete
         if !isWhole, let downloader { try refuseDownload(of: node.inode, by: downloader) }
         state.isSetID = record.mode & 0o6000 != 0
+        if state.open == nil { state.open = Node.Open(content: content) }
         if writes {
             let capability = Array("security.capability".utf8)
             state.hasCapabilities = try attribute(capability, of: record.id) != nil
-            if state.stamp == nil { try mark(node, &state, record, content, isWhole: isWhole) }
+            if !state.isMarked { try mark(node, &state, record, content, isWhole: isWhole) }
         }
-        state.content = content
         if !content.isComplete {
-            state.targetEdition = catalog.edition
-            state.target = try downloadTarget(of: node.inode, generation: record.generation)
+            state.open?.targetEdition = catalog.edition
+            state.open?.target = try downloadTarget(of: node.inode, generation: record.generation)
         }
         return (content, isWhole && (writes || backing.paysForReaders(of: record.size)))
     }
@@ -196,10 +198,10 @@ extension Volume {
 
     /// A writer who could not begin: the mark that he would have ended is taken away like that of one whom nobody saw end.
     private func notOpened(_ node: Node, _ state: inout Node.State) {
-        guard state.handles == 0 else { return }
-        state.content = nil
-        guard state.stamp != nil else { return }
-        (state.stamp, state.unrecorded, state.isMarkedModified) = (nil, nil, false)
+        guard state.open?.handles == 0 else { return }
+        let isMarked = state.isMarked
+        state.open = nil
+        guard isMarked else { return }
         let (inode, generation) = (node.inode, state.generation)
         Task(executorPreference: context.workers) { [weak self] in
             self?.watchMapping(of: inode, generation: generation)
@@ -220,9 +222,8 @@ extension Volume {
     ) throws {
         mappingWatches.withLock { $0.end(node.inode) }
         if record.writing != nil, let stamp = try takeOver(node.inode, record.generation, content) {
-            state.stamp = stamp
-            state.mayBeMapped = true
-            state.isMarkedModified = false
+            state.open?.writing = Node.Writing(stamp: stamp)
+            state.open?.mayBeMapped = true
             return
         }
         if isWhole { try content.setModified(record.modified.nanoseconds) }
@@ -243,8 +244,7 @@ extension Volume {
             return (stamp, marked.writing == .modified)
         }
         if isNew { content.noteRecorded(nil) }
-        state.stamp = stamp
-        state.isMarkedModified = isModified
+        state.open?.writing = Node.Writing(stamp: stamp, isMarkedModified: isModified)
     }
 
     /// Of a document that somebody may still have mapped. What he changed since it was looked at last is recorded, and
@@ -277,35 +277,23 @@ extension Volume {
     /// Cached or passthrough: as it is open already, else passthrough when everything is here and it pays. What a write
     /// may have to take away (setuid) we must see written.
     private func enter(
-        _ state: inout Node.State, _ content: ContentFile, isPassable: Bool, writes: Bool, mayDropFlags: Bool
+        _ state: inout Node.State, isPassable: Bool, writes: Bool, mayDropFlags: Bool
     ) -> OpenedAs {
-        var opened: OpenedAs
-        switch state.mode {
-        case .cached(let handles):
-            state.mode = .cached(handles: handles + 1)
-            opened = .cached
-        case .passthrough(let id, let handles):
-            state.mode = .passthrough(backing: id, handles: handles + 1)
-            opened = .passthrough(backing: id)
-        case .none:
-            if isPassable, !state.isPrivileged, let id = backing.register(content.descriptor) {
-                state.mode = .passthrough(backing: id, handles: 1)
-                opened = .passthrough(backing: id)
-            } else {
-                state.mode = .cached(handles: 1)
-                opened = .cached
-            }
+        let isFirst = state.open?.handles == 0
+        if isFirst, isPassable, !state.isPrivileged, let content = state.content,
+            let id = backing.register(content.descriptor)
+        {
+            state.open?.mode = .passthrough(backing: id, wasDirect: false)
         }
-        if mayDropFlags, case .passthrough(let id) = opened {
-            opened = .direct(backing: id)
-            state.wasDirect = true
-        }
-        state.handles += 1
+        state.open?.handles += 1
         if writes {
-            state.writers += 1
+            state.open?.writing?.writers += 1
             state.wasWritten = true
         }
-        return opened
+        guard case .passthrough(let id, _) = state.open?.mode else { return .cached }
+        guard mayDropFlags else { return .passthrough(backing: id) }
+        state.open?.mode = .passthrough(backing: id, wasDirect: true)
+        return .direct(backing: id)
     }
 
     /// The local file of a document's current generation.

@@ -27,6 +27,7 @@ package final class Volume: Sendable {
     let leaving = AdaptiveMutex<[InodeID: ContinuousClock.Instant]>([:])
     let graveyard = Graveyard()
     let endings = Endings()
+    let splits = SplitWaiters()
     let afterwards: Afterwards
     let mappingWatches = AdaptiveMutex(MappingWatches())
     /// Counts what changes from the provider's side.
