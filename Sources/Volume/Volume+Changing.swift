@@ -4,9 +4,9 @@ import Synchronization
 import Trees
 
 extension Volume {
-    /// Runs a change under the node's lock. When the document gets a new generation just then, and the writer's
-    /// bytes an inode of their own, the change is made again, on that. What it made stale is told afterwards,
-    /// outside the lock.
+    /// Runs a change under the node's lock. If the document gets a new generation just then, and the writer's bytes an
+    /// inode of their own, the change is made again, on that inode. The kernel is told afterwards, outside the lock, of
+    /// what the change made stale.
     func changing<T>(
         _ node: Node, _ body: (inout Node.State, inout [CatalogChange]) throws -> T
     ) throws(VolumeError) -> T {
@@ -38,7 +38,7 @@ enum Attempt<T> {
     case untold(CatalogError)
 }
 
-/// Lets threads wait until the volume has been told of a split. Whoever waits holds no lock.
+/// Lets threads wait until the volume has been told of a split. A thread that waits holds no lock.
 final class SplitWaiters: Sendable {
     private let told = Monitor<UInt64>(0)
     private let waiting = Atomic(0)
@@ -46,8 +46,8 @@ final class SplitWaiters: Sendable {
 
     init(seconds: Double = 10) { patience = UInt64(seconds * 1_000_000_000) }
 
-    /// A node stands for another inode, or for the past, or has lost a writer. Called when its lock has been given back:
-    /// a thread that has not seen that counts as waiting by then.
+    /// A node stands for another inode, or is past, or has lost a writer. Called when the node's lock has been given
+    /// back: a thread whose attempt did not see that counts as waiting by then.
     func wasTold() {
         if waiting.load(ordering: .sequentiallyConsistent) > 0 { told.withLock { $0 += 1 } }
     }

@@ -7,20 +7,21 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Flush, fsync, close: what writers did goes into the catalog.
+/// Flush, fsync, close: the catalog records what writers did.
 extension Volume {
-    /// FLUSH, before close(2) returns: what was written is pending, durably. It is sent when the last
-    /// writer has let go, which only RELEASE tells.
+    /// FLUSH, before close(2) returns: the written bytes are pending, durably. They are sent when the last writer has
+    /// closed the document, of which only RELEASE tells.
     package func flush(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { return }
         try record(handle.node)
     }
 
-    /// fsync(2): the bytes first, then the catalog: what was written, and that it is durable, in one transaction.
+    /// fsync(2): first the bytes, then the catalog, which records in one transaction what was written and that it is
+    /// durable.
     package func synchronize(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
         do {
-            // Where what was recorded gave the file another label, or somebody wrote meanwhile: once more.
+            // If recording gave the file another label, or somebody wrote meanwhile, it is done once more.
             if try !synchronizeContents(handle) { _ = try synchronizeContents(handle) }
             if handle.isWritable { engine.changed() }
             try synchronizeCatalogNow(isAwaited: true)
@@ -29,14 +30,14 @@ extension Volume {
         }
     }
 
-    /// - Returns: false when the file is no more what was synced.
+    /// - Returns: false when the file has changed since it was synced.
     private func synchronizeContents(_ handle: HandleTable.Handle) throws -> Bool {
         let node = handle.node
         let content = try node.withLock { state in
             if handle.isWritable { try dateFile(state) }
             return state.content
         }
-        // Recorded later, what was downloaded would count as not durable.
+        // Otherwise the download would be recorded later, and count as not durable.
         if content?.isRecorded == false { engine.recordDownload(of: node.inode) }
         var synced: SyncedContents?
         var downloaded: UndurableContents?
@@ -67,13 +68,13 @@ extension Volume {
         }
     }
 
-    /// Everything that has returned so far survives power loss (fsync of a folder).
+    /// All calls that have returned so far survive power loss (fsync of a folder).
     package func synchronizeCatalog() throws(VolumeError) {
         do { try synchronizeCatalogNow(isAwaited: true) } catch { throw VolumeError(error) }
     }
 
-    /// Before something is set that a later write takes away (setuid, setgid, capabilities): what was written past us until
-    /// now is not to be taken for such a write.
+    /// Called before setuid, setgid or capabilities are set, which a later write takes away: bytes that were written
+    /// past us until now must not be taken for such a write.
     func recordWrittenBefore(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange]
     ) throws {
@@ -85,7 +86,7 @@ extension Volume {
         if try changing(node, { try record(node, &$0, &$1) }) { engine.changed() }
     }
 
-    /// The file's own date is the one that the catalog gets: by that it is known again after a power loss.
+    /// The file itself gets the date that the catalog gets: by that date the file is known again after a power loss.
     private func dateFile(_ state: Node.State) throws {
         guard let content = state.content, !state.isPassedThrough,
             let modified = state.open?.writing?.unrecorded?.modified.nanoseconds,
@@ -94,8 +95,8 @@ extension Volume {
         try content.setModified(modified)
     }
 
-    /// Writes into the catalog what writers did since the last time. Returns whether they did anything. It is not
-    /// ready to be sent before the last of them is done.
+    /// Writes into the catalog what writers did since the last time. Returns whether they did anything. The document is
+    /// not sent before the last of them has closed it.
     ///
     /// - Parameter besides: done in the same transaction; told whether the file has another label.
     private func record(
@@ -112,7 +113,7 @@ extension Volume {
         if isPassedThrough {
             guard now != writing.stamp else { return false }
             (size, modified) = (now.size, now.modified)
-            // Who wrote past us is not known; it is safer gone.
+            // Nobody knows which program wrote past us; it is safer to take them away.
             killsPrivileges = state.isPrivileged
         } else {
             guard let unrecorded = writing.unrecorded else { return false }
@@ -123,8 +124,8 @@ extension Volume {
             isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges)
         let (isRecorded, extents) = (content.isRecorded, content.present)
         let stamp = try catalog.write { writer in
-            // (What was downloaded is written down a while later, and for this generation only: not for a copy that was
-            // split off it.)
+            // (A download is recorded a while later, and for this generation only: not for a copy that was split off
+            // it.)
             if try !isRecorded || writer.inodeIfPresent(written.inode)?.extents != nil {
                 try writer.recordExtents(written.inode, generation: written.generation, extents: extents)
             }
@@ -152,7 +153,7 @@ extension Volume {
             }
         } catch {
             context.logger.error(
-                "a change could not be recorded; it is tried again, also when it is next written and at the next mount",
+                "a change could not be recorded; this is tried again at the next write and at the next mount",
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
             var changes: [CatalogChange] = []
             end = node.withLock { leave(node, &$0, &changes, handle, recorded: nil) }
@@ -173,21 +174,21 @@ extension Volume {
         }
     }
 
-    /// What is to be done once a handle is gone, outside of the node's lock.
+    /// What is left to do once a handle is gone, outside of the node's lock.
     private struct End {
-        /// The last handle's: nobody has it open now.
+        /// Set when the last handle was closed: nobody has the document open now.
         var released: GenerationID?
         var rescue: Task<Void, Never>?
         var isWriterDone = false
         var isMapped = false
-        /// The kernel has attributes from before.
+        /// The kernel has attributes from before the write.
         var isStale = false
-        /// The kernel may have pages of what was written past it.
+        /// The kernel may have pages of bytes that were written past it.
         var hasPages = false
     }
 
-    /// - Parameter recorded: whether there was anything to record; nil: it could not be, and the mark must stay that tells
-    ///   of it.
+    /// - Parameter recorded: whether there was anything to record; nil: recording failed, and the mark that tells of it
+    ///   must stay.
     private func leave(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange], _ handle: HandleTable.Handle,
         recorded: Bool?
@@ -197,8 +198,8 @@ extension Volume {
         defer { if open.handles > 0 { state.open = open } }
         open.handles -= 1
         if handle.isWritable { open.writing?.writers -= 1 }
-        // A mapping that outlives the last close holds the file below, not ours (passthrough): that of these openers, or
-        // of some before them.
+        // A mapping that outlives the last close holds the file below, not ours (passthrough): a mapping of these
+        // programs, or of some before them.
         var mayBeMapped = open.mayBeMapped
         if case .passthrough(let id, let wasDirect) = open.mode {
             mayBeMapped = true
@@ -227,7 +228,8 @@ extension Volume {
             _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
             open.writing = nil
         } else if handle.isWritable || recorded == true {
-            // Others have it open: whether the writer left a mapping is seen when they are gone. It may be sent.
+            // Others have it open: whether the writer left a mapping is seen when they have closed it. The document may
+            // be sent.
             let stamp = endWriting(node.inode, mapped: writing.stamp, isReady: true, &changes)
             open.writing = Node.Writing(stamp: stamp ?? writing.stamp)
         } else {
@@ -238,7 +240,7 @@ extension Volume {
         return end
     }
 
-    /// Returns another stamp for a file that stays marked, where its label gave it one.
+    /// Returns another stamp for a file that stays marked, if its label gave it one.
     private func endWriting(
         _ inode: InodeID, mapped: BackingStamp?, isReady: Bool, _ changes: inout [CatalogChange]
     ) -> BackingStamp? {
@@ -246,7 +248,7 @@ extension Volume {
             let (stamp, told) = try catalog.write { writer in
                 try writer.endWriting(
                     inode, settle: isReady ? times.settle : nil, defaults: context.defaults, mapped: mapped)
-                // It may have been confirmed while the writer still had it open.
+                // The upload may have been confirmed while the writer still had it open.
                 let record = try writer.inodeIfPresent(inode)
                 let stamp = try record.flatMap { try context.labels.updateMarked($0, in: writer) }
                 return (stamp, writer.changes)
