@@ -124,14 +124,21 @@ package final class HTTPTransport: Sendable {
                 // An error after the answer began is for the caller; and a request with an unknown outcome is not
                 // repeated without end.
                 guard !isAnswered, HTTPFailure.outlook(error) != .other else { throw error }
+                let mayPass = HTTPFailure.outlook(error) == .mayPassSoon
+                let wasClosed = HTTPFailure.wasClosed(error)
+                if request.retries == .never, mayPass {
+                    repetitions += 1
+                    if wasClosed, repetitions == 1 { continue }
+                    var failure = HTTPFailure.error(error, request.location.origin)
+                    failure.isTransient = true
+                    throw failure
+                }
                 let waited = start.duration(to: .now) / .seconds(1)
                 let isRepeatable =
-                    request.isRepeatable || HTTPFailure.wasNotSent(error)
-                    || HTTPFailure.wasClosed(error) && repetitions < Self.repetitions && !request.isLong
+                    request.retries == .always || HTTPFailure.wasNotSent(error)
+                    || wasClosed && repetitions < Self.repetitions && !request.isLong
                 repetitions += 1
-                guard HTTPFailure.outlook(error) == .mayPassSoon, isRepeatable,
-                    waited + pause < Self.patience, !isAway.withLock({ $0 })
-                else {
+                guard mayPass, isRepeatable, waited + pause < Self.patience, !isAway.withLock({ $0 }) else {
                     isAway.withLock { $0 = true }
                     throw error
                 }

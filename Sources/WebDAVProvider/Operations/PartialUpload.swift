@@ -45,7 +45,7 @@ struct PartialUpload {
     /// Reads the part again and compares: the server may have died while writing it.
     private func isBeginning(_ found: DAVResource) async throws(FileProviderError) -> Bool {
         guard !found.isFolder, found.size > 0, found.size <= contents.size else { return false }
-        let request = HTTPRequest("GET", stage, isTransfer: true, isRepeatable: true)
+        let request = HTTPRequest("GET", stage, isTransfer: true, retries: .always)
         let (remote, count) = try await upload.client.transport.exchange(request) { reply in
             guard reply.status == 200 else { return ([UInt8](), Int64(0)) }
             var hash = SHA256()

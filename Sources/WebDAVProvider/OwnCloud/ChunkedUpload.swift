@@ -91,7 +91,7 @@ struct ChunkedUpload {
                 let outcome = try await client.send(
                     HTTPRequest(
                         "PUT", folder.appending(Array(part.utf8)), headers: about,
-                        body: .content(contents, start..<end), isTransfer: true, isRepeatable: true))
+                        body: .content(contents, start..<end), isTransfer: true, retries: .always))
                 guard outcome.isSuccess else { return outcome }
             }
             (start, number) = (end, number + 1)
