@@ -1,21 +1,5 @@
 import Foundation
-
-/// What /proc/PID/stat says; proc(5).
-package enum ProcessStatus {
-    /// From `state` (3) on; nil: there is no such process. (The name before it may hold anything.)
-    package static func fields(of pid: Int32) -> [Substring]? {
-        guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return nil }
-        let text = String(decoding: data, as: UTF8.self)
-        guard let end = text.range(of: ") ", options: .backwards) else { return nil }
-        return text[end.upperBound...].split(separator: " ")
-    }
-
-    /// The command's name, at most 15 bytes, as its program chose it; nil: there is no such process.
-    package static func name(of pid: Int32) -> String? {
-        guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/comm") else { return nil }
-        return String(decoding: data.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    }
-}
+import Surroundings
 
 /// The daemon that serves a mount, as a process. Numbers of processes are used again: with the moment of its start it
 /// is known to be still the same.

@@ -45,7 +45,7 @@ public enum SocketDirectory {
 
     /// A hash of the mount point, so the length is always the same.
     static func socketName(mountPoint: String) -> String {
-        let hex = String(fnv1a(normalized(mountPoint).utf8), radix: 16)
+        let hex = StableHash(normalized(mountPoint).utf8).text
         return String(repeating: "0", count: 16 - hex.count) + hex + ".sock"
     }
 
@@ -64,11 +64,6 @@ public enum SocketDirectory {
         let absolute =
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         return "/" + absolute.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
-    }
-
-    /// Source: Fowler, Noll, Vo, the 64-bit FNV-1a hash; `Hasher` would differ between processes.
-    private static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 
     /// Makes `folder`, or checks that the one that is there is ours alone.

@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Synchronization
+import Waiting
 
 /// Requests to one server, with its credential: it keeps a bounded number of connections, streams bodies both ways,
 /// follows redirections within the server, and waits for a server that is restarting.

@@ -15,23 +15,16 @@ struct ThumbnailsCommand: AsyncParsableCommand {
               hydrant thumbnails off ~/Documents
             """)
 
-    enum Setting: String, ExpressibleByArgument, CaseIterable {
-        case on, off, status
-    }
-
-    @Argument(help: "on, off or status.")
-    var setting = Setting.status
-
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
-    var mountpoint: String?
+    @OptionGroup
+    var mount: MountSetting
 
     @Flag(help: "Print an object: on, documents (with a picture in the cache), folder (the cache, or null).")
     var json = false
 
     func run() async throws {
-        let mountPoint = try MountedPath.mountPoint(mountpoint)
-        let isOn: Bool? = setting == .status ? nil : setting == .on
-        guard case .thumbnails(let status) = try await ask(mountPoint, .thumbnails(isOn: isOn), timeout: 60) else {
+        let mountPoint = try mount.point
+        guard case .thumbnails(let status) = try await ask(mountPoint, .thumbnails(isOn: mount.isOn), timeout: 60)
+        else {
             throw fail("\(mountPoint): the daemon gave another answer; is it of another version?")
         }
         if json { return print(Output.json(status)) }

@@ -1,3 +1,4 @@
+import ChildProcess
 import ControlAPI
 public import FileCoordination
 import Foundation
@@ -150,7 +151,7 @@ public final class OpenedDocument: Sendable {
         end = Task {
             let status: Int32
             if let child {
-                status = await ProgramStart.ending(of: child)
+                status = await Spawn.ending(of: child)
             } else {
                 status = 0
                 // Nobody asks of those that have nothing of ours.

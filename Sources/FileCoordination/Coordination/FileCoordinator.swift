@@ -2,6 +2,7 @@ import ControlAPI
 import Coordination
 public import Foundation
 import Glibc
+import Surroundings
 
 /// Reads and writes items of mounted domains so that nobody else who does so the same way is in between: other programs,
 /// the document picker, and `hydrant coordinate` in a script.

@@ -1,6 +1,7 @@
 package import FileProvider
 package import Foundation
 package import Logging
+import Waiting
 
 /// The one door to the store: each hook of the provider is called here, and nowhere else.
 ///

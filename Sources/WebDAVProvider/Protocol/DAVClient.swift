@@ -3,6 +3,7 @@ import HTTPTransport
 import Logging
 import NIOCore
 import Synchronization
+import Waiting
 
 /// The methods of WebDAV (RFC 4918), without their meaning for Hydrant.
 struct DAVClient: Sendable {
