@@ -19,7 +19,8 @@ package final class HTTPTransport: Sendable {
     private let logger: Logger
     /// Whether the server did not answer the last request, after all waiting.
     private let isAway = Mutex(false)
-    /// Seconds to wait for a server that refuses or drops connections, once.
+    /// Seconds to wait for a server that refuses or drops connections, once. (The transport does not retry reads of a
+    /// document's bytes: ``HTTPRequest/Retries/never``.)
     private static let patience = 10.0
     /// The number of times that a request with an unknown outcome is sent again, where the connection ended without a
     /// byte. A busy server closes connections that it had kept, whether or not a request has just arrived (Apache's
