@@ -3,9 +3,9 @@ import FileProvider
 import Foundation
 import ItemCatalog
 import SyncEngine
+import Trees
 import UniformTypes
 import Volume
-import Trees
 import Waiting
 
 /// Where programs get bookmarks, find out what they stand for, and use what they grant.

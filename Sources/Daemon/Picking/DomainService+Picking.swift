@@ -2,8 +2,8 @@ import ControlAPI
 import FileProvider
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 import Waiting
 
 /// What document pickers ask for.

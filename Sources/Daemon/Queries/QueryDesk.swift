@@ -7,9 +7,9 @@ import Logging
 import QueryLanguage
 import SyncEngine
 import Synchronization
+import Trees
 import UniformTypes
 import Volume
-import Trees
 import Waiting
 
 /// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.

@@ -6,8 +6,8 @@ import Foundation
 import MountFrontend
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 import Waiting
 
 /// A folder in which one item of the domain is all that there is, for as long as somebody has a right to it.
