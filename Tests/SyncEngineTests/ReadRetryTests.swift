@@ -1,8 +1,8 @@
 import ContentStore
 import FileProvider
 import FileProviderTesting
-import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
 
