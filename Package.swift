@@ -151,7 +151,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine", "Volume",
+                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine",
+                "Volume",
                 "MountFrontend", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage",
                 "Surroundings", "UniformTypes", "Waiting", .crypto, .logging,
             ]),
@@ -229,7 +230,8 @@ let package = Package(
         .testTarget(
             name: "WebDAVProviderTests",
             dependencies: [
-                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "Trees", "MountHarness",
+                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "Trees",
+                "MountHarness",
                 "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider",
                 .logging,
             ]),
@@ -248,7 +250,8 @@ let package = Package(
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
         .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
         .testTarget(
-            name: "ItemSearchTests", dependencies: ["FileProvider", "ItemCatalog", "Trees", "ItemSearch", "QueryLanguage"]),
+            name: "ItemSearchTests",
+            dependencies: ["FileProvider", "ItemCatalog", "Trees", "ItemSearch", "QueryLanguage"]),
         .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
         .testTarget(name: "DocumentInteractionTests", dependencies: ["DocumentInteraction", "UniformTypes"]),
@@ -265,13 +268,15 @@ let package = Package(
         .testTarget(
             name: "SyncEngineTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness", "Locking",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness",
+                "Locking",
                 "MountHarness", "SyncEngine", "Volume", .logging,
             ]),
         .testTarget(
             name: "VolumeTests",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "MountHarness", "SyncEngine",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "MountHarness",
+                "SyncEngine",
                 "Volume", .logging,
             ]),
         .testTarget(
@@ -279,7 +284,8 @@ let package = Package(
             dependencies: [
                 "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
                 "FileProviderTesting",
-                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume", "hydrant",
+                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume",
+                "hydrant",
                 .crypto,
                 .logging,
             ]),
@@ -303,7 +309,8 @@ let package = Package(
         .executableTarget(
             name: "hydrant-microbench",
             dependencies: [
-                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "ItemSearch", "MountHarness",
+                "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "ItemSearch",
+                "MountHarness",
                 "QueryLanguage", "SyncEngine", "Volume", "WebDAVProvider",
             ],
             path: "Tests/Microbenchmarks"),

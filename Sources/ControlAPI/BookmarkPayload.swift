@@ -1,23 +1,23 @@
 package import Foundation
 
-/// What a bookmark says, as its domain wrote it down: four bytes that tell what it is, the domain's signature of the rest
-/// (HMAC-SHA256, RFC 2104), then this in JSON.
+/// The contents of a bookmark. A bookmark is four bytes of magic, the domain's signature of the rest (HMAC-SHA256, RFC
+/// 2104), then this in JSON.
 package struct BookmarkPayload: Codable, Sendable, Equatable {
     /// The domain's name, for people.
     package var domain: String
     package var domainID: UUID
-    /// As the provider names the item for ever.
+    /// The provider's persistent identifier of the item.
     package var identifier: String
-    /// Where it was, relative to the mount point.
+    /// The item's path when the bookmark was made, relative to the mount point.
     package var path: PathBytes
-    /// Which values were asked for.
+    /// The values that were asked for.
     package var keys: Set<ResourceKey>
-    /// What they were.
+    /// The values when the bookmark was made.
     package var values: ResourceValues
     /// Seconds since 1970.
     package var created: Double
     package var grant: UUID?
-    /// Whether that is to write as well, for people; older bookmarks do not say.
+    /// Whether the right includes writing, for people; nil in older bookmarks.
     package var isWritable: Bool?
 
     package init(
@@ -39,7 +39,7 @@ package struct BookmarkPayload: Codable, Sendable, Equatable {
     package static let signatureLength = 32
     package static let headLength = mark.count + signatureLength
 
-    /// What a bookmark says of itself: nobody has vouched for that yet. Nil: it is none.
+    /// Decodes a bookmark without checking its signature. Nil: the data is no bookmark.
     package init?(unchecked bookmark: Data) {
         let bytes = [UInt8](bookmark)
         guard bytes.starts(with: Self.mark), bytes.count > Self.headLength,

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// A wish for a bookmark.
+/// A request for a bookmark.
 public struct BookmarkRequest: Codable, Sendable, Equatable {
     public var path: PathBytes
-    /// What it is to carry of the item.
+    /// The item's values to put into the bookmark.
     public var values: Set<ResourceKey>
-    /// Nil: it only names the item.
+    /// The right to put into the bookmark; nil: the bookmark only names the item.
     public var grant: GrantRequest?
 
     public init(path: PathBytes, values: Set<ResourceKey> = [], grant: GrantRequest? = nil) {
@@ -15,7 +15,7 @@ public struct BookmarkRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// Which values of an item a bookmark carries, as `URLResourceKey` has them.
+/// The values of an item that a bookmark can carry, named as in `URLResourceKey`.
 public enum ResourceKey: String, Codable, Sendable, CaseIterable {
     case name
     /// In bytes.
@@ -49,7 +49,7 @@ public struct ResourceValues: Codable, Sendable, Hashable {
         self.creationDate = creationDate
     }
 
-    /// Only these.
+    /// The values of these keys; the others nil.
     package func only(_ keys: Set<ResourceKey>) -> Self {
         ResourceValues(
             name: keys.contains(.name) ? name : nil, size: keys.contains(.size) ? size : nil,
@@ -58,7 +58,7 @@ public struct ResourceValues: Codable, Sendable, Hashable {
             creationDate: keys.contains(.creationDate) ? creationDate : nil)
     }
 
-    /// Which of them are others there.
+    /// The keys whose values differ.
     package func differences(from other: Self) -> Set<ResourceKey> {
         var differing: Set<ResourceKey> = []
         if name != other.name { differing.insert(.name) }
@@ -70,12 +70,12 @@ public struct ResourceValues: Codable, Sendable, Hashable {
     }
 }
 
-/// A wish for a right to an item.
+/// A request for a right to an item.
 public struct GrantRequest: Codable, Sendable, Equatable {
-    /// The executable that may use it, absolute; nil: whoever has the bookmark.
+    /// The absolute path of the executable that may use the right; nil: any program with the bookmark.
     public var program: String?
     public var isWritable: Bool
-    /// Seconds since 1970; nil: until it is revoked.
+    /// When the right ends, in seconds since 1970; nil: when it is revoked.
     public var until: Double?
 
     public init(program: String? = nil, isWritable: Bool, until: Double? = nil) {
@@ -85,19 +85,19 @@ public struct GrantRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// A right to an item that somebody has been given.
+/// A right to an item that was given to a program.
 public struct GrantStatus: Codable, Sendable, Equatable {
     public var id: String
-    /// Where the item is by now, or was when the right was given; absolute, for people.
+    /// The item's present path, or its path when the right was given; absolute, for people.
     public var path: String
-    /// The executable that may use it; nil: whoever has the bookmark.
+    /// The executable that may use the right; nil: any program with the bookmark.
     public var program: String?
     public var isWritable: Bool
     /// Seconds since 1970.
     public var created: Double
-    /// Seconds since 1970; nil: until it is revoked.
+    /// When the right ends, in seconds since 1970; nil: when it is revoked.
     public var until: Double?
-    /// The processes that use it now.
+    /// The processes that use the right now.
     public var users: [Int32]
 
     public init(
@@ -131,15 +131,15 @@ public struct GrantStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// What a bookmark stands for now.
+/// The item of a bookmark, as it is now.
 public struct ResolvedBookmark: Codable, Sendable, Equatable {
     /// Relative to the mount point.
     public var path: PathBytes
-    /// In which the bookmark and the item differ: `path`, `identifier`, `grant`, or a ``ResourceKey``; empty: it is as it was.
+    /// The fields in which bookmark and item differ: `path`, `identifier`, `grant`, or a ``ResourceKey``; empty: none.
     public var stale: Set<String>
-    /// Of those keys that the bookmark carries.
+    /// The present values of the bookmark's keys.
     public var values: ResourceValues
-    /// The right that it carries, if that is still good.
+    /// The bookmark's right, if it is still valid.
     public var grant: GrantStatus?
 
     public init(path: PathBytes, stale: Set<String>, values: ResourceValues, grant: GrantStatus?) {
@@ -150,12 +150,12 @@ public struct ResolvedBookmark: Codable, Sendable, Equatable {
     }
 }
 
-/// A wish to use what a bookmark grants.
+/// A request to use a bookmark's right.
 public struct AccessRequest: Codable, Sendable, Equatable {
     public var bookmark: Data
-    /// The process that is going to use it.
+    /// The process that is going to use the right.
     public var pid: Int32
-    /// What `hydrant access` is going to run, absolute; of other programs the kernel says what they are.
+    /// The absolute path of the program that `hydrant access` is going to run; nil: the kernel names the program.
     public var program: String?
 
     public init(bookmark: Data, pid: Int32, program: String? = nil) {
@@ -165,12 +165,12 @@ public struct AccessRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// Where an item can be used that was granted.
+/// The place of a granted item.
 public struct ScopedAccess: Codable, Sendable, Equatable {
     public var token: String
-    /// The folder in which it is all that there is; absolute.
+    /// The absolute path of a folder that holds only the item.
     public var folder: String
-    /// Its name there now.
+    /// The item's present name in the folder.
     public var name: PathBytes
     public var isWritable: Bool
 

@@ -1,10 +1,10 @@
 package import Foundation
 
-/// File names and paths are bytes on Linux, and need not be UTF-8; what parses command lines and URLs has strings. In such a
-/// string a byte that is no UTF-8 is a character that nobody uses (in the last plane for private use), and becomes that byte
-/// again where a path is made of it.
+/// Carries file names that are not UTF-8 through strings, as which command lines and URLs are parsed. A byte that is
+/// not UTF-8 becomes a character of the last private use plane, and becomes that byte again in a path for a system
+/// call.
 package enum ByteText {
-    /// Of the byte 0.
+    /// The character for the byte 0.
     private static let first: UInt32 = 0x10_fe00
     private static let range = first...(first + 0xff)
 
@@ -21,7 +21,7 @@ package enum ByteText {
                 text.append(contentsOf: one.unicodeScalars)
                 rest = rest.dropFirst(length)
             } else {
-                // (The bytes of such a character as well: so it comes back as it was.)
+                // Also the bytes of such a character in the input, so that these come back unchanged.
                 text.append(character(lead))
                 rest = rest.dropFirst()
             }
@@ -36,12 +36,12 @@ package enum ByteText {
         }
     }
 
-    /// For people: bytes that are no UTF-8 as U+FFFD.
+    /// For people: shows each byte that is not UTF-8 as U+FFFD.
     package static func shown(_ text: String) -> String {
         isPlain(text) ? text : String(decoding: bytes(text), as: UTF8.self)
     }
 
-    /// In UTF-8 all of them begin with these two bytes, and nothing else that anybody writes does.
+    /// In UTF-8 all these characters begin with the same two bytes, which occur in no other text in use.
     private static func isPlain(_ text: some StringProtocol) -> Bool {
         var before: UInt8 = 0
         for byte in text.utf8 {
@@ -51,9 +51,9 @@ package enum ByteText {
         return true
     }
 
-    // MARK: Where strings are made
+    // MARK: Strings from bytes
 
-    /// Of this process, with its name.
+    /// This process's arguments, its name included.
     package static var arguments: [String] {
         (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0].map { text(of: $0) } }
     }
@@ -64,7 +64,7 @@ package enum ByteText {
         return text(of: path)
     }
 
-    /// realpath(3). Nil, with `errno`: it leads nowhere.
+    /// realpath(3). Nil, with `errno`, if it fails.
     package static func resolved(_ path: String) -> String? {
         let resolved = withPath(path) { realpath($0, nil) }
         guard let resolved else { return nil }
@@ -76,7 +76,7 @@ package enum ByteText {
         text(UnsafeRawBufferPointer(start: path, count: strlen(path)))
     }
 
-    /// For a system call.
+    /// Calls `body` with the path's bytes, for a system call.
     package static func withPath<Result>(_ path: String, _ body: (UnsafePointer<CChar>) -> Result) -> Result {
         (bytes(path) + [0]).withUnsafeBufferPointer { buffer in
             buffer.withMemoryRebound(to: CChar.self) { body($0.baseAddress!) }
@@ -85,7 +85,7 @@ package enum ByteText {
 
     // MARK: URLs
 
-    /// Of a file that is no folder, as far as the URL says.
+    /// The URL of a path, without a directory hint.
     package static func url(_ path: String) -> URL {
         if isPlain(path) { return URL(filePath: path, directoryHint: .notDirectory) }
         let full = path.hasPrefix("/") ? path : currentDirectory + "/" + path
@@ -96,7 +96,7 @@ package enum ByteText {
         return URL(string: "file://" + encoded.joined()) ?? URL(filePath: path, directoryHint: .notDirectory)
     }
 
-    /// Its path.
+    /// The URL's path.
     package static func text(of url: URL) -> String {
         var (found, rest) = ([UInt8](), Array(url.path(percentEncoded: true).utf8)[...])
         while let byte = rest.popFirst() {

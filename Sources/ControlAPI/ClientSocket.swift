@@ -1,12 +1,12 @@
 import Glibc
 
-/// A connection that no child of this process inherits: a claim lasts as long as its connection. (NIO's own sockets stay open
-/// over exec.)
+/// A socket that no child of this process inherits, because a claim lasts as long as its connection. (NIO's own sockets
+/// stay open over exec.)
 enum ClientSocket {
-    /// How long a daemon that has more to do than it can take is asked again.
+    /// How long to retry while the daemon's queue of connections is full.
     private static let patience = Duration.seconds(5)
 
-    /// - Returns: connected, not blocking; the caller's to close.
+    /// - Returns: a connected, non-blocking descriptor; the caller closes it.
     static func connect(_ path: String) async throws(ControlError) -> Int32 {
         let descriptor = make()
         guard descriptor >= 0 else { throw error(path, errno) }
@@ -16,12 +16,12 @@ enum ClientSocket {
             if code == 0 { return descriptor }
             guard code == EAGAIN, .now < deadline, (try? await Task.sleep(for: .milliseconds(10))) != nil else {
                 close(descriptor)
-                throw Task.isCancelled ? ControlError(.cancelled, "The request was cancelled.") : error(path, code)
+                throw Task.isCancelled ? ControlError(.cancelled, "the request was cancelled") : error(path, code)
             }
         }
     }
 
-    /// Tried once; nil: nobody listens, or he has too much to do.
+    /// Tries once. Nil: no daemon listens, or its queue is full.
     static func connectNow(_ path: String) -> Int32? {
         let descriptor = make()
         guard descriptor >= 0 else { return nil }
@@ -34,7 +34,7 @@ enum ClientSocket {
         socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     }
 
-    /// - Returns: an errno; 0: it is connected.
+    /// - Returns: 0, or an errno.
     private static func connect(_ descriptor: Int32, _ path: String) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -51,10 +51,10 @@ enum ClientSocket {
     private static func error(_ path: String, _ code: Int32) -> ControlError {
         switch code {
         case ENOENT, ECONNREFUSED:
-            ControlError(.notRunning, "No daemon answers at \(path): the domain is not mounted. Mount it first.")
+            ControlError(.notRunning, "no daemon answers at \(path): the domain is not mounted; mount it first")
         case EACCES, EPERM:
-            ControlError(.refused, "You may not connect to \(path): run this as the user who mounted it.")
-        default: ControlError(.system, "Cannot connect to \(path): \(describe(errno: code)).")
+            ControlError(.refused, "you may not connect to \(path); run this as the user who mounted the domain")
+        default: ControlError(.system, "cannot connect to \(path): \(describe(errno: code))")
         }
     }
 }

@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// The connections that are open now, so that a server that stops can close them.
+/// The open connections, for a server that stops to close.
 final class ConnectionTable: Sendable {
     private struct Contents {
         var channels: [ObjectIdentifier: any Channel] = [:]
@@ -9,7 +9,7 @@ final class ConnectionTable: Sendable {
     }
     private let contents = Mutex(Contents())
 
-    /// False when the server has stopped: the connection is not wanted any more.
+    /// - Returns: false if the server has stopped, and the connection must be closed.
     func add(_ channel: any Channel) -> Bool {
         let key = ObjectIdentifier(channel)
         let isAdded = contents.withLock { contents in
@@ -21,14 +21,14 @@ final class ConnectionTable: Sendable {
         return isAdded
     }
 
-    /// Closes all, and lets none in any more. Returns when they are closed.
+    /// Closes all connections, and refuses new ones. Returns when they are closed.
     func closeAll() async {
         let channels = contents.withLock { contents in
             contents.isClosed = true
             return Array(contents.channels.values)
         }
         for channel in channels {
-            // It may be closed by now, which is what is wanted.
+            // Fails if the connection is closed already.
             try? await channel.close()
         }
     }

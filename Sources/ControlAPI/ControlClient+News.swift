@@ -1,15 +1,15 @@
 import NIOCore
 import NIOPosix
 
-/// Requests that are answered bit by bit.
+/// Requests with news before the answer.
 extension ControlClient {
-    /// Sends a request, hands on what the daemon says before its answer, and returns the answer.
+    /// Sends a request, passes the daemon's news to `told`, and returns the answer.
     ///
-    /// The next message is taken when `told` has returned, so a slow `told` makes the daemon wait, not this process
-    /// grow. When this task is cancelled, or `told` throws, the connection is closed, and with it the daemon's work on
-    /// the request ends.
+    /// The next message is read when `told` has returned, so a slow `told` makes the daemon wait, and this process does
+    /// not grow. If this task is cancelled, or `told` throws, the connection closes, which ends the daemon's work on
+    /// the request.
     ///
-    /// - Throws: as ``send(_:timeout:)``, and what `told` throws.
+    /// - Throws: as ``send(_:timeout:)``, and the errors of `told`.
     public func follow(
         _ request: ControlRequest, told: (ControlNews) async throws -> Void
     ) async throws -> ControlResponse {
@@ -25,7 +25,7 @@ extension ControlClient {
             }
         }
         return try await channel.executeThenClose { inbound, outbound in
-            // A failed write is followed by a hang-up, after what the daemon had to say.
+            // If the write fails, the daemon has hung up; read its last message first.
             try? await outbound.write(frame)
             var messages = inbound.makeAsyncIterator()
             var hasSpoken = false
@@ -37,25 +37,25 @@ extension ControlClient {
                     try await told(news)
                 case .tooLong(let length):
                     throw ControlError(
-                        .protocolError, "The daemon announced an answer of \(length) bytes, more than is allowed.")
+                        .protocolError, "the daemon announced an answer of \(length) bytes, more than is allowed")
                 case .truncated(let length):
                     throw ControlError(
-                        .protocolError, "The daemon hung up \(length) bytes into its answer. See its log.")
+                        .protocolError, "the daemon hung up \(length) bytes into its answer; see its log")
                 }
             }
-            if Task.isCancelled { throw ControlError(.cancelled, "The request was cancelled.") }
+            if Task.isCancelled { throw ControlError(.cancelled, "the request was cancelled") }
             throw ControlError(
                 .protocolError,
                 hasSpoken
-                    ? "The daemon has ended."
-                    : "The daemon has ended, or takes no orders from this user. See its log.")
+                    ? "the daemon has ended"
+                    : "the daemon has ended, or refuses requests of this user; see its log")
         }
     }
 
-    /// Nil when the daemon has hung up, in whatever way.
+    /// The next message; nil when the connection is closed or broken.
     private func next(_ messages: inout NIOAsyncChannelInboundStream<Frame>.AsyncIterator) async throws -> Frame? {
         do { return try await messages.next() } catch {
-            if Task.isCancelled { throw ControlError(.cancelled, "The request was cancelled.") }
+            if Task.isCancelled { throw ControlError(.cancelled, "the request was cancelled") }
             return nil
         }
     }

@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// The command's end of the control socket.
+/// The client's end of the control socket.
 public struct ControlClient: Sendable {
     public let socketPath: String
 
@@ -9,13 +9,14 @@ public struct ControlClient: Sendable {
 
     /// Sends one request over a connection of its own and waits for the answer.
     ///
-    /// - Parameter seconds: how long the whole of it may take; nil waits for ever. When it is over, or
-    ///   this task is cancelled, the daemon's work on the request is cancelled too.
-    /// - Returns: what the daemon said, a ``ControlResponse/failure(_:)`` included.
-    /// - Throws: ``ControlError/Code/notRunning`` when nobody listens,
+    /// - Parameter seconds: the time limit of the exchange; nil: none. When the limit is reached, or this task is
+    ///   cancelled,
+    ///   the daemon's work on the request is cancelled too.
+    /// - Returns: the daemon's answer, which may be a ``ControlResponse/failure(_:)``.
+    /// - Throws: ``ControlError/Code/notRunning`` when no daemon listens,
     ///   ``ControlError/Code/timedOut``, ``ControlError/Code/cancelled``,
     ///   ``ControlError/Code/refused`` when we may not connect, ``ControlError/Code/protocolError`` when
-    ///   the request is too large, the answer is none, or the daemon hangs up before it.
+    ///   the request is too large, the answer is malformed, or the daemon hangs up before it.
     public func send(
         _ request: ControlRequest, timeout seconds: Double?
     ) async throws(ControlError) -> ControlResponse {
@@ -30,7 +31,7 @@ public struct ControlClient: Sendable {
         } catch {
             throw ControlError(
                 .protocolError,
-                "The daemon's answer is not understood; are command and daemon of one version? (\(error))")
+                "the daemon's answer is malformed, perhaps of another release; unmount and mount again (\(error))")
         }
     }
 
@@ -39,23 +40,23 @@ public struct ControlClient: Sendable {
         do {
             json = Array(try ControlCoding.encode(request))
         } catch {
-            throw ControlError(.protocolError, "The request cannot be sent: \(error)")
+            throw ControlError(.protocolError, "the request cannot be sent: \(error)")
         }
         guard json.count <= ControlLimits.requestBytes else {
-            throw ControlError(.protocolError, "The request has too many paths: give fewer at a time.")
+            throw ControlError(.protocolError, "the request has too many paths; give fewer at a time")
         }
         return Frame.encode(json)
     }
 
-    /// The promise of the reply is the one meeting point: answer, hang-up, timeout and cancellation each
-    /// try to keep or break it, and the first wins (NIO ignores the others).
+    /// Answer, hang-up, timeout and cancellation each complete the promise of the reply; the first wins (NIO ignores
+    /// the others).
     private func exchange(_ frame: ByteBuffer, timeout: Double?) async throws(ControlError) -> ByteBuffer {
         let socket = try await ClientSocket.connect(socketPath)
         let loop = MultiThreadedEventLoopGroup.singleton.any()
         let reply = loop.makePromise(of: ByteBuffer.self)
         if let timeout {
             let late = ControlError(
-                .timedOut, "The daemon did not answer within \(timeout) s. It goes on; ask again.")
+                .timedOut, "the daemon did not answer within \(timeout) s; it still works, so ask again")
             let nanoseconds = Int64(max(0, min(timeout, 1e9)) * 1e9)
             let timer = loop.scheduleTask(in: .nanoseconds(nanoseconds)) { reply.fail(late) }
             reply.futureResult.whenComplete { _ in timer.cancel() }
@@ -72,21 +73,21 @@ public struct ControlClient: Sendable {
             .whenComplete { result in
                 switch result {
                 case .success(let channel):
-                    // A failed write is followed by a hang-up, after what the daemon had to say.
+                    // If the write fails, the daemon has hung up; read its last message first.
                     channel.writeAndFlush(frame, promise: nil)
                     reply.futureResult.whenComplete { _ in channel.close(promise: nil) }
                 case .failure(let error):
-                    reply.fail(ControlError(.system, "The control socket failed: \(error)"))
+                    reply.fail(ControlError(.system, "the control socket failed: \(error)"))
                 }
             }
         do {
             return try await withTaskCancellationHandler {
                 try await reply.futureResult.get()
             } onCancel: {
-                reply.fail(ControlError(.cancelled, "The request was cancelled."))
+                reply.fail(ControlError(.cancelled, "the request was cancelled"))
             }
         } catch {
-            throw error as? ControlError ?? ControlError(.system, "The control socket failed: \(error)")
+            throw error as? ControlError ?? ControlError(.system, "the control socket failed: \(error)")
         }
     }
 }

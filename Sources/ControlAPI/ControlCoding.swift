@@ -11,22 +11,22 @@ enum ControlCoding {
         try JSONDecoder().decode(Message.self, from: Data(buffer.readableBytesView))
     }
 
-    /// The frame that answers a request; never too large for the other side to take.
+    /// The frame that answers a request; never larger than the client accepts.
     static func responseFrame(_ response: ControlResponse) -> ByteBuffer {
         do {
             let json = try encode(response)
             if json.count <= ControlLimits.responseBytes { return Frame.encode(json) }
             return failureFrame(
                 ControlFailure.responseTooLarge,
-                "The answer has \(json.count) bytes, more than fit into one message: ask for fewer paths.")
+                "the answer has \(json.count) bytes, more than fit into one message; ask for fewer paths")
         } catch {
-            return failureFrame(ControlFailure.internalError, "The daemon could not make its answer: \(error)")
+            return failureFrame(ControlFailure.internalError, "the daemon could not encode its answer: \(error)")
         }
     }
 
     private static func failureFrame(_ code: String, _ message: String) -> ByteBuffer {
         let failure = ControlResponse.failure(ControlFailure(code: code, message: message))
-        // Two strings: cannot fail.
+        // Encoding two strings cannot fail.
         return Frame.encode((try? encode(failure)) ?? Data())
     }
 }

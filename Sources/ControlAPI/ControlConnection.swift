@@ -3,9 +3,9 @@ import NIOCore
 
 /// One client's connection: answers its requests one after another.
 ///
-/// Runs on the connection's event loop; only decoding, the service and encoding run elsewhere, in a task
-/// that is cancelled when the client hangs up. So reading goes on while a request is being served, and the
-/// number of requests that may wait is limited instead.
+/// Runs on the connection's event loop; only decoding, the service and encoding run elsewhere, in a task that is
+/// cancelled when the client hangs up. Reading goes on while a request is being served, so the number of waiting
+/// requests is limited.
 final class ControlConnection: ChannelInboundHandler {
     typealias InboundIn = Frame
     typealias OutboundOut = ByteBuffer
@@ -24,9 +24,9 @@ final class ControlConnection: ChannelInboundHandler {
     }
     private var state = State.idle
     private var waiting: [ByteBuffer] = []
-    /// Something was said before the answer: there may never be one.
+    /// News was sent for this request, whose answer may never come.
     private var isTelling = false
-    /// What to say once the requests before it are answered; then the connection is closed.
+    /// The failure to send when the earlier requests are answered; then the connection is closed.
     private var lastWords: ControlFailure?
 
     init(service: any ControlService, peer: PeerProcess, logger: Logger) {
@@ -40,16 +40,16 @@ final class ControlConnection: ChannelInboundHandler {
         switch unwrapInboundIn(data) {
         case .message(let message):
             guard waiting.count < ControlLimits.requestsAhead else {
-                fail(ControlFailure.tooManyRequests, "Too many requests at once: wait for the answers.")
+                fail(ControlFailure.tooManyRequests, "too many requests at once; wait for the answers")
                 break
             }
             waiting.append(message)
         case .tooLong(let length):
             fail(
                 ControlFailure.requestTooLarge,
-                "A request of \(length) bytes; at most \(ControlLimits.requestBytes) are taken. Give fewer paths.")
+                "the request has \(length) bytes, more than \(ControlLimits.requestBytes); give fewer paths")
         case .truncated(let length):
-            fail(ControlFailure.truncatedRequest, "The request ended after \(length) bytes, before its end.")
+            fail(ControlFailure.truncatedRequest, "the request broke off after \(length) bytes")
         }
         serveNext(context)
     }
@@ -58,7 +58,7 @@ final class ControlConnection: ChannelInboundHandler {
         guard case .some(.inputClosed) = event as? ChannelEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
-        // Nobody waits for an answer any more, except perhaps for what was wrong with his request.
+        // The client has closed its side; it may still read why its request was refused.
         hangUp()
         if lastWords == nil { context.close(promise: nil) }
     }
@@ -70,7 +70,7 @@ final class ControlConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // A client that was killed shows as a reset; that is no news.
+        // A killed client resets the connection, which is not worth a warning.
         logger.debug("control connection failed", metadata: ["error": "\(error)"])
         context.close(promise: nil)
     }
@@ -83,7 +83,7 @@ final class ControlConnection: ChannelInboundHandler {
     private func fail(_ code: String, _ message: String) {
         logger.warning("closing a control connection", metadata: ["reason": "\(message)"])
         lastWords = ControlFailure(code: code, message: message)
-        // A request that goes on for ever would keep the last words back.
+        // A request with news may never end, and would hold back the failure.
         if isTelling, case .serving(let task) = state { task.cancel() }
     }
 
@@ -106,7 +106,7 @@ final class ControlConnection: ChannelInboundHandler {
             })
     }
 
-    /// What became of one request.
+    /// The outcome of one request.
     private enum Answer: Sendable {
         case response(ByteBuffer)
         case unreadable(String)
@@ -131,13 +131,13 @@ final class ControlConnection: ChannelInboundHandler {
         }
         if let problem = request.problem {
             let failure = ControlFailure(
-                code: ControlFailure.badRequest, message: "Not done: \(problem) is out of all bounds.")
+                code: ControlFailure.badRequest, message: "the request was refused: \(problem) is out of bounds")
             return .response(ControlCoding.responseFrame(.failure(failure)))
         }
         return .response(ControlCoding.responseFrame(await service.respond(to: request, telling: listener)))
     }
 
-    /// Succeeds when the socket has taken it, fails when the connection is closed.
+    /// Succeeds when the socket has taken the news, fails when the connection is closed.
     private func tell(_ news: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
         guard case .serving = state else {
             return context.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
@@ -161,7 +161,7 @@ final class ControlConnection: ChannelInboundHandler {
             waiting.removeAll()
             fail(
                 ControlFailure.badRequest,
-                "The daemon does not understand the request; are command and daemon of one version? (\(reason))")
+                "the daemon does not know the request, perhaps of another release; unmount and mount again (\(reason))")
             becomeIdle(context)
         }
     }

@@ -1,4 +1,4 @@
-/// Why the command could not talk to the daemon, or the daemon could not open its socket.
+/// An error of the connection to the daemon, or of the daemon's socket.
 public struct ControlError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Known: String {
@@ -12,11 +12,11 @@ public struct ControlError: Error, Sendable, CustomStringConvertible {
         public static let notRunning = Code(.notRunning)
         /// No answer came within the time given.
         public static let timedOut = Code(.timedOut)
-        /// The other side sent what it should not, or hung up before its answer.
+        /// The other side violated the protocol, or hung up before its answer.
         public static let protocolError = Code(.protocolError)
         /// A check of owner or mode failed, or another daemon has the socket.
         public static let refused = Code(.refused)
-        /// The task that waited was cancelled.
+        /// The waiting task was cancelled.
         public static let cancelled = Code(.cancelled)
         /// A system call failed.
         public static let system = Code(.system)

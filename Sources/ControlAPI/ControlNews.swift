@@ -1,4 +1,4 @@
-/// What the daemon says before its answer.
+/// The daemon's messages before its answer.
 public enum ControlNews: Codable, Sendable, Equatable {
     case events([EventRecord])
     case progress(TransferProgress)
@@ -8,17 +8,17 @@ public enum ControlNews: Codable, Sendable, Equatable {
     case query(QueryNews)
 }
 
-/// How far a request is, of which nobody knows how long it takes.
+/// The progress of a long request.
 public struct TransferProgress: Codable, Sendable, Equatable {
     /// Documents, or changes, that are finished.
     public var done: Int
-    /// Of so many.
+    /// How many there are in all.
     public var total: Int
-    /// Bytes that have come, or gone; those that were there before do not count.
+    /// Bytes transferred for this request.
     public var bytes: Int64
-    /// Of so many; 0: not known, or none are to be moved.
+    /// Bytes to transfer; 0: unknown, or none.
     public var bytesTotal: Int64
-    /// What is under way for it.
+    /// The transfers that run for the request.
     public var running: [RunningTransfer]
 
     public init(done: Int, total: Int, bytes: Int64 = 0, bytesTotal: Int64 = 0, running: [RunningTransfer] = []) {
@@ -30,14 +30,14 @@ public struct TransferProgress: Codable, Sendable, Equatable {
     }
 }
 
-/// One document whose bytes are on their way.
+/// A document's transfer that runs now.
 public struct RunningTransfer: Codable, Sendable, Equatable {
     public enum Direction: String, Codable, Sendable { case download, upload }
 
     public var direction: Direction
     /// Absolute, for people: invalid UTF-8 is shown as U+FFFD.
     public var path: String
-    /// How many have been moved.
+    /// Bytes transferred so far.
     public var bytes: Int64
     public var total: Int64
     /// In seconds since 1970.
@@ -52,13 +52,13 @@ public struct RunningTransfer: Codable, Sendable, Equatable {
     }
 }
 
-/// What a user has set for a mounted domain.
+/// The user's settings of a mounted domain.
 public struct DomainSettings: Codable, Sendable, Equatable {
     public var isPaused: Bool
-    /// In bytes a second, for all downloads together; nil: no limit.
+    /// The limit of all downloads together, in bytes a second; nil: none.
     public var downloadLimit: Int64?
     public var uploadLimit: Int64?
-    /// Above how many percent of a domain the store's deletions are held; 100: never. Older daemons do not say.
+    /// The percentage of the domain above which the store's deletions are held; 100: never. Nil from older daemons.
     public var holdDeletions: Double?
 
     public init(

@@ -1,16 +1,16 @@
 import QueryLanguage
 import Surroundings
 
-/// A daemon goes on for all programs of its user: what one of them asks for must not end it.
+/// Bounds of the numbers in requests: no program's request may end the daemon, which serves all programs of its user.
 extension ControlRequest {
-    /// In bytes a second: a rate below the least stops everything, and none is above the largest.
+    /// In bytes a second: below the least all transfers would stall, above the largest no limit is needed.
     public static let rates: ClosedRange<Int64> = 1_024...1 << 50
     /// In pixels.
     public static let thumbnailSizes = 16...1_024
     /// Seconds since 1970: to the end of the year 9999.
     public static let moments = 0...253_402_300_799.0
 
-    /// Which number in it nobody can mean; nil: none.
+    /// The number in the request that is out of bounds; nil: none.
     var problem: String? {
         switch self {
         case .sync(let timeout?), .retry(_, let timeout):

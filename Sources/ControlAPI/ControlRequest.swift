@@ -1,154 +1,157 @@
 public import Foundation
 
-/// What the command asks of the daemon.
+/// A client's request to the daemon.
 ///
 /// Paths are relative to the mount point, without a leading slash; the mount point itself is the empty
 /// path.
 public enum ControlRequest: Codable, Sendable, Equatable {
-    /// How the named items are; answered with ``ControlResponse/items(_:)`` in the order of `paths`. With
-    /// no paths: the domain, and every item that is modified or in error, answered with
-    /// ``ControlResponse/domain(_:items:)``.
+    /// Ask for the status of items; answered with ``ControlResponse/items(_:)`` in the order of `paths`. Without paths:
+    /// the domain, and every item that is modified or in error, answered with ``ControlResponse/domain(_:items:)``.
     case status(paths: [PathBytes])
-    /// Drop the bytes of these documents, and of all in these folders, from this machine; answered with
-    /// ``ControlResponse/outcomes(_:)``.
+    /// Evict documents, and all documents in folders; answered with ``ControlResponse/outcomes(_:)``.
     case evict(paths: [PathBytes])
-    /// Bring the bytes of these documents, and of all in these folders, to this machine; answered with
-    /// ``ControlResponse/outcomes(_:)`` when they are all here or have failed.
+    /// Download documents, and all documents in folders; answered with ``ControlResponse/outcomes(_:)`` when all are
+    /// here or have failed.
     case download(paths: [PathBytes])
-    /// Keep these documents, and all that is and will be in these folders, on this machine; answered with
-    /// ``ControlResponse/outcomes(_:)``, how many bytes are still to come, when that is recorded; with `waits` when
-    /// nothing is to come any more.
+    /// Pin documents, and folders with everything that is and will be in them; answered with
+    /// ``ControlResponse/outcomes(_:)``, which has the bytes still to come: when the pins are recorded, or, with
+    /// `waits`, when all bytes are here.
     case pin(paths: [PathBytes], waits: Bool)
-    /// No longer; answered with ``ControlResponse/outcomes(_:)``.
+    /// Unpin items; answered with ``ControlResponse/outcomes(_:)``.
     case unpin(paths: [PathBytes])
-    /// Send what is pending now, not after its settle time, and wait until it is done, at most
-    /// `timeoutSeconds` (nil: for ever); answered with ``ControlResponse/synced(pending:)``.
+    /// Send pending changes now, without their settle time, and wait until all are sent, at most `timeoutSeconds` (nil:
+    /// for ever); answered with ``ControlResponse/synced(pending:)``.
     case sync(timeoutSeconds: Double?)
-    /// Uploads, and downloads that nobody waits for, stand still until ``resume``; answered with
-    /// ``ControlResponse/settings(_:)`` when that is recorded.
+    /// Stop uploads, and downloads that nobody waits for, until ``resume``; answered with
+    /// ``ControlResponse/settings(_:)`` when the pause is recorded.
     case pause
     case resume
-    /// Changes how fast all transfers together may be, until the unmount; answered with
-    /// ``ControlResponse/settings(_:)``. With two times ``LimitChange/keep`` it only asks.
+    /// Change the speed limits of all transfers, until the unmount; answered with ``ControlResponse/settings(_:)``.
+    /// With ``LimitChange/keep`` for both, only ask.
     case limit(download: LimitChange, upload: LimitChange)
-    /// The last so many events, and with `follows` those to come, as ``ControlNews/events(_:)``; answered with
+    /// Send the last `last` events, and with `follows` new ones, as ``ControlNews/events(_:)``; answered with
     /// ``ControlResponse/done`` after the last one (with `follows` never).
     case events(last: Int, follows: Bool)
-    /// Carry out a request (``download(paths:)``, ``pin(paths:waits:)`` or ``sync(timeoutSeconds:)``), and say in
-    /// ``ControlNews/progress(_:)`` how far it is; answered as that.
+    /// Carry out a request (``download(paths:)``, ``pin(paths:waits:)`` or ``sync(timeoutSeconds:)``), and send its
+    /// progress as ``ControlNews/progress(_:)``; answered as that request.
     indirect case reporting(ControlRequest)
-    /// The mount is about to go: answered with ``ControlResponse/domain(_:items:)``, with what is pending.
+    /// Prepare for an unmount; answered with ``ControlResponse/domain(_:items:)``, which has the pending changes.
     case prepareUnmount
-    /// There may be another password for the store; answered with ``ControlResponse/done``.
+    /// Read the store's password again, which may be new; answered with ``ControlResponse/done``.
     case credentialsChanged
-    /// Sign out: nothing is found or opened from then on, and what no program uses goes at once. The rest goes when the
-    /// mount, which is for the one who asks to detach, has ended. Answered with ``ControlResponse/signedOut(putAside:)``.
+    /// Sign out: from then on programs find and open nothing, and the daemon removes at once what no program uses. The
+    /// client then detaches the mount; the daemon removes the rest when the mount has ended. Answered with
+    /// ``ControlResponse/signedOut(putAside:)``.
     case signOut(SignOutRequest)
-    /// Is somebody there? Answered with ``ControlResponse/pong(pid:)``.
+    /// Check that the daemon answers; answered with ``ControlResponse/pong(pid:)``.
     case ping
-    /// A picture of a document that fits into a square of `size` pixels, without downloading the document; answered with
+    /// Make a thumbnail that fits into a square of `size` pixels, without downloading the document; answered with
     /// ``ControlResponse/thumbnail(_:)``.
     case thumbnail(path: PathBytes, size: Int)
-    /// The user's program has put a picture of a document into the user's cache of thumbnails; answered with
-    /// ``ControlResponse/done``. It goes from there with the document, and with the others of the domain.
+    /// Note that a program has put a document's thumbnail into the user's thumbnail cache; answered with
+    /// ``ControlResponse/done``. The daemon removes the thumbnail with the document, and with the domain's other
+    /// thumbnails.
     case noteThumbnail(path: PathBytes, CachedThumbnailNote)
-    /// A program gives a document that it has saved its picture: a PNG of at most ``GivenThumbnail/pixels`` and
-    /// ``GivenThumbnail/bytes``. Answered with ``ControlResponse/thumbnailGiven(_:)`` when the picture is kept, so that it survives
-    /// a restart; with the failure ``ControlFailure/otherContents``, and nothing kept, when the document has others than
-    /// `contents` by now. Without `contents` it is that of the contents that the document has.
+    /// Give a document that a program has saved its thumbnail: a PNG of at most ``GivenThumbnail/pixels`` and
+    /// ``GivenThumbnail/bytes``. Answered with ``ControlResponse/thumbnailGiven(_:)`` when the picture is kept durably;
+    /// with the failure ``ControlFailure/otherContents``, and nothing kept, when the document no longer has `contents`.
+    /// Without `contents` the picture is of the document's present contents.
     case giveThumbnail(path: PathBytes, picture: Data, contents: SavedContents?)
 
-    /// Try pending changes of these items, and of all in them, now (no paths: of all); answered with
-    /// ``ControlResponse/synced(pending:)``, what of it is still pending, when each was tried or the time is up.
+    /// Try the pending changes of these items, and of everything in them, now (no paths: all); answered with
+    /// ``ControlResponse/synced(pending:)`` when each was tried or the time is up.
     case retry(paths: [PathBytes], timeoutSeconds: Double)
-    /// Give up the local changes of these items; answered with ``ControlResponse/discards(_:)``. Without `agreed`
-    /// nothing is done, and the answer says what would go; with it that is done, unless it is something else by now.
+    /// Discard the local changes of these items; answered with ``ControlResponse/discards(_:)``. Without `agreed`, only
+    /// list what would be lost; with `agreed`, discard that, unless it has changed meanwhile.
     case discard(paths: [PathBytes], agreed: [DiscardedChange]?)
-    /// Answered with ``ControlResponse/conflicts(_:)``: all that nobody has resolved.
+    /// List unresolved conflicts; answered with ``ControlResponse/conflicts(_:)``.
     case conflicts
-    /// End the conflict that this item is the original or the copy of; answered with ``ControlResponse/conflicts(_:)``:
-    /// what it was. If deletions in the store are held of it or of what is in it, these are resolved; answered with
+    /// End the conflict whose original or copy this item is; answered with ``ControlResponse/conflicts(_:)``, which has
+    /// the ended conflict. If deletions of the item, or in it, are held, resolve these; answered with
     /// ``ControlResponse/deletions(_:)``.
     case resolve(path: PathBytes, keep: KeptVersion)
 
-    /// These are two versions of one document, which both were kept; answered with ``ControlResponse/done`` when that is recorded.
+    /// Record that these are two kept versions of one document; answered with ``ControlResponse/done``.
     case noteConflict(original: PathBytes, copy: PathBytes)
 
-    /// Claim items: says ``ControlNews/granted(_:)`` when nobody else uses them, and holds them until the connection is
-    /// closed; answered only with a failure.
+    /// Claim items: the daemon sends ``ControlNews/granted(_:)`` when nobody else uses them, and holds them until the
+    /// connection closes; answered only with a failure.
     case coordinate(CoordinationRequest)
-    /// A claim of this connection's user does not end before this process has; answered with ``ControlResponse/done``.
+    /// Hold a claim of this user until a process has ended; answered with ``ControlResponse/done``.
     case bindClaim(id: String, pid: Int32)
-    /// Who holds items and who waits for them; answered with ``ControlResponse/claims(_:)``.
+    /// List the programs that hold items or wait for them; answered with ``ControlResponse/claims(_:)``.
     case claims
-    /// Say in ``ControlNews/presenter(_:)`` what others do with an item, until the connection is closed.
+    /// Register a presenter: the daemon sends ``ControlNews/presenter(_:)`` about an item until the connection closes.
     case present(PresenterRequest)
-    /// A presenter has done what it was asked; answered with ``ControlResponse/done``.
+    /// Answer a question to a presenter; answered with ``ControlResponse/done``.
     case answer(presenter: String, question: Int)
 
     /// Make a bookmark; answered with ``ControlResponse/bookmark(_:)``.
     case makeBookmark(BookmarkRequest)
-    /// What a bookmark stands for; answered with ``ControlResponse/resolved(_:)``, or with the failure
+    /// Resolve a bookmark; answered with ``ControlResponse/resolved(_:)``, or with the failure
     /// ``ControlFailure/notMine`` when another domain made it.
     case resolveBookmark(Data)
-    /// The same bookmark, as the item is now; answered as ``makeBookmark(_:)``.
+    /// Make the same bookmark of the item as it is now; answered as ``makeBookmark(_:)``.
     case renewBookmark(Data)
-    /// Answered with ``ControlResponse/grants(_:)``.
+    /// List the grants; answered with ``ControlResponse/grants(_:)``.
     case grants
-    /// Who accesses something by this grant loses it; answered with ``ControlResponse/grants(_:)``: what it was.
+    /// Revoke a grant, and end every access by it; answered with ``ControlResponse/grants(_:)``, which has the grant.
     case revokeGrant(id: String)
-    /// The same, of all grants there are.
+    /// Revoke all grants; answered with ``ControlResponse/grants(_:)``.
     case revokeAllGrants
-    /// Use what a bookmark grants: says ``ControlNews/access(_:)`` when the item is where a sandbox can bind it, and keeps it
-    /// there until the connection is closed; answered only with a failure.
+    /// Use a bookmark's right: the daemon sends ``ControlNews/access(_:)`` when the item is where a sandbox can bind
+    /// it, and keeps it there until the connection closes; answered only with a failure.
     case access(AccessRequest)
-    /// Where in the domain what has this name in a scoped folder is, or would be; answered with
+    /// Ask for the path in the domain of a name in a scoped folder, whether or not it exists; answered with
     /// ``ControlResponse/place(_:)``.
     case scopedPlace(token: String, name: PathBytes)
 
-    /// The domain as a whole; answered with ``ControlResponse/domain(_:items:)``, without items.
+    /// Ask for the status of the domain; answered with ``ControlResponse/domain(_:items:)``, without items.
     case domain
-    /// Bring a document, and say in ``ControlNews/progress(_:)`` how far it is; answered with
-    /// ``ControlResponse/outcomes(_:)``. When the connection is closed it goes on, and whoever asks next joins it.
+    /// Download a document, and send the progress as ``ControlNews/progress(_:)``; answered with
+    /// ``ControlResponse/outcomes(_:)``. The download goes on when the connection closes, and a later request joins it.
     case fetch(path: PathBytes)
-    /// Nobody wants it any more; answered with ``ControlResponse/done``.
+    /// Cancel a download that ``fetch(path:)`` began; answered with ``ControlResponse/done``.
     case cancelFetch(path: PathBytes)
     /// As ``status(paths:)`` of one item that its provider may just have made in the store.
     case locate(path: PathBytes)
-    /// Who may have documents downloaded by opening them: changes the domain's own rules, which are recorded when it is
-    /// answered, with ``ControlResponse/policy(_:)``: all rules, the first that fits before others.
+    /// Change the domain's own rules of which programs may download by opening documents; answered with
+    /// ``ControlResponse/policy(_:)`` when the change is recorded: all rules, in order of precedence.
     case policy([DownloadRuleChange])
-    /// Find items: says ``ControlNews/query(_:)`` for what is found, and goes on with what changes until the connection is closed;
-    /// answered with ``ControlResponse/done`` when all was found and the query is not live.
+    /// Find items: the daemon sends ``ControlNews/query(_:)`` for results, and, if the query is live, for changes until
+    /// the connection closes; answered with ``ControlResponse/done`` when all is found and the query is not live.
     case query(QueryRequest)
-    /// What a query said with this question has arrived; answered with ``ControlResponse/done``.
+    /// Confirm a query's news with this question; answered with ``ControlResponse/done``.
     case queryTaken(id: String, question: Int)
-    /// Answered with ``ControlResponse/done`` when all live queries know what was committed before this, or after five seconds.
+    /// Wait until all live queries know what was committed before, at most five seconds; answered with
+    /// ``ControlResponse/done``.
     case settleQueries
-    /// Whether the texts of documents that are here are indexed from now on (nil: as before); answered with
-    /// ``ControlResponse/textIndex(_:)`` when that is recorded. Without it the index is removed.
+    /// Switch the index of documents' text on or off (nil: ask); answered with ``ControlResponse/textIndex(_:)`` when
+    /// that is recorded. Off removes the index.
     case textIndex(isOn: Bool?)
-    /// Whether pictures of the documents in folders that somebody looks at are put into the user's cache of thumbnails (nil: as
-    /// before); answered with ``ControlResponse/thumbnails(_:)`` when that is recorded. Off takes out what was put there.
+    /// Switch thumbnails on or off (nil: ask): of the documents in folders that somebody looks at, in the user's
+    /// thumbnail cache. Answered with ``ControlResponse/thumbnails(_:)`` when that is recorded. Off removes the
+    /// thumbnails.
     case thumbnails(isOn: Bool?)
-    /// How items are, whether or not they are here; answered with ``ControlResponse/promised(_:)`` in the order of `paths`.
+    /// Describe items, here or not; answered with ``ControlResponse/promised(_:)`` in the order of `paths`.
     case promised(paths: [PathBytes], wantsTags: Bool, thumbnail: Int?)
-    /// The copy in this folder is removed when its process has ended; answered with ``ControlResponse/done``, at once.
+    /// Remove the copy in this folder when its process has ended; answered with ``ControlResponse/done``, at once.
     case keepImport(folder: String)
 }
 
-/// What becomes of a bandwidth limit.
+/// A change of a speed limit.
 public enum LimitChange: Codable, Sendable, Equatable {
     case keep
     case none
     case bytesPerSecond(Int64)
 }
 
-/// How to sign out.
+/// A request to sign out.
 public struct SignOutRequest: Codable, Sendable, Equatable {
-    /// Although changes are pending: the documents among them are put aside first.
+    /// Sign out although changes are pending; put the changed documents aside first.
     public var force: Bool
-    /// Where; absolute. What programs that still have documents open write afterwards goes there as well.
+    /// The absolute path of the folder to put them into. Documents that programs have open, and write later, go there
+    /// too.
     public var folder: String
 
     public init(force: Bool, folder: String) {

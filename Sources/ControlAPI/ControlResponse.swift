@@ -1,21 +1,20 @@
 public import Foundation
 
-/// What the daemon answers.
+/// The daemon's answer.
 public enum ControlResponse: Codable, Sendable, Equatable {
     case items([ItemStatus])
     case domain(DomainStatus, items: [ItemStatus])
     /// One for each path that was asked for, in that order.
     case outcomes([PathOutcome])
-    /// What is still pending; empty when all is done.
+    /// The changes that are still pending.
     case synced(pending: [PendingChange])
     case pong(pid: Int32)
     case thumbnail(DocumentThumbnail)
     case thumbnailGiven(GivenThumbnail)
     case settings(DomainSettings)
-    /// Everything that there was to say has been said.
+    /// The request was carried out; there is nothing more to say.
     case done
-    /// Not the answer yet: it follows. Only comes in reply to ``ControlRequest/events(last:follows:)`` and
-    /// ``ControlRequest/reporting(_:)``.
+    /// News before the answer, for the requests that have any.
     case news(ControlNews)
     /// The request as a whole was not carried out.
     case failure(ControlFailure)
@@ -27,7 +26,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case claims([ClaimStatus])
 
     case bookmark(Data)
-    /// So many changes are where the request said.
+    /// How many changes were put aside, in the request's folder.
     case signedOut(putAside: Int)
     case resolved(ResolvedBookmark)
     case grants([GrantStatus])
@@ -39,15 +38,15 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case policy([DownloadRule])
 }
 
-/// What became of one path of a request that names paths.
+/// The outcome for one path of a request.
 public struct PathOutcome: Codable, Sendable, Equatable {
-    /// As it was asked for.
+    /// The path in the request.
     public var path: PathBytes
-    /// Why it was not done, for people; nil when it was.
+    /// The error, for people; nil: none.
     public var error: String?
-    /// The bytes that were dropped or fetched, or are still to come.
+    /// The bytes that were evicted or downloaded, or are still to come.
     public var bytes: Int64
-    /// What else there is to say, for people; nil when nothing.
+    /// A remark for people; nil: none.
     public var note: String?
 
     public init(path: PathBytes, error: String? = nil, bytes: Int64 = 0, note: String? = nil) {
@@ -58,11 +57,11 @@ public struct PathOutcome: Codable, Sendable, Equatable {
     }
 }
 
-/// Why a request was not carried out.
+/// The reason why a request was not carried out.
 public struct ControlFailure: Codable, Sendable, Equatable, Error {
     /// For programs: one of the constants below, or one of the service's own.
     public var code: String
-    /// For people: what happened and what to do.
+    /// For people: what happened, and what to do.
     public var message: String
 
     public init(code: String, message: String) {
@@ -70,31 +69,31 @@ public struct ControlFailure: Codable, Sendable, Equatable, Error {
         self.message = message
     }
 
-    /// The request was not JSON, or is none that this daemon knows; the connection is closed.
+    /// The request is not JSON, or this daemon does not know it; the connection is closed.
     public static let badRequest = "badRequest"
     /// The request was larger than ``ControlLimits/requestBytes``; the connection is closed.
     public static let requestTooLarge = "requestTooLarge"
-    /// The request ended before its end; the connection is closed.
+    /// The request broke off; the connection is closed.
     public static let truncatedRequest = "truncatedRequest"
     /// Too many requests were sent without waiting for the answers; the connection is closed.
     public static let tooManyRequests = "tooManyRequests"
     /// The answer would be larger than ``ControlLimits/responseBytes``: ask for fewer paths.
     public static let responseTooLarge = "responseTooLarge"
-    /// The request is none that can be reported on.
+    /// The request has no progress to report.
     public static let notReported = "notReported"
-    /// The bookmark is another domain's.
+    /// Another domain made the bookmark.
     public static let notMine = "notMine"
     /// Changes are not in the store yet.
     public static let pending = "pending"
-    /// The bookmark is of a domain of this name, but made with another key.
+    /// The bookmark names this domain, but is signed with another key.
     public static let otherKey = "otherKey"
-    /// The document has other contents by now than the thumbnail is of.
+    /// The document no longer has the contents that the thumbnail shows.
     public static let otherContents = "otherContents"
-    /// The daemon could not make its answer: a bug.
+    /// The daemon could not encode its answer: a bug.
     public static let internalError = "internalError"
 }
 
-/// How large messages may be; whoever sends a larger one is cut off.
+/// The sizes that messages may have; a larger message ends the connection.
 public enum ControlLimits {
     /// 6 MiB of JSON: a thumbnail of ``GivenThumbnail/bytes`` fits into it.
     public static let requestBytes = 6 << 20

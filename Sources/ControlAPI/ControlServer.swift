@@ -5,7 +5,7 @@ import NIOPosix
 /// The daemon's end of the control socket: takes connections of the same user (or root) and hands their
 /// requests to a ``ControlService``.
 ///
-/// Whatever a client sends or leaves out harms its own connection only.
+/// A faulty client harms its own connection only.
 public actor ControlServer {
     private enum State {
         case idle
@@ -29,11 +29,12 @@ public actor ControlServer {
     /// Opens the socket (mode 0600) and takes connections from now on. A socket that a dead daemon left
     /// behind is replaced. May be called once.
     ///
-    /// - Throws: ``ControlError/Code/refused`` when a live daemon has the socket, or something that is no
-    ///   socket has its name; ``ControlError/Code/system`` when it cannot be made.
+    /// - Throws: ``ControlError/Code/refused`` when a live daemon has the socket, or its name is taken by something
+    ///   that is
+    ///   not a socket; ``ControlError/Code/system`` when the socket cannot be made.
     public func start() async throws(ControlError) {
         guard case .idle = state else {
-            throw ControlError(.system, "This control server was started before; make another.")
+            throw ControlError(.system, "this control server was started before; make another")
         }
         state = .starting
         do {
@@ -63,7 +64,7 @@ public actor ControlServer {
         await release(claim)
     }
 
-    /// On a thread that may block: the disk may be slow.
+    /// Runs on a thread that may block, because the disk may be slow.
     private func claim() async throws(ControlError) -> SocketClaim {
         let result: Result<SocketClaim, ControlError>
         do {
@@ -75,7 +76,7 @@ public actor ControlServer {
                 }
             }
         } catch {
-            throw ControlError(.system, "Cannot open the control socket: \(error).")
+            throw ControlError(.system, "cannot open the control socket: \(error)")
         }
         return try result.get()
     }
@@ -87,7 +88,7 @@ public actor ControlServer {
     private func listen(_ claim: SocketClaim) async throws(ControlError) -> any Channel {
         let (service, logger, connections) = (service, logger, connections)
         let bootstrap = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            // A client that ends its side in mid-message still hears what was wrong.
+            // A client that closes its side in mid-message can still read the failure.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 Self.welcome(channel, service, connections, logger)
@@ -96,7 +97,7 @@ public actor ControlServer {
             return try await bootstrap.withBoundSocket(claim.socket).get()
         } catch {
             await release(claim)
-            throw ControlError(.system, "Cannot listen on \(socketPath): \(error).")
+            throw ControlError(.system, "cannot listen on \(socketPath): \(error)")
         }
     }
 

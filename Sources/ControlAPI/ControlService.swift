@@ -1,23 +1,23 @@
-/// Who answers the requests that come in over the socket: the daemon.
+/// Answers the requests that arrive on the socket; the daemon implements it.
 public protocol ControlService: Sendable {
-    /// Called once a request; requests of different connections run concurrently, those of one
+    /// Called once for each request; requests of different connections run concurrently, those of one
     /// connection one after another. The task is cancelled when the client hangs up or the server stops.
     func respond(to request: ControlRequest) async -> ControlResponse
 
-    /// As ``respond(to:)``, with the means to say something before the answer. This is the one that is called.
+    /// As ``respond(to:)``, with a listener for news before the answer. The server calls this one.
     func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse
 }
 
 extension ControlService {
-    /// Says nothing before the answer.
+    /// Sends no news.
     public func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse {
         await respond(to: request)
     }
 }
 
-/// The client that waits for an answer, and can be told how things stand meanwhile.
+/// The client that waits for an answer, and takes news meanwhile.
 public struct ControlListener: Sendable {
-    /// The process that asks, as the kernel knows it (SO_PEERCRED).
+    /// The client's process (SO_PEERCRED).
     public var peer: Int32 { process.pid }
     package let process: PeerProcess
     private let write: @Sendable (ControlResponse) async throws -> Void
@@ -27,8 +27,8 @@ public struct ControlListener: Sendable {
         self.write = write
     }
 
-    /// Returns when the client's socket has taken it: whoever reads slowly makes the caller wait, and costs the memory
-    /// of one message. Send what stands then, not what has piled up.
+    /// Sends news; returns when the client's socket has taken it. A slow client makes the caller wait, and costs the
+    /// memory of one message, so send the present state, not a backlog.
     ///
     /// - Throws: when the client has hung up, or the task is cancelled.
     public func tell(_ news: ControlNews) async throws {

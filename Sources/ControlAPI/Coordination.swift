@@ -1,4 +1,4 @@
-/// A wish to read or write items with nobody in between, as it goes to the daemon of their domain.
+/// A request to the daemon of a domain: read or write items while nobody else uses them.
 public struct CoordinationRequest: Codable, Sendable, Equatable {
     public struct Intent: Codable, Sendable, Equatable {
         public var path: PathBytes
@@ -12,19 +12,19 @@ public struct CoordinationRequest: Codable, Sendable, Equatable {
         }
     }
 
-    /// Names the claim, in all daemons.
+    /// Identifies the claim in all daemons.
     public var id: String
-    /// Those of one purpose do not exclude each other.
+    /// Claims of one purpose do not exclude each other.
     public var purpose: String
-    /// Claims, in any daemon, that whoever makes this one holds meanwhile.
+    /// Claims, in any daemon, that the requester holds meanwhile.
     public var within: [String]
-    /// The presenter on whose behalf it is made.
+    /// The presenter for which the claim is made.
     public var presenter: String?
     /// The process that holds the connection.
     public var pid: Int32
-    /// For people: the program that wants the items, which may have another process hold them.
+    /// For people: the program that wants the items; another process may hold the connection for it.
     public var program: String
-    /// Its process; nil: that of ``pid``.
+    /// The program's process; nil: ``pid``.
     public var programPID: Int32?
     public var intents: [Intent]
 
@@ -43,13 +43,13 @@ public struct CoordinationRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// As `NSFileCoordinator.ReadingOptions` and `WritingOptions` have it.
+/// The options of `NSFileCoordinator.ReadingOptions` and `WritingOptions`.
 public enum CoordinationOption: String, Codable, Sendable, CaseIterable {
     /// Presenters need not save first.
     case withoutChanges
     /// Nothing is downloaded.
     case immediatelyAvailableMetadataOnly
-    /// A copy, of a folder of all that is in it, that stays as it is while others go on.
+    /// Read from a copy (of a folder: with everything in it), which stays unchanged while others write.
     case forUploading
     case forDeleting
     case forMoving
@@ -59,12 +59,12 @@ public enum CoordinationOption: String, Codable, Sendable, CaseIterable {
     case contentIndependentMetadataOnly
 }
 
-/// A claim that is held from now on, until the connection is closed.
+/// A granted claim, which is held until the connection closes.
 public struct CoordinationGrant: Codable, Sendable, Equatable {
     public struct Place: Codable, Sendable, Equatable {
-        /// Where the item is by now, relative to the mount point.
+        /// The item's present path, relative to the mount point.
         public var path: PathBytes
-        /// Absolute: a copy of it; gone when the claim is.
+        /// The absolute path of a copy of the item; removed when the claim ends.
         public var snapshot: String?
 
         public init(path: PathBytes, snapshot: String? = nil) {
@@ -78,7 +78,7 @@ public struct CoordinationGrant: Codable, Sendable, Equatable {
     public init(places: [Place]) { self.places = places }
 }
 
-/// Somebody who holds items, or waits for them.
+/// A program that holds items, or waits for them.
 public struct ClaimStatus: Codable, Sendable, Equatable {
     public var id: String
     public var purpose: String
@@ -88,9 +88,9 @@ public struct ClaimStatus: Codable, Sendable, Equatable {
     /// Absolute, for people.
     public var reading: [String]
     public var writing: [String]
-    /// Claims that have to end before this one is granted, or before it ends.
+    /// Claims that must end before this one is granted, or before it ends.
     public var waitsFor: [String]
-    /// Claims that its maker holds meanwhile.
+    /// Claims that the requester holds meanwhile.
     public var within: [String]
 
     public init(
@@ -115,7 +115,7 @@ public struct ClaimStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// Who shows an item, and wants to be asked before others use it.
+/// A request of a program that shows an item, and wants to be asked before others use it.
 public struct PresenterRequest: Codable, Sendable, Equatable {
     public var id: String
     public var purpose: String
@@ -128,34 +128,34 @@ public struct PresenterRequest: Codable, Sendable, Equatable {
     }
 }
 
-/// What a presenter is asked before somebody uses its item, or told after something happened to it.
+/// A message to a presenter: a question before somebody uses its item, or news of what happened to the item.
 public struct PresenterMessage: Codable, Sendable, Equatable {
     public enum Kind: String, Codable, Sendable, CaseIterable {
-        /// It is registered; nothing that happens from now on is missed.
+        /// The presenter is registered; from now on it misses nothing.
         case registered
-        /// Asked; to be answered with ``ControlRequest/answer(presenter:question:)``.
+        /// A question, which ``ControlRequest/answer(presenter:question:)`` answers.
         case relinquishToReader, relinquishToWriter, saveChanges, accommodateDeletion
-        /// Told: the reader, or writer, is done.
+        /// News: the reader or writer is done.
         case reacquire
-        /// Told: it has other contents, or attributes.
+        /// News: the item's contents or attributes have changed.
         case changed
         case moved
         case deleted
-        /// Told: there is another version of it, in a copy.
+        /// News: there is another version of the item, in a copy.
         case conflict
         case resolved
-        /// Told, of a folder: somebody's coordinated access to an item in it has ended, and the item is another one than before,
-        /// or is new. ``path`` is the item's.
+        /// News of a folder: a coordinated access to an item in it has ended, and the item has changed or is new.
+        /// ``path`` is the item's.
         case subitemChanged
-        /// The same, of one that is gone; ``path`` is where it was.
+        /// News of a folder: an item in it is gone after a coordinated access; ``path`` is the item's former path.
         case subitemDeleted
     }
     public var kind: Kind
-    /// Of a question.
+    /// The number of a question.
     public var question: Int?
-    /// Where the item is by now; of ``Kind/conflict``, the other version; of a subitem, that. Absolute, for people.
+    /// The present path of the item, of the other version (``Kind/conflict``), or of the subitem. Absolute, for people.
     public var path: String?
-    /// The same for system calls, relative to the mount point.
+    /// ``path`` for system calls, relative to the mount point.
     public var place: PathBytes?
 
     public init(_ kind: Kind, question: Int? = nil, path: String? = nil, place: PathBytes? = nil) {

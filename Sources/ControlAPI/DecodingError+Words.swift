@@ -1,6 +1,6 @@
-/// What is wrong with JSON that people or their programs wrote.
+/// Describes errors in JSON that people or their programs wrote.
 extension DecodingError {
-    /// One line, without Swift's names for things.
+    /// One line, without Swift's names of types.
     package var words: String {
         switch self {
         case .keyNotFound(let key, let context): "“\(Self.place(context.codingPath + [key]))” is missing"
@@ -10,7 +10,7 @@ extension DecodingError {
                 ? "it is not \(Self.name(type))" : "“\(Self.place(context.codingPath))” is not \(Self.name(type))"
         case .dataCorrupted(let context):
             context.codingPath.isEmpty
-                ? "it is no JSON" : "“\(Self.place(context.codingPath))” has a value that is not known"
+                ? "it is not JSON" : "“\(Self.place(context.codingPath))” has a value that is not known"
         @unknown default: "it is not what was expected"
         }
     }

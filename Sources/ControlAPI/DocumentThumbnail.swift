@@ -1,10 +1,10 @@
 public import struct Foundation.Data
 
-/// A small picture of a document, and what a cache of thumbnails goes by.
+/// A document's thumbnail, with the values that a thumbnail cache needs.
 public struct DocumentThumbnail: Codable, Sendable, Equatable {
     /// PNG or JPEG.
     public var picture: Data
-    /// The document's, `file://…`, as GLib writes it.
+    /// The document's `file://` URI, as GLib writes it.
     public var uri: String
     /// When the document was modified, in seconds since 1970.
     public var modified: Int64
@@ -16,15 +16,15 @@ public struct DocumentThumbnail: Codable, Sendable, Equatable {
     }
 }
 
-/// A picture in a cache of thumbnails.
+/// A thumbnail that a program put into a thumbnail cache.
 public struct CachedThumbnailNote: Codable, Sendable, Equatable {
-    /// The cache.
+    /// The cache's folder.
     public var folder: String
     /// See ``DocumentThumbnail/uri``.
     public var uri: String
     /// See ``DocumentThumbnail/modified``.
     public var modified: Int64
-    /// In all sizes.
+    /// The bytes of the picture in all sizes together.
     public var bytes: Int64
 
     public init(folder: String, uri: String, modified: Int64, bytes: Int64) {
@@ -35,20 +35,20 @@ public struct CachedThumbnailNote: Codable, Sendable, Equatable {
     }
 }
 
-/// Where the picture is kept that a program gave a document.
+/// The place where Hydrant keeps the thumbnail that a program gave a document.
 public enum GivenThumbnail: String, Codable, Sendable, Equatable {
-    /// The store gets it, with the contents or when it can be reached: other machines have it then.
+    /// In the store, which gets the picture with the contents or when it can be reached; other machines see it then.
     case store
-    /// Its provider keeps none: this machine alone has it.
+    /// On this machine only: the provider keeps no thumbnails.
     case machine
 
-    /// Width and height at most.
+    /// The largest width and height.
     public static let pixels = 1_024
-    /// At most.
+    /// The largest file.
     public static let bytes = 4 << 20
 }
 
-/// Which contents of a document a program means: those that it had with this size and date.
+/// Identifies contents of a document that a program saved, by size and date.
 public struct SavedContents: Codable, Sendable, Equatable {
     /// In bytes.
     public var size: Int64
@@ -61,10 +61,10 @@ public struct SavedContents: Codable, Sendable, Equatable {
     }
 }
 
-/// How the user's cache of thumbnails is kept.
+/// The state of the domain's thumbnails in the user's cache.
 public struct ThumbnailStatus: Codable, Sendable, Equatable {
     public var isOn: Bool
-    /// Of how many documents of the domain it has a picture that the daemon has put there.
+    /// How many documents of the domain have a thumbnail there that the daemon made.
     public var documents: Int
     /// The cache; nil: the user has none.
     public var folder: String?

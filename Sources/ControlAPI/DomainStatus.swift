@@ -4,11 +4,11 @@ public struct PendingChange: Codable, Sendable, Equatable {
     public var path: String
     /// `upload`, `create`, `move`, `delete` or `metadata`.
     public var what: String
-    /// Why the last try failed, for people; nil when there was none or it is running.
+    /// Why the last try failed, for people; nil: there was none, or a try is running.
     public var error: String?
-    /// When it is tried again, in seconds since 1970; nil when it is running or next in the queue.
+    /// When the next try is, in seconds since 1970; nil: a try is running, or the change is next in the queue.
     public var nextTry: Double?
-    /// The store refuses it and will not take it by itself: what to do, for people. Nil: it is only tried again.
+    /// What to do about a change that the store refuses for good, for people. Nil: Hydrant tries again.
     public var remedy: String?
 
     public init(
@@ -25,7 +25,7 @@ public struct PendingChange: Codable, Sendable, Equatable {
 extension PendingChange {
     private enum CodingKeys: String, CodingKey { case path, what, error, nextTry, remedy }
 
-    // By hand: the synthesized one leaves out the keys of nil values, which scripts would have to ask for.
+    // By hand, to keep the keys of nil values, so that scripts need not check for them.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(path, forKey: .path)
@@ -36,17 +36,17 @@ extension PendingChange {
     }
 }
 
-/// What a domain takes of this machine's disk, in bytes.
+/// A domain's use of this machine's disk, in bytes.
 public struct DiskUse: Codable, Sendable, Equatable {
-    /// How much of the documents is here.
+    /// Bytes of documents that are here.
     public var here: Int64
-    /// Above this, what was used longest ago is evicted; nil: there is no such limit.
+    /// The size above which the least recently used documents are evicted; nil: none.
     public var limit: Int64?
-    /// What is free on the disk.
+    /// Bytes free on the disk.
     public var free: Int64
-    /// Below this as well.
+    /// The free space below which documents are evicted too.
     public var minimumFree: Int64
-    /// What is pinned and not here yet.
+    /// Bytes that are pinned and not here yet.
     public var pinnedToCome: Int64
 
     public init(here: Int64, limit: Int64? = nil, free: Int64, minimumFree: Int64, pinnedToCome: Int64 = 0) {
@@ -58,10 +58,10 @@ public struct DiskUse: Codable, Sendable, Equatable {
     }
 }
 
-/// What came of documents before a program asked for them, in bytes, since the mount.
+/// Bytes downloaded ahead, before a program asked for them, since the mount.
 public struct ReadAheadUse: Codable, Sendable, Equatable {
     public var downloaded: Int64
-    /// Of that, of documents that no program has opened so far.
+    /// The part in documents that no program has opened so far.
     public var unused: Int64
 
     public init(downloaded: Int64, unused: Int64) {
@@ -70,10 +70,10 @@ public struct ReadAheadUse: Codable, Sendable, Equatable {
     }
 }
 
-/// How full the store is, in bytes, as it said last.
+/// The store's use, in bytes, as the store reported it last.
 public struct StoreUse: Codable, Sendable, Equatable {
     public var used: Int64
-    /// nil: there is no limit, or none that is known.
+    /// Nil: no limit is known.
     public var total: Int64?
 
     public init(used: Int64, total: Int64? = nil) {
@@ -99,40 +99,40 @@ extension DiskUse {
 public struct DomainStatus: Codable, Sendable, Equatable {
     /// The domain's name.
     public var domain: String
-    /// What it is mounted from, such as `dir:/STORE`.
+    /// The store's location, such as `dir:/STORE`.
     public var provider: String
     /// Absolute.
     public var mountPoint: String
     /// The daemon's process id.
     public var pid: Int32
-    /// What the provider has not confirmed yet; empty when all is sent.
+    /// Changes that the provider has not confirmed yet.
     public var pending: [PendingChange]
-    /// Whether downloaded documents are read and written straight in the kernel.
+    /// Whether the kernel reads and writes downloaded documents without the daemon.
     public var passthrough: Bool
-    /// Where the daemon keeps its catalog and the bytes; absolute. Older daemons do not say.
+    /// The absolute path of the state directory. Nil from older daemons.
     public var stateDirectory: String?
     public var disk: DiskUse
-    /// nil: the provider does not tell.
+    /// Nil: the provider does not report it.
     public var store: StoreUse?
-    /// What is on its way now. Older daemons do not say.
+    /// The transfers that run now. Nil from older daemons.
     public var transfers: [RunningTransfer]?
     public var settings: DomainSettings?
-    /// How many conflicts nobody has resolved. Older daemons do not say.
+    /// The number of unresolved conflicts. Nil from older daemons.
     public var conflicts: Int?
-    /// What the store deleted and waits for a person; nil when nothing does.
+    /// The store's deletions that wait for a person; nil: none.
     public var heldDeletions: HeldDeletionsStatus?
-    /// Whether the store answers. Older daemons do not say.
+    /// Whether the store answers. Nil from older daemons.
     public var connection: ConnectionStatus?
-    /// As the provider calls itself: the purpose of whoever writes for it. Older daemons do not say.
+    /// The provider's identifier, which is the coordination purpose of programs that write for it. Nil from older
+    /// daemons.
     public var providerIdentifier: String?
-    /// Older daemons do not say.
+    /// Nil from older daemons.
     public var isReadOnly: Bool?
-    /// Older daemons do not say.
+    /// Nil from older daemons.
     public var readAhead: ReadAheadUse?
-    /// What people know it by: the name that it was given, else that of the folder that it is mounted on. Older daemons do
-    /// not say.
+    /// The domain's name for people: the given one, otherwise that of the mount point. Nil from older daemons.
     public var title: String?
-    /// Whether there is an account to sign in to, and out of. Older daemons do not say.
+    /// Whether the store has an account to sign in to. Nil from older daemons.
     public var signsIn: Bool?
 
     public init(
@@ -168,11 +168,11 @@ public struct DomainStatus: Codable, Sendable, Equatable {
 /// Whether a store answers.
 public struct ConnectionStatus: Codable, Sendable, Equatable {
     public var isOnline: Bool
-    /// Seconds since 1970: since when it is so; nil: nobody has asked yet.
+    /// When the connection got into this state, in seconds since 1970; nil: the daemon has not asked the store yet.
     public var since: Double?
-    /// Why not, for people.
+    /// Why the store does not answer, for people.
     public var reason: String?
-    /// It asks for another password. Older daemons do not say.
+    /// The store asks for another password. Nil from older daemons.
     public var needsSignIn: Bool?
 
     public init(isOnline: Bool, since: Double? = nil, reason: String? = nil, needsSignIn: Bool? = nil) {

@@ -1,13 +1,13 @@
-/// Whether a program may have documents downloaded by opening them.
+/// Whether a program may download documents by opening them.
 public enum DownloadDecision: String, Codable, Sendable, CaseIterable {
     case allow, deny, ask
 }
 
-/// A rule of a domain's.
+/// A rule of a domain.
 public struct DownloadRule: Codable, Sendable, Equatable {
-    /// Who made it, and so what goes before what.
+    /// The source of a rule, which sets its precedence.
     public enum Origin: String, Codable, Sendable {
-        /// `hydrant policy`; before all others.
+        /// `hydrant policy`, which precedes the others.
         case domain
         /// `config.toml`.
         case configuration
@@ -28,7 +28,7 @@ public struct DownloadRule: Codable, Sendable, Equatable {
 /// A change of a domain's own rules.
 public struct DownloadRuleChange: Codable, Sendable, Equatable {
     public var program: String
-    /// Nil: the domain has no rule of its own for it any more.
+    /// Nil: remove the domain's own rule for the program.
     public var decision: DownloadDecision?
 
     public init(program: String, decision: DownloadDecision?) {

@@ -2,10 +2,10 @@
 ///
 /// Every key is always there, `null` where there is no value.
 public struct EventRecord: Sendable, Equatable {
-    /// Who began a download.
+    /// The process that began a download.
     public struct Process: Codable, Sendable, Equatable {
         public var pid: Int32
-        /// The command, at most 15 bytes of it; nil when it was gone before it could be asked for.
+        /// The command's name, at most 15 bytes; nil: the process had ended before it could be read.
         public var name: String?
 
         public init(pid: Int32, name: String?) {
@@ -20,24 +20,24 @@ public struct EventRecord: Sendable, Equatable {
         }
     }
 
-    /// When it was over: ISO 8601, UTC, with milliseconds.
+    /// When the event was over: ISO 8601, UTC, with milliseconds.
     public var time: String
     /// A hook's name, `conflict`, `evicted`, `remoteChange`, `deletionsHeld`, `deletionsReleased`, `error`, `online`,
     /// `offline`; or ``lost``.
     public var event: String
-    /// Absolute, for people and scripts: invalid UTF-8 is shown as U+FFFD. Nil where it concerns no item.
+    /// Absolute, for people and scripts: invalid UTF-8 is shown as U+FFFD. Nil: the event concerns no item.
     public var path: String?
     public var identifier: String?
-    /// Bytes that were moved or evicted.
+    /// Bytes transferred or evicted.
     public var bytes: Int64?
-    /// How long the hook took.
+    /// The duration of the hook.
     public var durationMs: Double?
     public var process: Process?
-    /// Of a failure: the provider's code, or a word of ours.
+    /// The code of a failure: the provider's, or one of Hydrant's.
     public var code: String?
-    /// For people; of an error: which file, why, and what happens next.
+    /// For people; an error's message names the file, the reason, and what happens next.
     public var message: String?
-    /// Of ``lost``: how many events this reader was too slow for.
+    /// With ``lost``: how many events this reader was too slow for.
     public var count: Int?
 
     /// The `event` of a record that stands for events that this reader was too slow for.
@@ -66,7 +66,7 @@ extension EventRecord: Codable {
         case time, event, path, identifier, bytes, durationMs, process, code, message, count
     }
 
-    // Written by hand: the synthesized one leaves out the keys of nil values.
+    // By hand, to keep the keys of nil values.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(time, forKey: .time)

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// The messages on the socket: a 4-byte big-endian length, then so many bytes of JSON.
+/// The messages on the socket: a 4-byte big-endian length, then that many bytes of JSON.
 enum Frame: Sendable {
     case message(ByteBuffer)
-    /// The other side announced more than is allowed; nothing that follows is read.
+    /// The other side announced more bytes than allowed; reading stops there.
     case tooLong(Int)
-    /// The other side ended within a message, so many bytes into it.
+    /// The other side hung up within a message, after this many bytes.
     case truncated(Int)
 
     /// `json` with its length in front.
@@ -18,8 +18,8 @@ enum Frame: Sendable {
     }
 }
 
-/// Cuts the stream into ``Frame``s. Faults are frames too, not errors, so that they come in order behind
-/// the messages before them and can be answered.
+/// Cuts the stream into ``Frame``s. Faults are frames too, not errors, so that they keep their place in the order of
+/// messages and can be answered.
 struct FrameDecoder: ByteToMessageDecoder {
     typealias InboundOut = Frame
 

@@ -7,7 +7,7 @@ package struct ImportFolder: Sendable {
     private let pid: Int32
     private let started: String
 
-    /// For a process that is there.
+    /// The folder for a running process; nil: the process has ended.
     package init?(for pid: Int32) {
         guard let fields = ProcessStatus.fields(of: pid), fields.count > 19 else { return nil }
         self.pid = pid
@@ -15,7 +15,7 @@ package struct ImportFolder: Sendable {
         name = "\(pid).\(started).\(UUID().uuidString)"
     }
 
-    /// Nil: it is not called like one.
+    /// Nil: the name does not have this form.
     package init?(name: String) {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let pid = Int32(parts[0]), pid > 0, UInt64(parts[1]) != nil,
@@ -28,7 +28,7 @@ package struct ImportFolder: Sendable {
 
     package static func parent() throws(ControlError) -> String { try SocketDirectory.path() + "/imports" }
 
-    /// Whether the process that it is for is there. (Numbers of processes are used again.)
+    /// Whether the folder's process still runs. (The start time tells a reused pid.)
     package var isAlive: Bool {
         guard let fields = ProcessStatus.fields(of: pid), fields.count > 19, fields[19] == started else { return false }
         return fields[0] != "Z" && fields[0] != "X"

@@ -10,8 +10,7 @@ public enum ItemState: String, Codable, Sendable, CaseIterable {
 
 /// One item as `hydrant status` shows it.
 ///
-/// In JSON every key is always there, `null` where there is no value, so that scripts need not ask which
-/// keys exist.
+/// In JSON every key is always there, `null` where there is no value, so that scripts need not check for keys.
 public struct ItemStatus: Sendable, Equatable {
     public enum Kind: String, Codable, Sendable, CaseIterable {
         case document, folder, link
@@ -25,11 +24,11 @@ public struct ItemStatus: Sendable, Equatable {
     public var identifier: String?
     public var kind: Kind
     public var state: ItemState
-    /// Has bytes or metadata that the provider has not confirmed yet.
+    /// The item has bytes or metadata that the provider has not confirmed yet.
     public var modified: Bool
-    /// Is kept downloaded whatever the cache limit says.
+    /// The item is kept downloaded regardless of the cache limit.
     public var pinned: Bool
-    /// Lives on this machine only.
+    /// The item lives on this machine only.
     public var excluded: Bool
     /// In bytes.
     public var size: Int64
@@ -37,7 +36,7 @@ public struct ItemStatus: Sendable, Equatable {
     public var bytesDownloaded: Int64
     /// The content version that the bytes here have or are based on, as text; opaque.
     public var version: String?
-    /// What went wrong last, for people; nil when nothing did.
+    /// The last error, for people; nil: none.
     public var error: String?
 
     public init(
@@ -65,7 +64,7 @@ extension ItemStatus: Codable {
         case error
     }
 
-    // Written by hand: the synthesized one leaves out the keys of nil values.
+    // By hand, to keep the keys of nil values.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(path, forKey: .path)

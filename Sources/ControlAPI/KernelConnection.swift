@@ -3,22 +3,22 @@ import Glibc
 
 /// The kernel's end of a FUSE mount.
 ///
-/// A daemon is killed, and one of its threads is in the kernel just then, to tell it of a change in a folder; and
-/// a program has that folder locked, for the length of a request that the daemon was to answer. Then the thread waits
-/// for the program and the program for the daemon; the connection, and all that the daemon held, stay as long. Only
-/// ending the connection from outside helps.
+/// Needed when a daemon is killed while one of its threads is in the kernel to invalidate a folder, and a program holds
+/// the lock of that folder during a request to the daemon. Then the thread waits for the program, and the program for
+/// the daemon; the connection and everything that the daemon held stay. Only aborting the connection from outside ends
+/// that.
 ///
 /// Source: Documentation/filesystems/fuse/fuse.rst, *Control filesystem* and *Aborting a filesystem connection*.
 package final class KernelConnection: Sendable {
     private let mountPoint: String
     private let identity: MountTable.Identity
-    /// Its control file; -1 where that file system is not mounted (containers).
+    /// A descriptor of the connection's control file; -1 where that file system is not mounted (containers).
     ///
-    /// Open from the start: it goes on meaning this connection, and nothing at all when that is gone. Its name, a
-    /// device number, is given to the next file system that is mounted, which may be anybody's.
+    /// Opened at the start, because an open descriptor always means this connection. The file's name is a device
+    /// number, which the kernel may give to another file system later.
     private let control: Int32
 
-    /// Of what is mounted on top at this path. Looks only into the table of mounts.
+    /// The connection of the topmost mount at this path. Reads only the table of mounts.
     package init?(mountPoint: String) {
         // `00:2a`: file systems without a disk have the major number 0.
         guard let identity = MountTable.identity(of: mountPoint) else { return nil }
@@ -27,7 +27,7 @@ package final class KernelConnection: Sendable {
         self.mountPoint = mountPoint
         self.identity = identity
         control = open("/sys/fs/fuse/connections/\(minor)/abort", O_WRONLY | O_CLOEXEC)
-        // Still mounted there: so the number was not another's when the file was opened.
+        // If the mount is still there, the device number was this mount's when the file was opened.
         if MountTable.identity(of: mountPoint) != identity { return nil }
     }
 
@@ -35,13 +35,13 @@ package final class KernelConnection: Sendable {
         if control >= 0 { close(control) }
     }
 
-    /// Every request that waits fails with ECONNABORTED, every later one with ENOTCONN. Nothing is unmounted by it.
+    /// Makes every waiting request fail with ECONNABORTED, and every later one with ENOTCONN. Does not unmount.
     package func abort() {
         if control >= 0 {
             _ = Glibc.write(control, "1", 1)
             return
         }
-        // MNT_FORCE, as root. It may well be busy; that is enough.
+        // Root's MNT_FORCE aborts the connection too, even if the unmount itself fails with EBUSY.
         if geteuid() == 0, MountTable.identity(of: mountPoint) == identity {
             _ = clinux_unmount(mountPoint, CLINUX_UNMOUNT_FORCE)
         }

@@ -1,15 +1,15 @@
 import Surroundings
 
 extension MountTable {
-    /// What tells a mount from all others, without looking into it.
+    /// Tells a mount from all others, without looking into it.
     public struct Identity: Sendable, Equatable {
-        /// As in `fdinfo` of an open file (proc(5), `mnt_id`).
+        /// `mnt_id` in `fdinfo` of an open file (proc(5)).
         public var id: String
-        /// As in `maps` of a process (proc(5)): hexadecimal, `00:2f`.
+        /// The device in `maps` of a process (proc(5)): hexadecimal, `00:2f`.
         public var device: String
     }
 
-    /// Of what is on top at this path.
+    /// The identity of the topmost mount at this path.
     public static func identity(of mountPoint: String) -> Identity? {
         let found = MountInfo.all().last { String(decoding: $0.mountPoint, as: UTF8.self) == mountPoint }
         return found.map { info in

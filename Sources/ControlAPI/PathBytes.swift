@@ -2,7 +2,7 @@ import Foundation
 
 /// A path as the bytes that the kernel uses; file names on Linux need not be UTF-8.
 ///
-/// In JSON it is the bytes in base64, since JSON strings cannot carry them.
+/// In JSON the bytes are base64, because JSON strings cannot carry them.
 public struct PathBytes: Hashable, Sendable {
     public let bytes: [UInt8]
 

@@ -1,7 +1,7 @@
 import Glibc
 import NIOCore
 
-/// Who is at the other end of a Unix socket, asked of the kernel.
+/// Asks the kernel which process is at the other end of a Unix socket.
 enum PeerCheck {
     /// `struct ucred` of unix(7), which Glibc's module leaves out.
     private struct Credentials: Sendable {
@@ -12,14 +12,14 @@ enum PeerCheck {
 
     struct Peer: Sendable {
         var process: PeerProcess
-        /// Why it may not give orders: it runs neither as our user nor as root. For the log.
+        /// Why the peer's requests are refused, for the log: it runs neither as our user nor as root.
         var problem: String?
     }
 
     static func peer(of channel: any Channel) -> EventLoopFuture<Peer> {
         guard let provider = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeSucceededFuture(
-                Peer(process: PeerProcess(pid: 0, handle: -1), problem: "the channel is no socket"))
+                Peer(process: PeerProcess(pid: 0, handle: -1), problem: "the channel is not a socket"))
         }
         let credentials: EventLoopFuture<Credentials> = provider.unsafeGetSocketOption(
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
@@ -33,7 +33,7 @@ enum PeerCheck {
         }
     }
 
-    /// A pidfd of the process whose credentials these are; -1: the kernel gives none.
+    /// A pidfd of the peer; -1: the kernel gives none.
     private static func handle(of socket: any SocketOptionProvider, _ loop: any EventLoop) -> EventLoopFuture<Int32> {
         let peerHandle = NIOBSDSocket.Option(rawValue: 77)  // SO_PEERPIDFD
         let handle: EventLoopFuture<Int32> = socket.unsafeGetSocketOption(level: .socket, name: peerHandle)

@@ -1,29 +1,29 @@
 import CLinux
 import Glibc
 
-/// The process that made a connection, and what it ran when the daemon took that.
+/// The process that made a connection, and the executable that it ran when the daemon accepted the connection.
 ///
-/// A process can run another program by the time it asks for something, or have a child ask; and in a mount namespace of
-/// its own a program has any name that it likes. So the file counts, and that it is the same as at first.
-/// That is no boundary between the programs of one user, who may change each other's memory (ptrace(2)).
+/// A process can run another program before it sends a request, or let a child send it; and in a mount namespace of its
+/// own it can give its executable any path. So a request counts only if the executable's file is the same as at the
+/// start. This is no boundary between the programs of one user, which may change each other's memory (ptrace(2)).
 package final class PeerProcess: Sendable {
     package struct Executable: Sendable {
-        /// As the process itself sees it.
+        /// The path in the process's own mount namespace.
         package var path: String
         fileprivate var file: FileIdentity
     }
 
     package let pid: Int32
-    /// A pidfd; -1 where the kernel gives none (before Linux 6.5).
+    /// A pidfd; -1: the kernel gives none (before Linux 6.5).
     private let handle: Int32
     private let first: Executable?
 
-    /// - Parameter handle: a pidfd, which is closed with this object, or -1.
+    /// - Parameter handle: a pidfd, which this object closes, or -1.
     init(pid: Int32, handle: Int32) {
         self.pid = pid
         self.handle = handle
         let executable = Self.executable(of: pid)
-        // (After the look: so the number was not another's by then.)
+        // Checked after reading the executable: if the process still runs, the pid was its own.
         first = Self.hasEnded(handle) ? nil : executable
     }
 
@@ -31,7 +31,7 @@ package final class PeerProcess: Sendable {
         if handle >= 0 { close(handle) }
     }
 
-    /// Nil: it has ended, or runs something else than when its connection was taken.
+    /// Nil: the process has ended, or runs another executable than at the start.
     package var executable: Executable? {
         guard let first, let now = Self.executable(of: pid), now.file == first.file, !Self.hasEnded(handle) else {
             return nil
@@ -48,7 +48,7 @@ package final class PeerProcess: Sendable {
         return Executable(path: path, file: file)
     }
 
-    /// A pidfd is readable from then on.
+    /// A pidfd becomes readable when its process ends.
     private static func hasEnded(_ handle: Int32) -> Bool {
         guard handle >= 0 else { return false }
         var entry = pollfd(fd: handle, events: Int16(POLLIN), revents: 0)
@@ -57,11 +57,12 @@ package final class PeerProcess: Sendable {
 }
 
 extension PeerProcess.Executable {
-    /// Whether its path means this very file to us as well. Blocks while what it lies in does not answer.
+    /// Whether the path leads to this very file in our mount namespace too. Blocks while its file system does not
+    /// answer.
     package var isNamedFile: Bool { FileIdentity(path) == file }
 }
 
-/// Which file it is, for as long as somebody has it open.
+/// Identifies a file for as long as somebody has it open.
 private struct FileIdentity: Sendable, Equatable {
     var device: UInt64 = 0
     var inode: UInt64 = 0

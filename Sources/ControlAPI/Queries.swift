@@ -1,17 +1,17 @@
 public import QueryLanguage
 
-/// What a program looks for in a domain. Nothing is downloaded for it.
+/// A program's search in a domain. It downloads nothing.
 public struct QueryRequest: Codable, Sendable, Equatable {
     /// A UUID.
     public var id: String
     public var predicate: QueryPredicate
-    /// Folders in which to look, and documents to look at; relative to the mount point. Empty: the whole domain.
+    /// Folders to search, and documents to check; relative to the mount point. Empty: the whole domain.
     public var scopes: [PathBytes]
-    /// Whether to go on with what changes; else the answer comes when all was found.
+    /// Whether to report changes; otherwise the answer comes when all is found.
     public var isLive: Bool
-    /// In seconds: how long changes are gathered before they are told.
+    /// Seconds for which changes are gathered before they are reported.
     public var interval: Double
-    /// Whether results are to have their tags, which are looked up for each.
+    /// Whether results have their tags, which cost a look-up each.
     public var wantsTags: Bool
 
     public init(
@@ -33,7 +33,7 @@ public struct QueryRequest: Codable, Sendable, Equatable {
 
 /// One result of a query.
 public struct QueryItem: Codable, Sendable, Equatable {
-    /// The same for as long as the name is there, whatever it is changed to. Only within its domain.
+    /// Stays the same for as long as the name exists, also when it is renamed. Unique within the domain.
     public var number: Int64
     /// Relative to the mount point.
     public var path: PathBytes
@@ -51,13 +51,13 @@ public struct QueryItem: Codable, Sendable, Equatable {
     public var state: ItemState
     /// In bytes.
     public var bytesDownloaded: Int64
-    /// What holds of it besides ``state``: uploading, error, conflict, pinned, excluded.
+    /// Conditions besides ``state``: uploading, error, conflict, pinned, excluded.
     public var conditions: Set<QueryPredicate.ItemCondition>
-    /// The provider's; nil: the store does not know it (yet).
+    /// The provider's identifier; nil: the store does not know the item (yet).
     public var identifier: String?
-    /// What went wrong last, for people.
+    /// The last error, for people.
     public var error: String?
-    /// Empty unless they were asked for.
+    /// Empty unless the query asked for tags.
     public var tags: [String]
 
     public init(
@@ -83,25 +83,25 @@ public struct QueryItem: Codable, Sendable, Equatable {
     }
 }
 
-/// What a daemon says of a query.
+/// A daemon's news of a query.
 public struct QueryNews: Codable, Sendable, Equatable {
     public enum Phase: String, Codable, Sendable {
-        /// Some of what there is.
+        /// Some of the results.
         case gathering
-        /// That was all that there is; from now on, what changes.
+        /// The last of the results; changes follow.
         case gathered
         case changed
     }
     public var phase: Phase
     public var added: [QueryItem]
     public var changed: [QueryItem]
-    /// Numbers.
+    /// The numbers of items that no longer match.
     public var removed: [Int64]
-    /// When all was gathered: how many of the store's folders nobody has looked into, so that what is in them was not found.
+    /// With the last results: how many of the store's folders nobody has listed, and so were not searched.
     public var unlistedFolders: Int
-    /// In seconds: as often something is said while it gathers, even if nothing was found.
+    /// Seconds between news while results are gathered, even if nothing was found.
     public static let pulse = 2.0
-    /// To be answered with ``ControlRequest/queryTaken(id:question:)``: somebody waits until this is known.
+    /// To be confirmed with ``ControlRequest/queryTaken(id:question:)``, for which somebody waits.
     public var question: Int?
 
     public init(
@@ -117,12 +117,12 @@ public struct QueryNews: Codable, Sendable, Equatable {
     }
 }
 
-/// How the index of documents' texts is.
+/// The state of the index of documents' text.
 public struct TextIndexStatus: Codable, Sendable, Equatable {
     public var isOn: Bool
-    /// Of how many documents it has a text.
+    /// How many documents' text is in the index.
     public var documents: Int
-    /// Whether some are still to be read.
+    /// Whether documents are still to be read.
     public var isBusy: Bool
 
     public init(isOn: Bool, documents: Int, isBusy: Bool) {
@@ -138,12 +138,12 @@ public struct TextIndexStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// How one item is, or why that cannot be said.
+/// One item's description, or the error.
 public struct PromisedItem: Codable, Sendable, Equatable {
     public var item: QueryItem?
-    /// PNG or JPEG; nil: not asked for, or there is none.
+    /// PNG or JPEG; nil: not asked for, or none exists.
     public var thumbnail: DocumentThumbnail?
-    /// For people; nil when there is an item.
+    /// For people; nil: there is an item.
     public var error: String?
 
     public init(item: QueryItem? = nil, thumbnail: DocumentThumbnail? = nil, error: String? = nil) {

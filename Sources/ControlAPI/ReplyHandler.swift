@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Takes the first message of a connection as the reply to the one request that was sent over it.
+/// Takes the first message of a connection as the reply to its one request.
 final class ReplyHandler: ChannelInboundHandler {
     typealias InboundIn = Frame
 
@@ -13,19 +13,19 @@ final class ReplyHandler: ChannelInboundHandler {
         case .message(let message):
             reply.succeed(message)
         case .tooLong(let length):
-            fail("The daemon announced an answer of \(length) bytes, more than is allowed.")
+            fail("the daemon announced an answer of \(length) bytes, more than is allowed")
         case .truncated(let length):
-            fail("The daemon hung up \(length) bytes into its answer. See its log.")
+            fail("the daemon hung up \(length) bytes into its answer; see its log")
         }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        fail("The daemon hung up without an answer: it stopped, or takes no orders from this user. See its log.")
+        fail("the daemon hung up without an answer: it stopped, or refuses requests of this user; see its log")
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Before the promise is broken, whatever came in is read: the hang-up follows at once.
+        // Closing reads what has arrived, then fails the promise.
         context.close(promise: nil)
     }
 

@@ -1,8 +1,8 @@
 import Foundation
 import Surroundings
 
-/// The daemon that serves a mount, as a process. Numbers of processes are used again: with the moment of its start it
-/// is known to be still the same.
+
+/// The process of the daemon that serves a mount. Its start time tells it from a later process with the same pid.
 package struct ServingProcess: Sendable {
     package let pid: Int32
     private let started: String
@@ -13,9 +13,9 @@ package struct ServingProcess: Sendable {
         started = String(fields[19])
     }
 
-    /// Who listens on the control socket of a mount, as the kernel says (SO_PEERCRED of unix(7)); also when it hangs.
-    /// Nil: nobody does, the daemon is
-    /// dead; but one whose threads the kernel still holds counts as listening (``isAlive`` says that it is dead).
+    /// The process that listens on the control socket of a mount (SO_PEERCRED of unix(7)), even if it hangs. Nil: the
+    /// daemon is dead. A dead daemon whose threads the kernel still holds counts as listening; ``isAlive`` is false for
+    /// it.
     package static func serving(_ mountPoint: String) -> ServingProcess? {
         guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint),
             let descriptor = ClientSocket.connectNow(path)
@@ -28,13 +28,13 @@ package struct ServingProcess: Sendable {
         return ServingProcess(pid: credentials.pid)
     }
 
-    /// One that has ended and was not collected by its parent is dead as well.
+    /// False also for a zombie, whose parent has not waited for it.
     package var isAlive: Bool {
         guard let fields = ProcessStatus.fields(of: pid), fields.count > 19, fields[19] == started else { return false }
         return fields[0] != "Z" && fields[0] != "X"
     }
 
-    /// Says whether it has ended within so many seconds.
+    /// Waits for the process to end; false: it still runs after this many seconds.
     package func hasEnded(within seconds: Double) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while isAlive {

@@ -1,11 +1,9 @@
 import Glibc
 
-/// One daemon's hold on a socket path: a bound socket, mode 0600, beside a lock file that says the daemon
-/// lives.
+/// One daemon's claim on a socket path: a bound socket, mode 0600, and a locked file beside it.
 ///
-/// The lock (flock(2), let go by the kernel when the daemon dies) decides between two daemons that start
-/// at once; a look at the socket alone leaves a gap in which both think it stale.
-/// The lock file stays behind: unlinking it would open that gap again.
+/// The lock (flock(2), which the kernel releases when the daemon dies) decides between two daemons that start at once;
+/// by the socket alone both could take it for stale. The lock file is never unlinked, which would open that gap again.
 struct SocketClaim {
     let socketPath: String
     private let lock: CInt
@@ -13,7 +11,7 @@ struct SocketClaim {
     let socket: CInt
 
     /// Takes the path over from a dead daemon, or throws ``ControlError/Code/refused`` when a live one
-    /// has it. Makes system calls that may block for the length of a disk access.
+    /// has it. Makes system calls that may block on the disk.
     static func take(_ socketPath: String) throws(ControlError) -> SocketClaim {
         try SocketDirectory.checkLength(socketPath)
         let lock = try takeLock(socketPath + ".lock", for: socketPath)
@@ -26,7 +24,7 @@ struct SocketClaim {
         }
     }
 
-    /// Removes the socket's file and lets the lock go; ``socket`` itself is closed by whoever listens on it.
+    /// Removes the socket's file and releases the lock; the listener closes ``socket`` itself.
     func release() {
         unlink(socketPath)
         close(lock)
@@ -44,14 +42,14 @@ struct SocketClaim {
         return lock
     }
 
-    /// Unlinks the socket that a dead daemon left; never anything else that has the name.
+    /// Unlinks the socket that a dead daemon left; never any other kind of file.
     private static func removeStale(_ socketPath: String) throws(ControlError) {
         guard let info = lstatOf(socketPath) else { return }
         guard info.isSocket else {
             throw ControlError(
-                .refused, "\(socketPath) is there and is not a socket. Remove it, and try again.")
+                .refused, "\(socketPath): not a socket; remove it, and try again")
         }
-        // Somebody may listen without our lock.
+        // A program may listen without our lock.
         guard try !isAnswered(socketPath) else { throw taken(socketPath) }
         guard unlink(socketPath) == 0 || errno == ENOENT else {
             throw systemError("remove the old socket \(socketPath)")
@@ -61,12 +59,12 @@ struct SocketClaim {
     private static func isAnswered(_ socketPath: String) throws(ControlError) -> Bool {
         let probe = try newSocket()
         defer { close(probe) }
-        // Non-blocking: EAGAIN is a full queue of a live listener.
+        // EAGAIN of a non-blocking socket: a live listener's queue is full.
         let result = withAddress(of: socketPath) { connect(probe, $0, $1) }
         return result == 0 || errno == EAGAIN || errno == EINPROGRESS
     }
 
-    /// chmod before anyone can listen: until then a connect is refused whatever the umask allowed.
+    /// Sets the mode before anybody listens: until then a connect is refused, whatever the umask allowed.
     private static func bindPrivately(_ socketPath: String) throws(ControlError) -> CInt {
         let socket = try newSocket()
         guard withAddress(of: socketPath, { bind(socket, $0, $1) }) == 0 else {
@@ -95,7 +93,7 @@ struct SocketClaim {
     ) -> CInt {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // The length was checked, and the rest is zero, which ends the string.
+        // The length was checked, and the rest is zero, which terminates the string.
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         return withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -107,11 +105,11 @@ struct SocketClaim {
     private static func taken(_ socketPath: String) -> ControlError {
         ControlError(
             .refused,
-            "A daemon already serves \(socketPath): the domain is mounted. Unmount it first, or use that one."
+            "\(socketPath): a daemon serves it already: the domain is mounted; unmount it first, or use that mount"
         )
     }
 
     private static func systemError(_ what: String, _ code: CInt = errno) -> ControlError {
-        ControlError(.system, "Cannot \(what): \(describe(errno: code)).")
+        ControlError(.system, "cannot \(what): \(describe(errno: code))")
     }
 }

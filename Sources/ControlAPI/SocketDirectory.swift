@@ -2,18 +2,19 @@ import Foundation
 import Glibc
 import Surroundings
 
-/// Where the sockets of mounted domains live: a folder that only their user can look into.
+/// The folder of the sockets of mounted domains, which only their user can access.
 public enum SocketDirectory {
-    /// For a test that talks to a daemon with a runtime folder of its own: in place of `$XDG_RUNTIME_DIR`.
+    /// Replaces `$XDG_RUNTIME_DIR` in tests that talk to a daemon with a runtime folder of its own.
     @TaskLocal package static var runtimeDirectory: String?
 
     /// The folder, made if need be (mode 0700): `$XDG_RUNTIME_DIR/hydrant`, else `/run/user/UID/hydrant`,
     /// else `/tmp/hydrant-UID`.
     ///
-    /// A runtime folder that is not there or not ours (as under `sudo`) is passed over.
+    /// A runtime folder that does not exist or is not ours (as under `sudo`) is skipped.
     ///
-    /// - Throws: ``ControlError/Code/refused`` when what has that name is a symbolic link, belongs to
-    ///   somebody else or is open to others: somebody may be lying in wait there.
+    /// - Throws: ``ControlError/Code/refused`` when the folder is a symbolic link, belongs to another user or is open
+    ///   to
+    ///   others, since these could intercept connections.
     public static func path() throws(ControlError) -> String {
         try path(
             runtimeDirectory: runtimeDirectory ?? BaseDirectory.runtime(),
@@ -23,7 +24,7 @@ public enum SocketDirectory {
     /// The socket of the domain that is mounted at `mountPoint`, which should be absolute and free of
     /// symbolic links, so that daemon and command arrive at the same one. The file need not exist.
     ///
-    /// The name is short whatever the mount point is called: `sun_path` has 108 bytes.
+    /// The file's name is short for any mount point, because `sun_path` has 108 bytes.
     public static func socketPath(mountPoint: String) throws(ControlError) -> String {
         let socket = try path() + "/" + socketName(mountPoint: mountPoint)
         try checkLength(socket)
@@ -43,7 +44,7 @@ public enum SocketDirectory {
         return folder
     }
 
-    /// A hash of the mount point, so the length is always the same.
+    /// A hash of the mount point, which has a constant length.
     static func socketName(mountPoint: String) -> String {
         let hex = StableHash(normalized(mountPoint).utf8).text
         return String(repeating: "0", count: 16 - hex.count) + hex + ".sock"
@@ -54,33 +55,33 @@ public enum SocketDirectory {
         guard socket.utf8.count <= limit else {
             throw ControlError(
                 .system,
-                "The socket's path \(socket) is longer than \(limit) bytes: set XDG_RUNTIME_DIR to a shorter one."
+                "the socket's path \(socket) is longer than \(limit) bytes; set XDG_RUNTIME_DIR to a shorter one"
             )
         }
     }
 
-    /// `path` with every `//`, `/./` and closing `/` taken out; `..` stays, as it may follow a link.
+    /// `path` without `//`, `/./` and a trailing `/`; `..` stays, because it may follow a link.
     private static func normalized(_ path: String) -> String {
         let absolute =
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         return "/" + absolute.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
-    /// Makes `folder`, or checks that the one that is there is ours alone.
+    /// Makes `folder`, or checks that the existing one is ours alone.
     private static func makePrivate(_ folder: String) throws(ControlError) {
         if mkdir(folder, 0o700) != 0 {
             let code = errno
             guard code == EEXIST else {
                 throw ControlError(
-                    .system, "Cannot make the folder for sockets, \(folder): \(describe(errno: code)).")
+                    .system, "cannot make the folder for sockets, \(folder): \(describe(errno: code))")
             }
         }
         guard let info = lstatOf(folder) else {
-            throw ControlError(.system, "Cannot look at \(folder): \(describe(errno: errno)).")
+            throw ControlError(.system, "\(folder): \(describe(errno: errno))")
         }
         if let problem = problem(of: info) {
             throw ControlError(
-                .refused, "\(folder) \(problem). Look who made it, remove it, and try again.")
+                .refused, "\(folder): \(problem); find out who made it, remove it, and try again")
         }
     }
 

@@ -1,12 +1,12 @@
-/// A local change that is given up, and what that takes away.
+/// The local changes of an item that are discarded, and what that loses.
 public struct DiscardedChange: Codable, Sendable, Equatable {
     /// Absolute, for people: invalid UTF-8 is shown as U+FFFD.
     public var path: String
-    /// `creation`, `contents`, `move`, `metadata` or `deletion`; several of one item.
+    /// One or more of `creation`, `contents`, `move`, `metadata` and `deletion`.
     public var changes: [String]
-    /// How many bytes on this machine go with it. For all that is known they are nowhere else.
+    /// Bytes on this machine that are lost; as far as is known they exist nowhere else.
     public var bytes: Int64
-    /// The daemon's own: which state of the item this is said of.
+    /// For the daemon: identifies the state of the item that this describes.
     public var state: [Int64]
 
     public init(path: String, changes: [String], bytes: Int64, state: [Int64]) {
@@ -17,21 +17,21 @@ public struct DiscardedChange: Codable, Sendable, Equatable {
     }
 }
 
-/// Which version of a conflict stays.
+/// The version of a conflict to keep.
 public enum KeptVersion: String, Codable, Sendable, CaseIterable {
     /// The conflicted copy's bytes become the original's contents.
     case mine
-    /// The conflicted copy goes.
+    /// The conflicted copy is removed.
     case theirs
     /// Both stay, under their names.
     case both
 }
 
-/// Two versions that were both kept.
+/// A document that was kept in two versions.
 public struct ConflictStatus: Codable, Sendable, Equatable {
-    /// What has the name; absolute, for people.
+    /// The version that has the document's name; absolute, for people.
     public var original: String
-    /// What was kept beside it.
+    /// The conflicted copy beside it.
     public var copy: String
     /// When, in seconds since 1970.
     public var moment: Double
@@ -39,7 +39,7 @@ public struct ConflictStatus: Codable, Sendable, Equatable {
     public var reason: String
     /// For people.
     public var explanation: String
-    /// Both for system calls, relative to the mount point.
+    /// Both paths for system calls, relative to the mount point.
     public var originalPlace: PathBytes?
     public var copyPlace: PathBytes?
 
@@ -57,13 +57,13 @@ public struct ConflictStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// Deletions in the store that are not carried out here before a person agrees.
+/// Deletions of the store that Hydrant does not carry out before a person agrees.
 public struct HeldDeletionsStatus: Codable, Sendable, Equatable {
     /// Documents, folders and links.
     public var items: Int
-    /// Those of which not all is on this machine: nobody can put them back.
+    /// Items whose bytes are not all on this machine, which cannot be put back.
     public var incomplete: Int
-    /// Since when the first of them is held, in seconds since 1970.
+    /// When the first of the deletions was held, in seconds since 1970.
     public var since: Double
 
     public init(items: Int, incomplete: Int, since: Double) {
@@ -73,11 +73,11 @@ public struct HeldDeletionsStatus: Codable, Sendable, Equatable {
     }
 }
 
-/// What became of held deletions.
+/// The outcome for held deletions.
 public struct ResolvedDeletions: Codable, Sendable, Equatable {
-    /// How many items are gone here now (theirs), or on their way back to the store (mine).
+    /// How many items were deleted here (theirs), or are on their way back to the store (mine).
     public var items: Int
-    /// How many could not be put back, and are still held.
+    /// How many items could not be put back, and are still held.
     public var incomplete: Int
 
     public init(items: Int, incomplete: Int) {

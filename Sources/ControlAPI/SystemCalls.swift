@@ -5,7 +5,7 @@ func describe(errno code: CInt) -> String {
     String(cString: strerror(code))
 }
 
-/// lstat(2), or nil when there is nothing at `path` or it cannot be looked at (then see `errno`).
+/// lstat(2); nil, with `errno`, if it fails.
 func lstatOf(_ path: String) -> stat? {
     var info = stat()
     return lstat(path, &info) == 0 ? info : nil

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Takes a FUSE mount down from outside: umount2(2) for root, fusermount3(1) for everyone else.
+/// Unmounts a FUSE mount from outside: with umount2(2) for root, with fusermount3(1) for other users.
 public enum Unmounter {
     public enum Outcome: Sendable, Equatable {
         case unmounted
@@ -11,18 +11,18 @@ public enum Unmounter {
         case failed(String)
     }
 
-    /// - Parameter mountPoint: absolute and free of symbolic links, as ``MountTable`` has it.
-    /// - Parameter lazily: also when programs still use it; they keep what they have open.
+    /// - Parameter mountPoint: absolute and free of symbolic links, as in ``MountTable``.
+    /// - Parameter lazily: unmount although programs use the mount; they keep what they have open.
     /// - Returns: nil, or why it is still mounted.
     public static func unmount(_ mountPoint: String, lazily: Bool) -> String? {
         switch attempt(mountPoint, lazily: lazily) {
         case .unmounted: nil
-        case .busy: "\(mountPoint): programs still use it (a file is open in it, or a shell stands in it)"
+        case .busy: "\(mountPoint): programs still use it (an open file, or a working directory); end them"
         case .failed(let why): why
         }
     }
 
-    /// As ``unmount(_:lazily:)``, for who wants to know why not.
+    /// As ``unmount(_:lazily:)``, with the outcome as a value.
     public static func attempt(_ mountPoint: String, lazily: Bool) -> Outcome {
         if geteuid() == 0 {
             if clinux_unmount(mountPoint, lazily ? CLINUX_UNMOUNT_DETACH : 0) == 0 { return .unmounted }
@@ -30,10 +30,10 @@ public enum Unmounter {
         }
         switch run(["fusermount3", lazily ? "-uz" : "-u", "--", mountPoint]) {
         case 0: return .unmounted
-        case nil: return .failed("fusermount3 is not there; install the package fuse3")
+        case nil: return .failed("fusermount3 is missing; install the package fuse3")
         default:
             if MountTable.mount(at: mountPoint) == nil { return .failed("\(mountPoint): nothing is mounted there") }
-            return lazily ? .failed("\(mountPoint): fusermount3 could not unmount it; are you who mounted it?") : .busy
+            return lazily ? .failed("\(mountPoint): fusermount3 could not unmount it; did you mount it?") : .busy
         }
     }
 

@@ -1,19 +1,19 @@
-/// Lets many read an item at a time, or one write it: whoever asks by way of ``claim(_:)``.
+/// Grants claims (``claim(_:)``): many may read an item at a time, or one may write it.
 ///
-/// A claim on several items is granted as a whole, so that two of them never wait for each other. Those who came first are
-/// first, but for claims that are made while another is held: these wait only for what is granted, since what they would wait
-/// for might wait for them. What can only end in waiting for ever is refused.
+/// A claim on several items is granted as a whole, so that two claims never wait for each other. Claims are granted in
+/// the order in which they came, except for a claim that is made while its maker holds another: it waits for granted
+/// claims only, because waiting claims may wait for its maker. A claim that could only wait for ever is refused.
 ///
-/// In memory only: when the daemon ends, so do those who hold something.
+/// Lives in memory only: when the daemon ends, the connections of the holders end too.
 package actor Arbiter {
-    /// Where subjects are now. Asked often: quick.
+    /// Returns where a subject is now. Called often, so it must be quick.
     private let locate: @Sendable (ClaimIntent) -> ClaimTarget
-    /// Another number when something may have moved.
+    /// Returns another number when an item may have moved.
     private let edition: @Sendable () -> Int
     private var located: Int?
-    /// How long a presenter may take for an answer; the others do not wait longer for it.
+    /// How long a claim waits for a presenter's answer.
     private let patience: Duration
-    /// Presenters that did not answer, for the log.
+    /// Called for a presenter that did not answer in time, for the log.
     private let gaveUp: @Sendable (Presenter, PresenterQuestion.Kind) -> Void
 
     private struct Entry {
@@ -21,17 +21,17 @@ package actor Arbiter {
         var claim: Claim
         var state = State.waiting
         var targets: [ClaimTarget]
-        /// While it is not granted.
+        /// Set while the claim waits.
         var continuation: CheckedContinuation<Void, any Error>?
-        /// Those who have been asked to let go.
+        /// Presenters that were asked to relinquish the item.
         var relinquished: [Presenter] = []
-        /// All presenters have been asked; it waits for what one of them does meanwhile.
+        /// All presenters have been asked; the claim still waits for another claim, such as a presenter's save.
         var wasAsked = false
         /// Presenters that have not answered yet.
         var asked: Set<PresenterID> = []
     }
     private var entries: [ClaimID: Entry] = [:]
-    /// All of them, the oldest first.
+    /// All claims, the oldest first.
     private var order: [ClaimID] = []
     private var presenters: [PresenterID: Presenter] = [:]
     private struct Pending {
@@ -56,12 +56,12 @@ package actor Arbiter {
 
     /// Returns when the claim is granted; it is held until ``end(_:)``.
     ///
-    /// - Throws: ``CoordinationError``; then nothing is held. When the task is cancelled before it is granted too.
+    /// - Throws: ``CoordinationError``, also when the task is cancelled before the grant; then nothing is held.
     package func claim(_ claim: Claim) async throws {
         guard entries[claim.id] == nil else { throw CoordinationError.duplicate }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                // Cancelled before it was here: `onCancel` found nothing.
+                // If the task was cancelled before this point, `onCancel` found no entry.
                 if Task.isCancelled { return continuation.resume(throwing: CoordinationError.cancelled) }
                 entries[claim.id] = Entry(
                     claim: claim, targets: claim.intents.map(locate), continuation: continuation)
@@ -79,10 +79,10 @@ package actor Arbiter {
         remove(id, CoordinationError.cancelled)
     }
 
-    /// Something may have moved: perhaps out of the way.
+    /// Items may have moved, which may unblock claims.
     package func itemsMoved() { if edition() != located { proceed() } }
 
-    /// Gives up a claim, whatever became of it.
+    /// Ends a claim, granted or waiting.
     package func end(_ id: ClaimID) { remove(id, CoordinationError.cancelled) }
 
     private func remove(_ id: ClaimID, _ error: any Error) {
@@ -95,7 +95,7 @@ package actor Arbiter {
         proceed()
     }
 
-    /// Who is granted what, and who waits, oldest first: for people.
+    /// All claims, granted and waiting, the oldest first, for people.
     package func overview() -> [(claim: Claim, isGranted: Bool)] {
         order.compactMap { entries[$0] }.map { ($0.claim, $0.state == .granted) }
     }
@@ -105,7 +105,7 @@ package actor Arbiter {
         return graph()
     }
 
-    // MARK: Who is next
+    // MARK: Granting
 
     private func proceed() {
         refreshTargets()
@@ -115,7 +115,7 @@ package actor Arbiter {
         }
     }
 
-    /// Items may have moved since.
+    /// Locates the subjects again, because items may have moved.
     private func refreshTargets() {
         let edition = edition()
         if located == edition { return }
@@ -123,7 +123,7 @@ package actor Arbiter {
         for (id, entry) in entries { entries[id]?.targets = entry.claim.intents.map(locate) }
     }
 
-    /// Claims that have to end before this one is granted.
+    /// Claims that must end before this one is granted.
     private func blockers(of id: ClaimID) -> Set<ClaimID> {
         guard let entry = entries[id] else { return [] }
         var blockers: Set<ClaimID> = []
@@ -137,7 +137,7 @@ package actor Arbiter {
             switch holder.state {
             case .granted: blockers.insert(other)
             case .asking:
-                // A presenter that is asked to save has to be able to.
+                // A presenter that was asked to save must be able to claim its item.
                 if let presenter = entry.claim.presenter, holder.asked.contains(presenter) { continue }
                 blockers.insert(other)
             case .waiting: if isEarlier, entry.claim.within.isEmpty { blockers.insert(other) }
@@ -157,7 +157,7 @@ package actor Arbiter {
         return false
     }
 
-    // MARK: Those who would wait for ever
+    // MARK: Deadlocks
 
     private func refuseIfCyclic(_ id: ClaimID) {
         refreshTargets()
@@ -170,7 +170,7 @@ package actor Arbiter {
         var graph = WaitGraph()
         for (id, entry) in entries where entry.state == .waiting {
             graph.edges[id, default: []].formUnion(blockers(of: id))
-            // These end only after it.
+            // The outer claims end only after this one.
             for outer in entry.claim.within { graph.edges[outer, default: []].insert(id) }
             guard let presenter = entry.claim.presenter else { continue }
             for (other, holder) in entries where holder.asked.contains(presenter) {
@@ -184,13 +184,13 @@ package actor Arbiter {
 
     package func add(_ presenter: Presenter) { presenters[presenter.id] = presenter }
 
-    /// What it was asked counts as unanswered.
+    /// Removes a presenter; its open questions count as unanswered.
     package func remove(_ id: PresenterID) {
         presenters[id] = nil
         for (number, question) in pending where question.presenter == id { close(number, isAnswered: false) }
     }
 
-    /// A presenter has done what it was asked.
+    /// Takes a presenter's answer.
     package func answer(_ number: Int, by presenter: PresenterID) {
         if pending[number]?.presenter == presenter { close(number, isAnswered: true) }
     }
@@ -199,7 +199,7 @@ package actor Arbiter {
         pending.removeValue(forKey: number)?.continuation.resume(returning: isAnswered)
     }
 
-    /// Nobody else is granted what it wants from now on; those who show it are asked first.
+    /// Reserves the claim's items, asks their presenters, then grants the claim.
     private func begin(_ id: ClaimID) {
         guard let entry = entries[id] else { return }
         if entry.wasAsked { return grant(id) }
@@ -230,7 +230,7 @@ package actor Arbiter {
     private func grant(_ id: ClaimID) {
         guard var entry = entries[id] else { return }
         entry.asked = []
-        // A presenter that was asked may use the item still: it was let past, and has taken longer than its time.
+        // A presenter that was asked, and allowed to save, may still use the item after its time is up.
         let isFree = !entries.contains { $0.key != id && $0.value.state == .granted && conflict(entry, $0.value) }
         guard isFree else {
             (entry.state, entry.wasAsked) = (.waiting, true)
@@ -257,7 +257,7 @@ package actor Arbiter {
         }
     }
 
-    /// - Returns: false: it did not answer in time, or is gone.
+    /// - Returns: false: the presenter did not answer in time, or is gone.
     private func ask(_ presenter: Presenter, _ kind: PresenterQuestion.Kind) async -> Bool {
         guard presenters[presenter.id] != nil else { return false }
         questions += 1

@@ -1,4 +1,4 @@
-/// Names one claim, in whatever daemon it is.
+/// Identifies a claim in all daemons.
 package struct ClaimID: Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: String
     package init(_ rawValue: String) { self.rawValue = rawValue }
@@ -6,13 +6,13 @@ package struct ClaimID: Hashable, Comparable, Sendable, CustomStringConvertible 
     package static func < (left: ClaimID, right: ClaimID) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What a claim, or a presenter, is about. It stays the same when the item is renamed.
+/// The subject of a claim or a presenter. A rename of the item does not change it.
 package enum ClaimSubject: Hashable, Sendable {
-    /// By its number in the catalog.
+    /// An item, by its number in the catalog.
     case item(Int64)
-    /// A file that is no item, by its inode.
+    /// A file that is not an item, by its inode.
     case file(Int64)
-    /// A name that nothing has, in the folder with this inode.
+    /// A name that does not exist, in the folder with this inode.
     case name(folder: Int64, bytes: [UInt8])
 }
 
@@ -28,19 +28,19 @@ package struct ClaimTarget: Hashable, Sendable {
         self.above = above
     }
 
-    /// The same, or something in it.
+    /// Whether the other target is the same, or in this one.
     package func covers(_ other: ClaimTarget) -> Bool { subject == other.subject || other.above.contains(subject) }
 }
 
-/// What is to be done with one item.
+/// The intended access to one item.
 package struct ClaimIntent: Hashable, Sendable {
     package enum Access: Hashable, Sendable {
-        /// - Parameter savesFirst: presenters are asked to save what they have not.
+        /// - Parameter savesFirst: ask presenters to save their changes first.
         case reading(savesFirst: Bool)
         case writing(savesFirst: Bool, deletes: Bool)
     }
     package var subject: ClaimSubject
-    /// What it is about when the item is gone: who makes another one of its name claims that.
+    /// The subject when the item is gone: a name, so that the claim covers a new item with the old name.
     package var otherwise: ClaimSubject?
     package var access: Access
     /// Presenters are not asked.
@@ -58,16 +58,16 @@ package struct ClaimIntent: Hashable, Sendable {
     package var isWriting: Bool { if case .writing = access { true } else { false } }
 }
 
-/// A wish to read or write some items with nobody in between.
+/// A request to read or write items while nobody else uses them.
 package struct Claim: Sendable {
     package let id: ClaimID
     /// Claims of one purpose do not exclude each other.
     package let purpose: String
-    /// Claims that whoever makes this one holds, and will hold until this one is over.
+    /// Claims that this one's maker holds until this one ends.
     package let within: Set<ClaimID>
-    /// On whose behalf.
+    /// The presenter for which the claim is made.
     package let presenter: PresenterID?
-    /// For people: who it is.
+    /// The maker's name, for people.
     package let holder: String
     package let intents: [ClaimIntent]
 
@@ -84,9 +84,10 @@ package struct Claim: Sendable {
     }
 }
 
-/// Why a claim is not granted.
+/// The reason why a claim is not granted.
 package enum CoordinationError: Error, Equatable, Sendable {
-    /// Those who hold what it wants wait, in the end, for something that its maker holds: for people, who they are.
+    /// The holders of the wanted items wait, directly or indirectly, for a claim of this one's maker. Holders' names,
+    /// for people.
     case wouldDeadlock([String])
     case cancelled
     /// There is a claim with this identifier already.

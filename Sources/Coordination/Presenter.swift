@@ -1,4 +1,4 @@
-/// Names one presenter.
+/// Identifies a presenter.
 package struct PresenterID: Hashable, Sendable {
     package let rawValue: String
     package init(_ rawValue: String) { self.rawValue = rawValue }
@@ -7,10 +7,10 @@ package struct PresenterID: Hashable, Sendable {
 /// A program that shows an item, and wants to be asked before others use it.
 package struct Presenter: Sendable {
     package let id: PresenterID
-    /// Is not asked about claims of its own purpose.
+    /// The presenter is not asked about claims of its own purpose.
     package let purpose: String
     package let subject: ClaimSubject
-    /// Hands it a question, or tells it something; must not wait.
+    /// Sends a question or news to the presenter; must not wait.
     package let tell: @Sendable (PresenterQuestion) -> Void
 
     package init(
@@ -23,20 +23,20 @@ package struct Presenter: Sendable {
     }
 }
 
-/// What a presenter is asked before somebody uses its item.
+/// A question to a presenter before another program uses its item.
 package struct PresenterQuestion: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Let go of it, so that somebody can read.
+        /// Relinquish the item to a reader.
         case relinquishToReader
         case relinquishToWriter
-        /// Save what is not saved yet.
+        /// Save unsaved changes.
         case saveChanges
-        /// It is about to be deleted.
+        /// The item is about to be deleted.
         case accommodateDeletion
-        /// The reader, or writer, is done. No answer is waited for.
+        /// The reader or writer is done; needs no answer.
         case reacquire
     }
     package var kind: Kind
-    /// To be given back with the answer.
+    /// Identifies the question in the answer.
     package var number: Int
 }

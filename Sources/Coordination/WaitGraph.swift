@@ -1,4 +1,4 @@
-/// Who waits for whom.
+/// Which claims wait for which.
 package struct WaitGraph: Sendable {
     package var edges: [ClaimID: Set<ClaimID>]
 
@@ -6,7 +6,7 @@ package struct WaitGraph: Sendable {
 
     package mutating func merge(_ other: WaitGraph) { edges.merge(other.edges) { $0.union($1) } }
 
-    /// A way from a claim back to itself, without it at the end; nil: there is none.
+    /// A cycle through a claim, listed from it once; nil: none.
     package func cycle(through start: ClaimID) -> [ClaimID]? {
         var cameFrom: [ClaimID: ClaimID] = [:]
         var open = [start]

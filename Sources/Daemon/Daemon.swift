@@ -7,8 +7,8 @@ import ItemCatalog
 import Logging
 import MountFrontend
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// One mounted domain in one process: builds the parts, joins them, runs them.
 struct Daemon: Sendable {

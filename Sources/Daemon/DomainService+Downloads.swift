@@ -4,8 +4,8 @@ import ItemCatalog
 import Surroundings
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 
 /// How far a request is that brings documents here.
 final class Tally: Sendable {

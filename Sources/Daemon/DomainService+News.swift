@@ -4,8 +4,8 @@ import Foundation
 import ItemCatalog
 import Surroundings
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// What is said while it happens: events, and how far a request is.
 extension DomainService {

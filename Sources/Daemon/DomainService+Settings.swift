@@ -1,8 +1,8 @@
 import ControlAPI
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// What a user sets while it is mounted.
 extension DomainService {

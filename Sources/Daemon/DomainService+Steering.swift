@@ -2,8 +2,8 @@ import ControlAPI
 import FileProvider
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// What a user says about changes that the store does not take.
 extension DomainService {

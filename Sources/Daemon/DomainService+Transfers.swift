@@ -3,8 +3,8 @@ import FileProvider
 import ItemCatalog
 import Surroundings
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// Keeping bytes here, and dropping them, because somebody said so.
 extension DomainService {

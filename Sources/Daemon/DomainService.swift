@@ -4,8 +4,8 @@ import Foundation
 import ItemCatalog
 import Surroundings
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// Answers the command line.
 struct DomainService: ControlService {

@@ -5,8 +5,8 @@ import ItemCatalog
 import Logging
 import Surroundings
 import SyncEngine
-package import Volume
 import Trees
+package import Volume
 
 /// The domain as its provider sees it: answers from the catalog, writes placeholders into it.
 package struct MountedDomain: FileProviderDomain {

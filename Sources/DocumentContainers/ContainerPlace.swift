@@ -5,14 +5,15 @@ import NIOPosix
 import Surroundings
 
 extension DocumentContainer {
-    /// The folder of a container in its mounted domain; it is made if it is not there.
+    /// The folder of a container in its mounted domain; made if it does not exist.
     ///
     /// ```swift
     /// let folder = try await DocumentContainer.url(forIdentifier: "org.example.notes")
     /// ```
     ///
     /// - Parameter identifier: nil: the container whose `program` is the executable of this process.
-    /// - Throws: when no such container is installed ("no container"), when its domain is not mounted, or when the folder
+    /// - Throws: when no such container is installed ("no container"), when its domain is not mounted, or when the
+    ///   folder
     ///   cannot be made.
     ///
     /// Source: Apple, `FileManager.url(forUbiquityContainerIdentifier:)`.
@@ -20,27 +21,27 @@ extension DocumentContainer {
         try await named(identifier).url()
     }
 
-    /// A container that is installed.
+    /// An installed container.
     ///
-    /// - Parameter identifier: nil: the one whose `program` is the executable of this process.
+    /// - Parameter identifier: nil: the container whose `program` is the executable of this process.
     /// - Throws: "no container".
     public static func named(_ identifier: String?) throws(DocumentContainerError) -> DocumentContainer {
         let all = installed().containers
         if let identifier {
             if let found = all.first(where: { $0.identifier == identifier }) { return found }
             throw DocumentContainerError(
-                "no container “\(identifier)”; hydrant containers shows those that are installed")
+                "no container “\(identifier)”; hydrant containers lists the installed ones")
         }
         let program = ByteText.resolved("/proc/self/exe")
         if let found = all.first(where: { $0.program != nil && $0.program == program }) { return found }
         throw DocumentContainerError("no container: none is installed for \(program ?? "this program")")
     }
 
-    /// As ``url(forIdentifier:)``, of this one.
+    /// As ``url(forIdentifier:)``, for this container.
     public func url() async throws(DocumentContainerError) -> URL {
         let place = try await place()
         if place.isReadOnly, access(place.path, F_OK) != 0 {
-            throw DocumentContainerError("\(place.path): is not there, and nothing can be made in this domain")
+            throw DocumentContainerError("\(place.path): does not exist, and the domain is read-only")
         }
         let (folder, mountPoint) = (folder, place.mountPoint)
         do { try await NIOThreadPool.singleton.runIfActive { try Self.make(folder, in: mountPoint) } } catch {
@@ -49,7 +50,8 @@ extension DocumentContainer {
         return ByteText.url(place.path + "/")
     }
 
-    /// Makes what is missing. What is there has to be a folder in the domain: nothing is made behind a link that leads out of it.
+    /// Makes missing folders. An existing path must be a folder in the domain; nothing is made behind a link that leads
+    /// out of it.
     private static func make(_ folder: [String], in mountPoint: String) throws {
         let root = clinux_open_folder(AT_FDCWD, mountPoint, true)
         guard root >= 0 else { throw failure(mountPoint, errno) }
@@ -74,49 +76,49 @@ extension DocumentContainer {
     private static func failure(_ path: String, _ code: Int32) -> DocumentContainerError {
         switch code {
         case EXDEV: DocumentContainerError("\(path): leads out of the domain")
-        case ENOTDIR: DocumentContainerError("\(path): is no folder")
-        case ENOENT: DocumentContainerError("\(path): is a link that leads nowhere")
+        case ENOTDIR: DocumentContainerError("\(path): not a folder")
+        case ENOENT: DocumentContainerError("\(path): a link that leads nowhere")
         default: DocumentContainerError("\(path): \(String(cString: strerror(code)))")
         }
     }
 
-    // MARK: Which domain
+    // MARK: Domains
 
-    /// Where a container is, whether or not its folder is there yet.
+    /// The place of a container, whether or not its folder exists.
     public struct Place: Sendable, Hashable {
-        /// Of the domain.
+        /// The domain's mount point.
         public let mountPoint: String
         /// The domain's name.
         public let domain: String
         /// The file provider's identifier.
         public let providerIdentifier: String?
-        /// Nothing can be changed in the domain.
+        /// The domain refuses changes.
         public let isReadOnly: Bool
-        /// Of the folder.
+        /// The folder's path.
         public let path: String
     }
 
-    /// Where the container is: in the domain that its manifest names, that the user has chosen (``choose(domain:)``), or the only
-    /// one that is mounted, which is remembered then. Nothing is made.
+    /// The container's place: in the domain that its manifest names, that the user has chosen (``choose(domain:)``), or
+    /// in the only mounted domain, which is remembered then. Makes nothing.
     ///
-    /// - Throws: when that is not mounted, or when there are several and none was chosen.
+    /// - Throws: when the domain is not mounted, or when several are mounted and none was chosen.
     public func place() async throws(DocumentContainerError) -> Place {
         let mounted = await Self.mountedDomains()
         if let wanted = domain ?? Self.choices()[identifier] {
             guard let status = mounted.first(where: { $0.domain == wanted }) else {
                 throw DocumentContainerError(
-                    "the container “\(name)” is in the domain “\(wanted)”, which is not mounted; hydrant mount \(wanted) FOLDER mounts it"
+                    "the container “\(name)” is in the domain “\(wanted)”, which is not mounted; mount it: hydrant mount \(wanted) FOLDER"
                 )
             }
             return place(in: status)
         }
         guard let only = mounted.first else {
-            throw DocumentContainerError("no domain is mounted that the container “\(name)” could be in")
+            throw DocumentContainerError("no domain is mounted for the container “\(name)”; mount one")
         }
         guard mounted.count == 1 else {
             throw DocumentContainerError(
                 "the container “\(name)” may be in any of \(mounted.map(\.domain).joined(separator: ", ")); "
-                    + "hydrant containers choose \(identifier) DOMAIN says which")
+                    + "choose one: hydrant containers choose \(identifier) DOMAIN")
         }
         try choose(domain: only.domain)
         return place(in: only)
@@ -129,10 +131,10 @@ extension DocumentContainer {
             path: ([status.mountPoint] + folder).joined(separator: "/"))
     }
 
-    /// In seconds: a daemon that does not answer in this time counts as none.
+    /// Seconds to wait for a daemon; one that does not answer counts as not mounted.
     private static let patience = 3.0
 
-    /// Those of this user, by name.
+    /// This user's mounted domains, sorted by name.
     private static func mountedDomains() async -> [DomainStatus] {
         let mounts = Set(MountTable.ownDomains().map(\.mountPoint))
         let domains = await withTaskGroup(of: DomainStatus?.self) { group -> [DomainStatus] in
@@ -153,7 +155,7 @@ extension DocumentContainer {
 
     // MARK: The user's choices
 
-    /// By container, kept in `$XDG_STATE_HOME/hydrant/containers.json`.
+    /// The file of the chosen domains, by container: `$XDG_STATE_HOME/hydrant/containers.json`.
     private static var choicesFile: String? { BaseDirectory.state.path().map { $0 + "/hydrant/containers.json" } }
 
     private static func choices() -> [String: String] {
@@ -161,13 +163,13 @@ extension DocumentContainer {
             .flatMap { try? JSONDecoder().decode([String: String].self, from: $0) } ?? [:]
     }
 
-    /// From now on the container is in this domain. What is in its folder elsewhere stays where it is. Durable on return.
+    /// Sets the container's domain, durably. Documents in the container's folder in another domain stay there.
     ///
     /// - Throws: when its manifest names another domain.
     public func choose(domain wanted: String) throws(DocumentContainerError) {
         if let domain, domain != wanted {
             throw DocumentContainerError(
-                "the manifest of the container “\(name)” says that it is in the domain “\(domain)”")
+                "the manifest of the container “\(name)” says that it is in the domain “\(domain)”; change it there")
         }
         guard let file = Self.choicesFile else { throw DocumentContainerError(BaseDirectory.state.missing) }
         var choices = Self.choices()

@@ -3,8 +3,8 @@ import Surroundings
 import TOMLKit
 public import UniformTypes
 
-/// A folder in a mounted domain that belongs to a program: its documents are there, and, when the container is public, other
-/// programs' pickers offer it, without an extension of the program's own.
+/// A program's own folder in a mounted domain, for its documents. Other programs' pickers offer a public container,
+/// without an extension of the program's own.
 ///
 /// A file `NAME.toml` in `hydrant/containers` of a data folder (`$XDG_DATA_HOME`, `$XDG_DATA_DIRS`):
 ///
@@ -20,38 +20,38 @@ public import UniformTypes
 /// program = "/usr/bin/notes"
 /// ```
 ///
-/// Only `identifier` and `name` are needed. `folder` is relative to the mount point, and the name of the container unless it
-/// is given; without `domain` the user says which one, or it is the only one that is mounted.
+/// Only `identifier` and `name` are required. `folder` is relative to the mount point; default: the container's name.
+/// Without `domain` the user chooses the domain, or it is the only one that is mounted.
 ///
 /// Source: Apple, *Information Property List Key Reference*, `NSUbiquitousContainers`.
 public struct DocumentContainer: Sendable, Hashable {
-    /// How deep folders may lie in a container, as pickers show it.
+    /// The levels of folders that pickers show in a container.
     public enum FolderLevels: String, Sendable, Hashable, Codable, CaseIterable {
         /// Documents only.
         case none
-        /// Folders, and none in those.
+        /// Folders without folders in them.
         case one
-        /// Whatever there is.
+        /// All folders.
         case any
     }
 
-    /// Of the container.
+    /// The container's identifier.
     public let identifier: String
-    /// As the user knows it.
+    /// The name to show.
     public let name: String
     /// A name of an icon theme, or a path.
     public let icon: String?
-    /// Whether other programs' pickers offer it.
+    /// Whether other programs' pickers offer the container.
     public let isPublic: Bool
     /// See ``FolderLevels``.
     public let folderLevels: FolderLevels
-    /// What it has documents of; pickers do not offer it for others. `public.content` is all.
+    /// The types of its documents; pickers do not offer it for others. `public.content` covers all.
     public let supportedTypes: [UniformType]
-    /// The names that lead to it from the mount point.
+    /// The components of the folder's path, relative to the mount point.
     public let folder: [String]
-    /// The name of the domain that it is in; nil: the user's choice.
+    /// The name of the container's domain; nil: the user's choice.
     public let domain: String?
-    /// The absolute path of the executable whose own container this is; nil: of none in particular.
+    /// The absolute path of the executable that owns the container; nil: none in particular.
     public let program: String?
 
     private struct Contents: Decodable {
@@ -71,9 +71,9 @@ public struct DocumentContainer: Sendable, Hashable {
         }
     }
 
-    /// From the text of a manifest.
+    /// Reads the text of a manifest.
     ///
-    /// - Throws: what is wrong with it.
+    /// - Throws: if the manifest has an error.
     public init(toml text: String) throws(DocumentContainerError) {
         let contents: Contents
         do { contents = try TOMLDecoder().decode(Contents.self, from: text) } catch {
@@ -89,13 +89,13 @@ public struct DocumentContainer: Sendable, Hashable {
         folder = (contents.folder ?? contents.name).split(separator: "/").map(String.init)
         let levels = contents.levels ?? FolderLevels.any.rawValue
         guard let known = FolderLevels(rawValue: levels) else {
-            throw DocumentContainerError("“\(levels)” is no number of levels; there are none, one and any")
+            throw DocumentContainerError("“\(levels)” is not a number of levels; choose none, one or any")
         }
         folderLevels = known
         var types: [UniformType] = []
         for word in contents.types ?? [UniformType.content.identifier] {
             guard let type = UniformTypeTable.system.type(named: word) else {
-                throw DocumentContainerError("“\(word)” is no type")
+                throw DocumentContainerError("“\(word)” is not a type")
             }
             types.append(type)
         }
@@ -106,7 +106,10 @@ public struct DocumentContainer: Sendable, Hashable {
         let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_"
         guard contents.identifier.allSatisfy({ letters.contains($0) }), 1...128 ~= contents.identifier.count,
             !contents.identifier.hasPrefix(".")
-        else { throw DocumentContainerError("“\(contents.identifier)” is no identifier, like org.example.notes") }
+        else {
+            throw DocumentContainerError(
+                "“\(contents.identifier)” is not an identifier; write one such as org.example.notes")
+        }
         let isName = !contents.name.contains { $0 == "/" || $0.unicodeScalars.contains { $0.value < 0x20 } }
         guard isName, 1...255 ~= contents.name.utf8.count else {
             throw DocumentContainerError("“\(contents.name)” cannot be a name")
@@ -114,10 +117,10 @@ public struct DocumentContainer: Sendable, Hashable {
         let folder = contents.folder ?? contents.name
         let parts = folder.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count <= 64, parts.allSatisfy({ isFolderName($0) }) else {
-            throw DocumentContainerError("“\(folder)” is no path relative to a mount point")
+            throw DocumentContainerError("“\(folder)” is not a path relative to a mount point")
         }
         if let program = contents.program, !program.hasPrefix("/") {
-            throw DocumentContainerError("program is an absolute path")
+            throw DocumentContainerError("program must be an absolute path")
         }
     }
 
@@ -126,14 +129,14 @@ public struct DocumentContainer: Sendable, Hashable {
     }
 }
 
-// MARK: What is installed
+// MARK: Installed containers
 
 extension DocumentContainer {
     private static let inDataFolder = "hydrant/containers"
-    /// A manifest is no longer than this.
+    /// The largest manifest, in bytes.
     private static let largest = 64 << 10
 
-    /// All that are installed, the user's own before the machine's; what is wrong with others' manifests.
+    /// The installed containers, the user's own before the machine's, and the errors of faulty manifests.
     public static func installed() -> (containers: [DocumentContainer], problems: [String]) {
         var containers: [DocumentContainer] = []
         var problems: [String] = []
@@ -153,22 +156,22 @@ extension DocumentContainer {
         )
     }
 
-    /// From a manifest's file.
+    /// Reads a manifest's file.
     public static func read(_ file: String) throws(DocumentContainerError) -> DocumentContainer {
         let data: Data
         do { data = try Data(contentsOf: URL(filePath: file, directoryHint: .notDirectory)) } catch {
             throw DocumentContainerError("\(file): \(error.localizedDescription)")
         }
-        guard data.count <= largest else { throw DocumentContainerError("\(file): is larger than 64 KiB") }
+        guard data.count <= largest else { throw DocumentContainerError("\(file): larger than 64 KiB") }
         do { return try DocumentContainer(toml: String(decoding: data, as: UTF8.self)) } catch {
             throw DocumentContainerError("\(file): \(error.message)")
         }
     }
 
-    /// Makes a container known to this user's programs, instead of one with its identifier. It is in the user's data folder when
-    /// this returns.
+    /// Installs a container for this user's programs, in place of one with its identifier: writes the manifest into the
+    /// user's data folder.
     ///
-    /// - Parameter manifest: the text of one.
+    /// - Parameter manifest: the text of a manifest.
     @discardableResult
     public static func install(manifest: String) throws(DocumentContainerError) -> DocumentContainer {
         let container = try DocumentContainer(toml: manifest)
@@ -181,16 +184,16 @@ extension DocumentContainer {
         return container
     }
 
-    /// The user's own manifest of this container is gone, whatever its file is called; the documents in the container stay.
+    /// Removes the user's own manifest of this container, whatever the file's name; keeps the documents in the
+    /// container.
     ///
-    /// - Returns: the file of the machine's manifest by which the user's programs know the container all the same; nil: they know
-    ///   it no more.
-    /// - Throws: when this user has not installed it.
+    /// - Returns: the machine's manifest that still declares the container; nil: none.
+    /// - Throws: when this user has not installed the container.
     @discardableResult
     public static func uninstall(_ identifier: String) throws(DocumentContainerError) -> String? {
         let folder = try ownFolder()
         var files = manifests(of: identifier, in: folder)
-        // One that cannot be read is known by its name only.
+        // An unreadable manifest can be found by its file's name only.
         let named = "\(folder)/\(identifier).toml"
         if files.isEmpty, !identifier.contains("/"), (try? read(named)) == nil { files = [named] }
         if files.isEmpty { throw DocumentContainerError("“\(identifier)” is not installed by this user") }
@@ -208,7 +211,7 @@ extension DocumentContainer {
         return "\(data)/\(inDataFolder)"
     }
 
-    /// The first of them holds (``installed()``).
+    /// The files of a container's manifests in a folder; the first takes precedence (``installed()``).
     private static func manifests(of identifier: String, in folder: String) -> [String] {
         files(in: folder).filter { (try? read($0))?.identifier == identifier }
     }
@@ -218,7 +221,7 @@ extension DocumentContainer {
             .map { "\(folder)/\($0)" }
     }
 
-    /// The one that has it already, or a new one, never another container's.
+    /// The file that has the container's manifest already, or a new one; never the file of another container.
     private static func fileToWrite(for identifier: String) throws(DocumentContainerError) -> String {
         let folder = try ownFolder()
         if let known = manifests(of: identifier, in: folder).first { return known }
@@ -226,13 +229,13 @@ extension DocumentContainer {
             let file = "\(folder)/\(identifier)\(number == 1 ? "" : "-\(number)").toml"
             if (try? read(file)) == nil { return file }
         }
-        throw DocumentContainerError("\(folder): other containers have all names for “\(identifier)”")
+        throw DocumentContainerError("\(folder): other containers use all file names for “\(identifier)”; remove one")
     }
 }
 
-/// Why there is no such container, or not now.
+/// An error of a container.
 public struct DocumentContainerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// For people: what happened, to which container, and what to do.
+    /// For people: the container, what happened, and what to do.
     public let message: String
     /// The message.
     public var description: String { message }

@@ -1,29 +1,28 @@
-/// Why nothing was shown, opened, printed or registered.
+/// An error in showing, opening, printing or registering.
 public struct DocumentInteractionError: Error, Sendable, Equatable, CustomStringConvertible {
     /// For programs.
     public enum Code: String, Sendable {
-        /// Nothing is there, or it cannot be looked at.
+        /// The document does not exist, or cannot be accessed.
         case noSuchDocument
-        /// No program is registered for the document's type, or there is no preview of such a document, or it cannot be
-        /// printed.
+        /// No program is registered for the document's type, or the document has no preview, or cannot be printed.
         case nothingToShow
-        /// The contents could not be brought.
+        /// The contents could not be downloaded.
         case download
         /// The program could not be started.
         case notStarted
-        /// A program that does a part of this is not installed.
+        /// A program that is needed is not installed.
         case missingProgram
-        /// The document is larger, or took longer, than this is done for.
+        /// The document exceeds a limit of size or time.
         case tooMuch
-        /// A manifest is not as it has to be.
+        /// A manifest has an error.
         case badManifest
         /// Anything else.
         case failed
     }
 
-    /// What kind of reason it is.
+    /// The kind of error.
     public let code: Code
-    /// For people: what happened, to which file, and what to do.
+    /// For people: the file, what happened, and what to do.
     public let message: String
     /// The message.
     public var description: String { message }

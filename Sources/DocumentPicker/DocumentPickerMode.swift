@@ -1,25 +1,25 @@
-/// What a host program wants of a document that lives elsewhere.
+/// What a program wants to do with a document of a provider.
 ///
 /// Source: Apple, `UIDocumentPickerMode`.
 public enum DocumentPickerMode: String, Sendable, Codable, Hashable, CaseIterable {
-    /// A copy of its own, which goes when the program ends; the original stays.
+    /// Get a copy, which is removed when the program ends; the original stays.
     case `import`
-    /// The document itself, edited in place.
+    /// Edit the document in place.
     case open
-    /// To give a document to a provider; the program gets no access to what becomes of it.
+    /// Copy a document to a provider; the program gets no access to the copy.
     case export
-    /// To give a document to a provider for good, and to edit it there.
+    /// Move a document to a provider, and edit it there.
     case move
 
-    /// Whether a document is chosen; else, where one goes.
+    /// Whether the user chooses a document; otherwise he chooses a place for one.
     public var choosesDocument: Bool { self == .import || self == .open }
-    /// Whether the program and the provider share the document afterwards, for which there must be a file provider.
+    /// Whether the program and the provider share the document afterwards, which needs a file provider.
     public var needsFileProvider: Bool { self == .open || self == .move }
 }
 
-/// Why something was refused in a document picker.
+/// An error of the document picker.
 public struct DocumentPickerError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What happened, to which document, and what to do.
+    /// The document, what happened, and what to do.
     public let message: String
     /// The message.
     public var description: String { message }

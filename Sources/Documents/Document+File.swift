@@ -2,7 +2,7 @@ import FileCoordination
 import Foundation
 import UniformTypes
 
-/// What is done with the file, each in its turn.
+/// Operations on the file, one after another.
 extension Document {
     var isOpen: Bool { !documentState.contains(.closed) }
     var file: DocumentFile {
@@ -52,17 +52,17 @@ extension Document {
 
     static func type(of url: URL, isFolder: Bool) async throws -> UniformType {
         let name = FilePath.name(FilePath.text(url))
-        // (The table is read from disk when it is first asked.)
+        // Off the main actor, because the first use of the table reads it from disk.
         return Self.type(
             try await onThread { UniformTypeTable.system.type(ofFilename: name) }, isFolder: isFolder)
     }
 
-    /// Of a folder whose name says nothing, that it is one.
+    /// The type of a name; `public.folder` for a folder whose name implies no type.
     private static func type(_ named: UniformType, isFolder: Bool) -> UniformType {
         isFolder && UniformTypeTable.system.mimeType(of: named) == "application/octet-stream" ? .folder : named
     }
 
-    /// From here on nothing is missed. What lies in no domain, nobody tells of.
+    /// Registers as a presenter; from here on nothing is missed. Does nothing outside of mounted domains.
     func present() async throws {
         let presenter = DocumentPresenter(fileURL) { [weak self] in await self?.hear($0) }
         do {
@@ -74,7 +74,7 @@ extension Document {
         domain = await DomainLink.find(fileURL)
     }
 
-    /// Downloads what is missing, and reads it.
+    /// Downloads missing bytes, and reads the file.
     func reading(_ url: URL, asksToSave: Bool) async throws -> (loaded: LoadedContents, url: URL) {
         defer {
             progress = nil
@@ -90,7 +90,7 @@ extension Document {
         tell(.progress(now))
     }
 
-    /// What is in memory is what was read.
+    /// Notes that the contents in memory are those that were read.
     func isNow(_ loaded: LoadedContents) {
         known = loaded.known
         digest = loaded.contents.digest
@@ -136,7 +136,7 @@ extension Document {
     func saveByItself() async {
         (saving, autosave) = (autosave, nil)
         defer { saving = nil }
-        // (Who deletes it is not to find it made anew.)
+        // Do not make a file anew that somebody deletes.
         if isBeingDeleted || isGone { return }
         do { try await autosaveIfNeeded() } catch is CancellationError {} catch {
             failed(error)
@@ -144,14 +144,14 @@ extension Document {
         }
     }
 
-    /// (What handles it may use the document, and is not waited for in a turn.)
+    /// Calls `handleError` outside of a turn, because it may use the document.
     func failed(_ error: any Error) {
         lastError = error
         tell(.failed(error))
         Task { await handleError(error) }
     }
 
-    /// To its file, or in a conflict to its own version.
+    /// Saves to the document's file, or in a conflict to its own version.
     func saveNow() async throws {
         try requireOpen()
         let count = changeCount
@@ -170,12 +170,12 @@ extension Document {
             }
         } catch {
             if presenter == nil, let error = error as? DocumentError, error.code == .missing {
-                // Nobody else would tell of it.
+                // Outside of a mounted domain no presenter message tells of the deletion.
                 await letGo()
                 tell(.deleted)
                 documentState.insert(.savingError)
                 throw DocumentError(
-                    .missing, "\(DocumentError.shown(fileURL)): is gone; save the document anew, or elsewhere")
+                    .missing, "\(DocumentError.shown(fileURL)): the file is gone; save the document anew, or elsewhere")
             }
             documentState.insert(.savingError)
             throw error
@@ -192,7 +192,7 @@ extension Document {
                 return isSaved(contents, count)
             }
         } catch let error as DocumentError where error.code == .missing {}
-        // Somebody has written into it, and it is his by now; or it is gone. There is another one from here on.
+        // Another program has written into our conflicted copy, or removed it: make another copy.
         try await keepOwnVersion(contents, count)
     }
 
@@ -203,10 +203,11 @@ extension Document {
         }
     }
 
-    /// In tenths of a second.
+    /// How long to wait for news of a move, and for a new file at the place, in tenths of a second.
     private static let (patienceForNews, patienceForSuccessor) = (20, 5)
 
-    /// Where it is not, it may just have been moved: somebody is about to say so. Or a program saves by removing it first.
+    /// Replaces the file. If it is missing, it may just have been moved, which news will tell; or a program saves by
+    /// removing it first.
     private func replaceFollowing(
         _ contents: DocumentContents, _ attributes: DocumentAttributes
     ) async throws -> DocumentFile.Outcome {
@@ -231,12 +232,12 @@ extension Document {
         documentState.remove(.savingError)
         autosave?.cancel()
         autosave = nil
-        // What was changed meanwhile.
+        // Save changes that were made meanwhile.
         if hasUnsavedChanges { scheduleAutosave() }
         tell(.saved)
     }
 
-    /// A document is saved whatever becomes of its picture.
+    /// Sets the thumbnail after a save, which does not fail with it.
     func setThumbnail(_ attributes: DocumentAttributes) async {
         guard let known else { return }
         do { try await file.setThumbnail(attributes.thumbnail, of: fileURL, known) } catch { failed(error) }
@@ -251,7 +252,7 @@ extension Document {
             try contents.check()
             let newType = Self.type(named, isFolder: contents.children != nil)
             let attributes = try fileAttributesToWrite(to: url, for: operation)
-            // (What is there is nobody's whom this document knows.)
+            // The file at the new place is not this document's, so use no presenter.
             let stranger = DocumentFile(presenter: nil, mostBytes: mostBytes, changesKind: mayChangeKind)
             let known: KnownContents
             switch operation {

@@ -4,9 +4,9 @@ import Foundation
 import MetadataQuery
 import UniformTypes
 
-/// What others do with the file, and what becomes of two versions.
+/// Reactions to what others do with the file, and conflicts.
 extension Document {
-    /// Of news from the daemon: what is asked is done when this returns, what is told is done in its turn.
+    /// Handles a message of the daemon: carries out a question before it returns, and queues news.
     func hear(_ message: DocumentPresenter.Message) async {
         switch message {
         case .relinquishToReader: others.append(false)
@@ -18,13 +18,13 @@ extension Document {
             do { try await autosaveIfNeeded() } catch { failed(error) }
         case .accommodateDeletion: isBeingDeleted = true
         case .reacquire:
-            // Who reads and who writes is told the same. Of both, who writes is taken for the last.
+            // The message is the same for readers and writers; take the reader to be done first.
             if let index = others.firstIndex(of: false) ?? others.indices.first { others.remove(at: index) }
             inTurn { await $0.lookAtFile() }
         case .changed: inTurn { await $0.lookAtFile() }
         case .conflicts: inTurn { await $0.findConflicts() }
         case .moved(let url):
-            // (In a granted folder it keeps its name.)
+            // In a granted folder the document keeps its path.
             guard !hasScope else { return }
             fileURL = url
             inTurn { await $0.hasMoved() }
@@ -38,10 +38,10 @@ extension Document {
         }
     }
 
-    /// Programs save by removing the file and making it anew.
+    /// How long to wait for a new file, because programs save by removing the file and making it anew.
     private static let patienceForSuccessor = Duration.milliseconds(500)
 
-    /// Nobody waits for it.
+    /// Queues a body, without waiting for it.
     private func inTurn(_ body: @escaping @MainActor (Document) async -> Void) {
         Task { [weak self] in
             try? await self?.turns.take { [weak self] in
@@ -59,7 +59,8 @@ extension Document {
 
     private static let patienceForKernel = Duration.seconds(1)
 
-    /// Of what is in a folder a presenter hears only what is coordinated; a query has the rest: other programs', and the store's.
+    /// Follows the items of a package with a query: a presenter hears only of coordinated changes in a folder, not of
+    /// other programs' or the store's.
     func watchPackage() {
         watch?.cancel()
         watch = nil
@@ -76,7 +77,7 @@ extension Document {
             }
             for await case .updated in notifications {
                 self?.inTurn { await $0.lookAtFile() }
-                // (The kernel may hear of it after the query does.)
+                // The kernel may be told of the change after the query.
                 try? await Task.sleep(for: Self.patienceForKernel)
                 self?.inTurn { await $0.lookAtFile() }
             }
@@ -100,13 +101,13 @@ extension Document {
 
     // MARK: Another version
 
-    /// Takes in what somebody else has written, or keeps both.
+    /// Loads what somebody else has written, or keeps both versions.
     func lookAtFile() async {
         defer {
             if !others.contains(true) && !isGone {
                 isBeingDeleted = false
                 documentState.remove(.editingDisabled)
-                // (While it was to be deleted, nothing was saved by itself.)
+                // Autosaving was suspended while somebody was about to delete the file.
                 if hasUnsavedChanges { scheduleAutosave() }
             }
         }
@@ -115,9 +116,9 @@ extension Document {
             if try await !file.isAsKnown(fileURL, known) { try await takeIn() }
             failedLooks = 0
         } catch let error as DocumentError where error.code == .missing && presenter != nil {
-            // Moved, or deleted: that is told by itself.
+            // Messages of their own tell of a move or a deletion.
         } catch {
-            // (Its store may be away, or it is another one again by now.)
+            // The store may be away, or the file may have changed again.
             lookAgain()
             failed(error)
         }
@@ -137,7 +138,7 @@ extension Document {
     private func takeIn() async throws {
         guard hasUnsavedChanges else {
             let (loaded, _) = try await reading(fileURL, asksToSave: false)
-            // (Something may have been changed meanwhile.)
+            // The model may have changed during the read.
             if hasUnsavedChanges { return try await takeIn() }
             if loaded.contents.digest != digest {
                 try load(fromContents: loaded.contents, ofType: type)
@@ -147,7 +148,7 @@ extension Document {
         }
         let theirs = try? await reading(fileURL, asksToSave: false).loaded
         if let theirs, theirs.contents.digest == digest {
-            // What this one began with: other dates.
+            // The contents are those that this document began with; only dates differ.
             known = theirs.known
             return
         }
@@ -161,10 +162,10 @@ extension Document {
         try await keepOwnVersion(own, count)
     }
 
-    /// What this document has goes beside the file, and is saved there from now on.
+    /// Writes this document's version as a conflicted copy beside the file, and saves there from now on.
     func keepOwnVersion(_ contents: DocumentContents, _ count: Int) async throws {
         try contents.check()
-        // (In a granted folder nothing lasts but the document.)
+        // A copy in a granted folder would not last, so put it beside the document in the domain.
         let beside = hasScope ? scopedURL?.url ?? fileURL : fileURL
         let (known, url) = try await file.createCopy(contents, beside: beside)
         var own = OwnVersion(url: url, known: known)
@@ -172,7 +173,7 @@ extension Document {
             try await domain?.noteConflict(copy: url)
             own.isNoted = domain != nil
         } catch {
-            // It is there, and this document knows of it.
+            // The copy exists, and this document knows it, even if the daemon does not.
             lastError = error
         }
         ownVersion = own
@@ -180,7 +181,7 @@ extension Document {
         await findConflicts()
     }
 
-    /// The file's contents are in memory; its own version is one like any other.
+    /// Returns to the file: its contents are in memory, and the own version becomes one like any other.
     func leaveOwnVersion() async {
         ownVersion = nil
         await findConflicts()
@@ -200,7 +201,7 @@ extension Document {
                         url: conflict.copy, moment: conflict.moment, explanation: conflict.explanation, isOwn: isOwn))
             }
         } catch {
-            // Those that are known stay.
+            // Keep the known versions.
             return failed(error)
         }
         if let own = ownVersion, !isOwnThere {
@@ -214,7 +215,7 @@ extension Document {
         if found.isEmpty { documentState.remove(.inConflict) } else { documentState.insert(.inConflict) }
     }
 
-    /// Somebody else has ended the conflict: the file is what was chosen.
+    /// Handles that somebody else has ended the conflict by choosing this document's version, which is the file now.
     private func ownVersionWasChosen() async {
         ownVersion = nil
         do { try await takeIn() } catch { failed(error) }
@@ -227,12 +228,13 @@ extension Document {
         var chosen = version.map { version in all.filter { $0.url == version.url } } ?? all
         if version == nil, let own = all.first(where: \.isOwn) { chosen = [own] }
         guard !chosen.isEmpty else {
-            throw DocumentError(.noConflict, "\(DocumentError.shown(fileURL)): there is no such other version any more")
+            throw DocumentError(
+                .noConflict, "\(DocumentError.shown(fileURL)): there is no such other version, or no longer")
         }
         guard kept != .mine || chosen.count == 1 else {
             throw DocumentError(
                 .noConflict,
-                "\(DocumentError.shown(fileURL)): there are \(chosen.count) other versions; say which one is to stay")
+                "\(DocumentError.shown(fileURL)): there are \(chosen.count) other versions; choose the one to keep")
         }
         do {
             for version in chosen {
@@ -244,14 +246,14 @@ extension Document {
                 }
             }
         } catch {
-            // (Some may be over.)
+            // Some conflicts may be resolved.
             await findConflicts()
             throw error
         }
         await findConflicts()
     }
 
-    /// What somebody else has written into it stays.
+    /// Removes the own version, unless somebody else has written into it.
     private func remove(_ own: OwnVersion) async throws {
         if try await file.delete(own.url, ifStill: own.known) { return }
         failed(
@@ -259,7 +261,7 @@ extension Document {
                 .refused, "\(DocumentError.shown(own.url)): somebody has written into this conflicted copy; it stays"))
     }
 
-    /// What is to stay is safe before anything is removed.
+    /// Ends a conflict with the own version. Makes the kept version durable before it removes anything.
     private func resolve(_ own: OwnVersion, _ kept: KeptVersion) async throws {
         if kept == .mine {
             let count = changeCount

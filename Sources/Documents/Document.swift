@@ -3,36 +3,36 @@ public import FileCoordination
 public import Foundation
 public import UniformTypes
 
-/// A document that a program shows and edits. A subclass says what its contents are (``contents(forType:)``) and takes them in
-/// (``load(fromContents:ofType:)``); everything else is done for it: reading and writing under coordination with other programs,
-/// saving by itself, atomically, as the same document of the store; taking in what others write, and keeping both versions where
-/// that cannot be.
+/// A document that a program shows and edits. A subclass returns its contents (``contents(forType:)``) and loads them
+/// (``load(fromContents:ofType:)``); this class does the rest: it reads and writes under coordination with other
+/// programs; it autosaves, atomically, as the same document of the store; it loads what others write, or keeps both
+/// versions in a conflict.
 ///
-/// It is bound to the main actor, as the views are that show it: the two methods of a subclass see its model without locks, and
-/// nothing of the model is used by two threads. Files are never touched there: reading, writing, downloading and waiting for others
-/// happens on threads that may block.
+/// A document is bound to the main actor, like the views that show it, so a subclass needs no locks for its model. It
+/// never accesses files there: it reads, writes, downloads and waits for others on threads that may block.
 ///
-/// A file that lies in no mounted domain is read and written the same way, but there is nobody who would say what others do with
-/// it: another's version is noticed when this one is saved.
+/// It reads and writes a file outside of mounted domains in the same way, but gets no news of others there: it notices
+/// another program's version when it saves.
 ///
 /// Source: Apple, `UIDocument`.
 @MainActor
 open class Document {
-    // MARK: What it is
+    // MARK: Properties
 
-    /// Where the document is. It follows the document wherever others move it.
+    /// The document's place. It follows the document when others move it.
     public internal(set) var fileURL: URL
-    /// As the name tells it; nil: it was not opened or saved yet.
+    /// The type that the name implies; nil: the document was not opened or saved yet.
     public internal(set) var fileType: UniformType?
-    /// When the contents were changed last, in the file; nil: it was not opened or saved yet.
+    /// When the file's contents changed last; nil: the document was not opened or saved yet.
     public internal(set) var fileModificationDate: Date?
-    /// How far the download is that ``open()`` or a newer version waits for; nil: none does.
+    /// The progress of a download for ``open()`` or for a newer version; nil: none runs.
     public internal(set) var progress: DownloadProgress?
-    /// Other versions, which are kept beside it until somebody chooses: ``resolveConflict(keeping:of:)``, or `hydrant resolve`.
+    /// Other versions, kept beside the file until somebody chooses: ``resolveConflict(keeping:of:)``, or
+    /// `hydrant resolve`.
     public internal(set) var unresolvedConflictVersions: [ConflictVersion] = []
-    /// What went wrong last with nobody waiting for it; nil again when that succeeds.
+    /// The last error of work that no call waits for; nil when the work has succeeded since.
     public internal(set) var lastError: (any Error)?
-    /// How it is. ``stateChanges()`` tells of changes.
+    /// The document's state. ``stateChanges()`` reports changes.
     public internal(set) var documentState: DocumentState = .closed {
         didSet { if documentState != oldValue { tell(.stateChanged(documentState)) } }
     }
@@ -42,19 +42,19 @@ open class Document {
         DocumentError.shown((FilePath.name(FilePath.text(fileURL)) as NSString).deletingPathExtension)
     }
 
-    // MARK: What a program sets
+    // MARK: Settings
 
-    /// How long after a change it is saved by itself; nil: only when it is closed, or somebody else wants to read it. Between
-    /// 50 ms and an hour.
+    /// The delay between a change and its autosave, 50 ms to an hour; nil: save only when the document is closed, or
+    /// somebody else wants to read it.
     public var autosaveDelay: Duration? = .seconds(5) {
         didSet { autosaveDelay = autosaveDelay.map { min(max($0, .milliseconds(50)), .seconds(3_600)) } }
     }
 
-    /// The most that a file, or all files of a package, may have to be loaded; 1 GiB.
+    /// The largest file, or package, that is loaded, in bytes; 1 GiB.
     public var mostBytes = 1 << 30
 
-    /// Whether a save may put a file in the place of a folder that is not empty, or a package in the place of a file that is not.
-    /// False: that is refused (``DocumentError/Code/exists``), since it takes away what this class may never have looked at.
+    /// Whether a save may replace a non-empty folder by a file, or a non-empty file by a package. False: such a save is
+    /// refused (``DocumentError/Code/exists``), because it removes contents that this class may never have read.
     public var mayChangeKind = false
 
     // MARK: Inside
@@ -63,26 +63,26 @@ open class Document {
     var hasScope = false
     var presenter: DocumentPresenter?
     var domain: DomainLink?
-    /// What the file had when it was read or written last.
+    /// The state of the file when it was read or written last.
     var known: KnownContents?
-    /// Of what is in memory, when that was loaded or saved last.
+    /// The digest of the contents in memory when these were loaded or saved last.
     var digest: Int?
-    /// In a conflict that this document made: the file that has its version, and is saved to.
+    /// In a conflict that this document made: the file with its version, to which it saves.
     var ownVersion: OwnVersion?
     var changeCount = 0
-    /// Nil: no count is as in the file.
+    /// The change count of the file's contents; nil: no count matches the file.
     var savedCount: Int? = 0
-    /// Others who have asked for the file, and are not done: whether they write.
+    /// For each other program that uses the file now: whether it writes.
     var others: [Bool] = []
-    /// Somebody is going to delete it, or has.
+    /// Somebody is going to delete the file, or has.
     var isBeingDeleted = false
     var isGone = false
-    /// How often in a row another's version could not be taken in.
+    /// The number of failures in a row to load another program's version.
     var failedLooks = 0
     var autosave: Task<Void, Never>?
-    /// The autosave that is being done.
+    /// The running autosave.
     var saving: Task<Void, Never>?
-    /// Of a package: what happens to what is in it.
+    /// Follows changes in a package.
     var watch: Task<Void, Never>?
     let turns = Turns()
     let listeners = Listeners()
@@ -90,19 +90,20 @@ open class Document {
     struct OwnVersion {
         var url: URL
         var known: KnownContents
-        /// Since when.
+        /// When the conflict began.
         let moment = Date()
-        /// The daemon knows of it.
+        /// The daemon knows of the conflict.
         var isNoted = false
     }
 
-    /// For a document at this place, or one that is going to be made there. Nothing is looked at yet.
+    /// Makes a document at a place, whether or not the file exists. Does not access the file.
     public init(fileURL: URL) {
         self.fileURL = fileURL
         scopedURL = nil
     }
 
-    /// For a document to which the program was given a right, by a bookmark or the picker. The document starts and stops using it.
+    /// Makes a document to which the program has a right, by a bookmark or the picker. The document starts and stops
+    /// the access.
     public init(scopedURL: SecurityScopedURL) {
         fileURL = scopedURL.url
         self.scopedURL = scopedURL
@@ -115,8 +116,8 @@ open class Document {
         listeners.finish()
     }
 
-    /// Where an argument of this program points, by its bytes: a name on Linux need not be UTF-8, as all that `CommandLine.arguments`
-    /// can hold. Nil: there are fewer arguments.
+    /// The place that an argument of this program names, by its bytes: a name on Linux need not be UTF-8, but
+    /// `CommandLine.arguments` is. Nil: there are fewer arguments.
     public nonisolated static func fileURL(ofArgument index: Int) -> URL? {
         let all = ByteText.arguments
         return all.indices.contains(index) ? FilePath.url(all[index]) : nil
@@ -124,37 +125,37 @@ open class Document {
 
     // MARK: For subclasses
 
-    /// What is to be in the file now. Called on the main actor when the document is saved; to be overridden.
+    /// Returns the contents to save. Called on the main actor; to be overridden.
     ///
-    /// - Throws: whatever the subclass likes; then nothing is written, and the document is not saved.
+    /// - Throws: any error; then nothing is written, and the document is not saved.
     open func contents(forType type: UniformType) throws -> DocumentContents {
         throw DocumentError(.noContents, "\(Self.self) does not override contents(forType:)")
     }
 
-    /// Takes in what is in the file. Called on the main actor when it is opened, reverted, or another version was written by
-    /// somebody else; to be overridden.
+    /// Loads the file's contents. Called on the main actor when the document is opened or reverted, or somebody else
+    /// has written another version; to be overridden.
     ///
-    /// - Throws: whatever the subclass likes; then the document is as it was before.
+    /// - Throws: any error; then the document must be as it was before.
     open func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
         throw DocumentError(.noContents, "\(Self.self) does not override load(fromContents:ofType:)")
     }
 
-    /// What is written besides the contents; nothing, if it is not overridden.
+    /// Returns attributes to write besides the contents. Default: none.
     open func fileAttributesToWrite(to url: URL, for operation: SaveOperation) throws -> DocumentAttributes {
         DocumentAttributes()
     }
 
-    /// Something failed that nobody waited for: an autosave, which is tried again, or loading what somebody else has written. (Who
-    /// opens, saves or closes a document gets the error there.) The document goes on when this returns.
+    /// Handles an error of work that no call waits for: an autosave, which is tried again, or loading what somebody
+    /// else has written. (Opening, saving and closing throw their errors.)
     open func handleError(_ error: any Error) async {}
 
     // MARK: Changes
 
-    /// To be called at each change of the model: what is not saved is saved ``autosaveDelay`` later.
+    /// To be called at each change of the model; the document autosaves ``autosaveDelay`` later.
     open func updateChangeCount(_ change: Change) {
         switch change {
         case .done, .redone:
-            // What was saved was another branch.
+            // The saved state is on an abandoned branch of undo.
             if change == .done, let saved = savedCount, saved > changeCount { savedCount = nil }
             changeCount += 1
         case .undone: changeCount -= 1
@@ -168,21 +169,22 @@ open class Document {
         }
     }
 
-    /// Whether there is something in memory only.
+    /// Whether the document has unsaved changes.
     open var hasUnsavedChanges: Bool { changeCount != savedCount }
 
     // MARK: Open and close
 
-    /// Reads the document and follows it from then on. What is not here is downloaded first (``progress``); others who show it are
-    /// asked to save; who writes it is waited for. The task may be cancelled.
+    /// Reads the document and follows it from then on. Downloads missing bytes first (``progress``), asks others who
+    /// show the document to save, and waits for a writer. The task may be cancelled.
     ///
-    /// - Throws: ``DocumentError``, `CoordinationError`, `CancellationError`, or what ``load(fromContents:ofType:)`` throws; the
+    /// - Throws: ``DocumentError``, `CoordinationError`, `CancellationError`, or errors of
+    ///   ``load(fromContents:ofType:)``; the
     ///   document is closed then.
     open func open() async throws { try await turns.take { try await self.openNow() } }
 
-    /// Opens the document, and makes it if there is none, whoever else does so at the same time.
+    /// Opens the document, and makes it if it does not exist, also while others do the same.
     ///
-    /// - Returns: whether it was made.
+    /// - Returns: whether this call made it.
     /// - Throws: as ``open()``, and as ``save(to:for:)``.
     @discardableResult
     open func openOrCreate() async throws -> Bool {
@@ -195,17 +197,17 @@ open class Document {
         return false
     }
 
-    /// Saves what is not saved, and lets go of the file.
+    /// Saves unsaved changes, and closes the document.
     ///
-    /// - Parameter savingChanges: false: what is not saved is given up.
-    /// - Throws: as ``save(to:for:)``; then the document is open still, unless its file is gone.
+    /// - Parameter savingChanges: false: discard unsaved changes.
+    /// - Throws: as ``save(to:for:)``; then the document is still open, unless its file is gone.
     open func close(savingChanges: Bool = true) async throws {
-        // (It may wait for others.)
+        // A running autosave may be waiting for others.
         if !savingChanges { saving?.cancel() }
         try await turns.take {
             guard self.isOpen else { return }
             if savingChanges && self.hasUnsavedChanges {
-                // (What is changed while that waits is saved as well.)
+                // Changes that are made during the save are saved as well.
                 repeat { try await self.saveNow() } while self.isOpen && self.changeCount != self.savedCount
             }
             if !savingChanges { self.updateChangeCount(.cleared) }
@@ -215,23 +217,25 @@ open class Document {
 
     // MARK: Saving
 
-    /// Writes the document. When this returns, it is durable on this machine and others see it; the store follows.
+    /// Writes the document. When this returns, the document is durable on this machine and others see it; the upload
+    /// follows.
     ///
-    /// What replaces a file does so whole or not at all, and is the same document of the store; mode, owner and attributes stay. Of a
-    /// package, what has not changed is not written. If somebody else has changed the file meanwhile, that is not overwritten: the
-    /// document is ``DocumentState/inConflict`` then, and what it has is saved as a version of its own beside the file.
+    /// A save replaces the file whole or not at all, as the same document of the store, with mode, owner and
+    /// attributes. Unchanged files of a package are not written. A save does not overwrite another program's version:
+    /// it makes the document ``DocumentState/inConflict``, and saves to a version of its own beside the file.
     ///
     /// - Parameters:
-    ///   - url: where to; if that is another place than ``fileURL``, the document is there from then on.
-    ///   - operation: `.forCreating` also opens a document that was not.
-    /// - Throws: ``DocumentError``, `CoordinationError`, or what ``contents(forType:)`` throws; then the file is as it was, and the
+    ///   - url: the place to save to; the document's ``fileURL`` from then on.
+    ///   - operation: `.forCreating` also opens a closed document.
+    /// - Throws: ``DocumentError``, `CoordinationError`, or errors of ``contents(forType:)``; then the file is as it
+    ///   was, and the
     ///   document is in the state ``DocumentState/savingError``.
     open func save(to url: URL, for operation: SaveOperation) async throws {
         try await turns.take {
             switch operation {
             case .forOverwriting where try await self.isOwnFile(url): try await self.saveNow()
             case .forOverwriting:
-                // (A link stays one.)
+                // Save through a symbolic link, which stays.
                 let path = FilePath.text(url)
                 try await self.saveElsewhere(FilePath.url(onThread { FilePath.followingLink(path) }), operation)
             case .forCreating: try await self.saveElsewhere(url, operation)
@@ -239,8 +243,8 @@ open class Document {
         }
     }
 
-    /// Makes the file of a closed document again that is gone, or was never there, and opens the document. If somebody else has the
-    /// name by now, it is made beside that under the name of a conflicted copy, and ``fileURL`` is that.
+    /// Makes the missing file of a closed document, and opens the document. If another file has the name, makes a
+    /// conflicted copy beside it, which becomes ``fileURL``.
     ///
     /// - Throws: as ``save(to:for:)``.
     open func saveAnew() async throws {
@@ -252,13 +256,13 @@ open class Document {
         }
     }
 
-    /// However it is spelled: relative, or through links.
+    /// Whether a URL leads to this document's file, also by a relative path or through links.
     private func isOwnFile(_ url: URL) async throws -> Bool {
         let (one, other) = (FilePath.text(url), FilePath.text(fileURL))
         return try await onThread { one == other || FilePath.canonical(one) == FilePath.canonical(other) }
     }
 
-    /// Saves what is not saved.
+    /// Saves unsaved changes.
     ///
     /// - Throws: as ``save(to:for:)``.
     open func autosaveIfNeeded() async throws {
@@ -270,8 +274,8 @@ open class Document {
 
     // MARK: Other places, other versions
 
-    /// Gives up what is not saved, and loads the contents of a file: of its own (``fileURL``), or of another version, which is
-    /// a change of this document then.
+    /// Gives up what is not saved, and loads the contents of a file: of its own (``fileURL``), or of another version,
+    /// which is a change of this document then.
     ///
     /// - Throws: as ``open()``; then the document is as it was.
     open func revert(toContentsOf url: URL) async throws {
@@ -289,7 +293,7 @@ open class Document {
         }
     }
 
-    /// Gives the document another name, or another folder. It is the same document there; what is not saved stays so.
+    /// Moves or renames the document, which stays the same document of the store. Unsaved changes stay unsaved.
     ///
     /// - Throws: ``DocumentError/Code/exists``; other ``DocumentError``s and `CoordinationError`s.
     open func move(to url: URL) async throws {
@@ -300,9 +304,9 @@ open class Document {
         }
     }
 
-    /// Deletes the document, and closes it. Others who show it are asked to make do without.
+    /// Deletes the document, and closes it. Asks others who show it to accommodate the deletion.
     ///
-    /// - Throws: ``DocumentError``, `CoordinationError`; then it is there, and open.
+    /// - Throws: ``DocumentError``, `CoordinationError`; then the document still exists, and is open.
     open func delete() async throws {
         try await turns.take {
             try self.requireOpen()
@@ -313,9 +317,10 @@ open class Document {
 
     /// Ends a conflict.
     ///
-    /// - Parameter version: one of ``unresolvedConflictVersions``; nil: this document's own, else the only one, and of several,
-    ///   if none of them is to be the contents, all.
-    /// - Throws: ``DocumentError``, `CoordinationError`; nothing of any version is lost then.
+    /// - Parameter version: one of ``unresolvedConflictVersions``; nil: this document's own version, otherwise the only
+    ///   one; of
+    ///   several, all, unless one would have to become the contents.
+    /// - Throws: ``DocumentError``, `CoordinationError`; then no version is lost.
     open func resolveConflict(keeping kept: KeptVersion, of version: ConflictVersion? = nil) async throws {
         try await turns.take {
             try self.requireOpen()
@@ -323,9 +328,9 @@ open class Document {
         }
     }
 
-    // MARK: What happens to it
+    // MARK: Notifications
 
-    /// ``documentState`` as it is, and each time that it is another one.
+    /// The present ``documentState``, then each new one.
     public func stateChanges() -> AsyncStream<DocumentState> {
         let notifications = self.notifications()
         let first = documentState
@@ -339,8 +344,8 @@ open class Document {
         }
     }
 
-    /// What happens to the document from now on, for as long as it exists. A listener that is slow misses the oldest of more than
-    /// 1,000.
+    /// Notifications from now on, for as long as the document exists. A listener with more than 1,000 pending
+    /// notifications misses the oldest.
     public func notifications() -> AsyncStream<DocumentNotification> { listeners.add() }
 
     func tell(_ notification: DocumentNotification) { listeners.tell(notification) }

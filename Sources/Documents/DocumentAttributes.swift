@@ -1,22 +1,22 @@
 public import Foundation
 
-/// What is written with a document's contents, besides them. What is nil stays as it is.
+/// Attributes that are written with a document's contents. Nil leaves an attribute unchanged.
 ///
 /// Source: Apple, `UIDocument.fileAttributesToWrite(to:for:)`.
 public struct DocumentAttributes: Sendable, Hashable {
-    /// Permission bits; nil: those of the file before, or of any new file.
+    /// Permission bits; nil: those of the earlier file, or the default of a new file.
     public var permissions: UInt16?
-    /// What file managers call tags (`user.xdg.tags`).
+    /// File managers' tags (`user.xdg.tags`).
     public var tags: [String]?
-    /// By name, which begins with `user.`; nil as a value removes one.
+    /// Extended attributes by name, which begins with `user.`; a nil value removes the attribute.
     public var extendedAttributes: [String: Data?]
 
-    /// A picture of the document, which goes with these contents to other machines where the store can keep one: a PNG of at most
-    /// 1,024 × 1,024 pixels and 4 MiB. The document is saved whatever becomes of it. Packages, and files outside of mounted domains,
-    /// have none.
+    /// The document's thumbnail, a PNG of at most 1,024 × 1,024 pixels and 4 MiB. It goes with these contents to other
+    /// machines, if the store can keep it. A failure to set it does not fail the save. Packages, and files outside of
+    /// mounted domains, have no thumbnail.
     public var thumbnail: Thumbnail?
 
-    /// Where a picture is.
+    /// The source of a thumbnail.
     public enum Thumbnail: Sendable, Hashable {
         /// The bytes of a PNG.
         case png(Data)
@@ -35,7 +35,7 @@ public struct DocumentAttributes: Sendable, Hashable {
         self.extendedAttributes = extendedAttributes
     }
 
-    /// All that are set as attributes of a file, tags as well.
+    /// All extended attributes to set, tags included.
     var all: [String: Data?] {
         var all = extendedAttributes
         if let tags { all["user.xdg.tags"] = tags.isEmpty ? .some(nil) : Data(tags.joined(separator: ",").utf8) }

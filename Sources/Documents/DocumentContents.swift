@@ -1,21 +1,22 @@
 public import Foundation
 
-/// What a document's file holds: bytes, or a folder of such contents (a *package*).
+/// A document's contents: bytes, or a folder of such contents (a *package*).
 ///
 /// Source: Apple, `UIDocument.contents(forType:)`, which takes data or a file wrapper.
 public enum DocumentContents: Sendable, Hashable {
     /// The bytes of a file.
     case data(Data)
-    /// A folder with named children. A name is that of a file: not empty, `.` or `..`, at most 255 bytes, without slash and NUL.
+    /// A folder with named children. Names are file names: not empty, `.` or `..`, at most 255 bytes, without slash and
+    /// NUL.
     case package([String: DocumentContents])
 
-    /// The bytes of a file; nil: it is a package.
+    /// The bytes of a file; nil for a package.
     public var data: Data? {
         guard case .data(let data) = self else { return nil }
         return data
     }
 
-    /// The children of a package; nil: it is a file.
+    /// The children of a package; nil for a file.
     public var children: [String: DocumentContents]? {
         guard case .package(let children) = self else { return nil }
         return children
@@ -24,12 +25,12 @@ public enum DocumentContents: Sendable, Hashable {
     /// The child of a package.
     public subscript(_ name: String) -> DocumentContents? { children?[name] }
 
-    /// How deep folders may lie in a package, itself included.
+    /// The most levels of folders in a package, itself included.
     public static let mostLevels = 64
-    /// How many files and folders a package may have, itself included.
+    /// The most files and folders in a package, itself included.
     public static let mostEntries = 100_000
 
-    /// A number that differs, for all that is ever seen, when the contents do; of this process only.
+    /// A hash of the contents, for comparisons in this process only.
     var digest: Int {
         var hasher = Hasher()
         combine(into: &hasher)
@@ -41,7 +42,7 @@ public enum DocumentContents: Sendable, Hashable {
         case .data(let data):
             hasher.combine(0)
             hasher.combine(data.count)
-            // (A Data's own hash looks at its first bytes only.)
+            // Data's own hash covers only its first bytes.
             data.withUnsafeBytes { hasher.combine(bytes: $0) }
         case .package(let children):
             hasher.combine(1)
@@ -53,7 +54,7 @@ public enum DocumentContents: Sendable, Hashable {
         }
     }
 
-    /// - Throws: ``DocumentError/Code/badContents`` when no folder can hold them.
+    /// - Throws: ``DocumentError/Code/badContents`` when no folder can hold the contents.
     func check() throws(DocumentError) {
         var entries = 0
         try check(level: 1, &entries)
@@ -67,7 +68,7 @@ public enum DocumentContents: Sendable, Hashable {
         }
         for (name, child) in children {
             guard Self.isPossible(name) else {
-                throw DocumentError(.badContents, "“\(DocumentError.shown(name))” is no name of a file in a package")
+                throw DocumentError(.badContents, "“\(DocumentError.shown(name))” is not a file name for a package")
             }
             try child.check(level: level + 1, &entries)
         }

@@ -3,7 +3,7 @@ import FileCoordination
 import Foundation
 import Surroundings
 
-/// Why something could not be done with a document.
+/// An error of a document.
 public struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible {
     /// For programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -13,20 +13,20 @@ public struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
-        /// Its name.
+        /// The code's name.
         public var description: String { known.rawValue }
 
         /// The document must be open for this.
         public static let notOpen = Code(.notOpen)
         /// The document is open already.
         public static let alreadyOpen = Code(.alreadyOpen)
-        /// The class does not say what the contents are.
+        /// The class does not override the methods for contents.
         public static let noContents = Code(.noContents)
-        /// No file or folder can hold these contents, or the class does not understand them.
+        /// No file or folder can hold these contents, or the class cannot load them.
         public static let badContents = Code(.badContents)
-        /// Something has the name already.
+        /// The name is taken.
         public static let exists = Code(.exists)
-        /// Nothing is there (any more).
+        /// The file does not exist, or no longer.
         public static let missing = Code(.missing)
         /// The file cannot be read, or not be downloaded.
         public static let unreadable = Code(.unreadable)
@@ -36,13 +36,13 @@ public struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible
         public static let tooLarge = Code(.tooLarge)
         /// There is no such other version.
         public static let noConflict = Code(.noConflict)
-        /// The domain's daemon says no, or does not answer.
+        /// The domain's daemon refuses, or does not answer.
         public static let refused = Code(.refused)
     }
 
-    /// What kind of reason it is.
+    /// The kind of error.
     public let code: Code
-    /// What happened, to which file, and what to do.
+    /// The file, what happened, and what to do.
     public let message: String
     /// The message.
     public var description: String { message }
@@ -53,12 +53,12 @@ public struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible
         self.message = message
     }
 
-    /// For a terminal or a log, whatever is in it.
+    /// Makes text safe for a terminal or a log.
     static func shown(_ text: String) -> String { ShownText.line(ByteText.shown(text)) }
 
     static func shown(_ url: URL) -> String { shown(FilePath.text(url)) }
 
-    /// What `errno` says of a file.
+    /// An error of a system call on a file, by `errno`.
     static func system(_ code: Code, _ path: String, _ number: Int32 = errno, _ advice: String = "") -> DocumentError {
         let code: Code = number == ENOENT ? .missing : number == EEXIST ? .exists : code
         return DocumentError(code, "\(shown(path)): \(String(cString: strerror(number)))\(advice)")

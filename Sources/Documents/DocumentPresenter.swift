@@ -2,7 +2,7 @@ import FileCoordination
 import Foundation
 import Synchronization
 
-/// Hears for a document what others do with its file.
+/// Receives a document's messages about its file.
 final class DocumentPresenter: FilePresenter {
     enum Message: Sendable {
         case relinquishToReader, relinquishToWriter, reacquire, saveChanges, accommodateDeletion, changed, deleted,

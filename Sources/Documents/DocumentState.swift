@@ -1,28 +1,28 @@
 public import Foundation
 
-/// How a document is. Without any of these it is open, and all is well.
+/// The state of a document. Without any of these conditions it is open and in order.
 ///
 /// Source: Apple, `UIDocument.State`.
 public struct DocumentState: OptionSet, Sendable, Hashable, CustomStringConvertible {
-    /// A bit a condition.
+    /// One bit for each condition.
     public let rawValue: Int
     /// See ``rawValue``.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Open, and nothing is the matter.
+    /// Open and in order.
     public static let normal: DocumentState = []
-    /// Not opened yet, or closed again: nothing here follows the file.
+    /// Not opened yet, or closed again; the document does not follow its file.
     public static let closed = DocumentState(rawValue: 1 << 0)
-    /// There is another version, which is kept beside it until somebody chooses: ``Document/unresolvedConflictVersions``.
+    /// There is another version, kept beside the file until somebody chooses: ``Document/unresolvedConflictVersions``.
     public static let inConflict = DocumentState(rawValue: 1 << 1)
-    /// It could not be saved when that was tried last. What is not saved is in memory only; it is tried again.
+    /// The last save failed. Unsaved changes are in memory only; the document tries again.
     public static let savingError = DocumentState(rawValue: 1 << 2)
-    /// The user should not be let change anything now: it is being opened, or somebody else writes it.
+    /// The user should not edit now: the document is being opened, or somebody else writes the file.
     public static let editingDisabled = DocumentState(rawValue: 1 << 3)
-    /// It is being downloaded: ``Document/progress``.
+    /// A download is running: ``Document/progress``.
     public static let progressAvailable = DocumentState(rawValue: 1 << 4)
 
-    /// Its names, for people.
+    /// The conditions' names, for people.
     public var description: String {
         let names = [
             (Self.closed, "closed"), (.inConflict, "in conflict"), (.savingError, "saving error"),
@@ -32,11 +32,11 @@ public struct DocumentState: OptionSet, Sendable, Hashable, CustomStringConverti
     }
 }
 
-/// How far the download is that a document waits for.
+/// The progress of a download that a document waits for.
 public struct DownloadProgress: Sendable, Hashable {
-    /// How many have come of those that were missing.
+    /// The missing bytes that have arrived.
     public let bytes: Int64
-    /// How many were missing when it began; 0: that is not known yet.
+    /// The bytes that were missing at the start; 0: not known yet.
     public let totalBytes: Int64
     /// From 0 to 1.
     public var fractionCompleted: Double {
@@ -44,68 +44,68 @@ public struct DownloadProgress: Sendable, Hashable {
     }
 }
 
-/// What happens to a document, for whoever shows it.
+/// A notification of a document, for its views.
 public enum DocumentNotification: Sendable {
-    /// ``Document/documentState`` is another one.
+    /// ``Document/documentState`` has changed.
     case stateChanged(DocumentState)
-    /// Another version was loaded: somebody else's, or the one that was chosen.
+    /// Another version was loaded: somebody else's, or the chosen one.
     case contentsLoaded
-    /// The file is elsewhere, or is called otherwise.
+    /// The file was moved or renamed.
     case moved(URL)
-    /// The file is gone; the document is closed. What was not saved is in it still, and may be saved elsewhere.
+    /// The file is gone, and the document is closed. It keeps unsaved changes, which can be saved elsewhere.
     case deleted
-    /// More of it has come.
+    /// The download has progressed.
     case progress(DownloadProgress)
-    /// It was saved: to its file, or in a conflict as its own version beside that.
+    /// The document was saved: to its file, or in a conflict to its own version.
     case saved
-    /// Something failed that nobody waited for: an autosave, or loading what another has written.
+    /// Work failed that no call waits for: an autosave, or loading somebody else's version.
     case failed(any Error)
 }
 
 extension Document {
-    /// What a save does to the place.
+    /// The kinds of saves.
     public enum SaveOperation: Sendable, Hashable {
-        /// Makes the file; fails when something is there.
+        /// Make the file; fail if the name is taken.
         case forCreating
-        /// Puts new contents in the place of those that are there.
+        /// Replace the file's contents.
         case forOverwriting
     }
 
-    /// A step of the user's, for ``Document/updateChangeCount(_:)``.
+    /// A change of the model, for ``Document/updateChangeCount(_:)``.
     public enum Change: Sendable, Hashable {
-        /// Something was changed.
+        /// A change was made.
         case done
-        /// A change was taken back.
+        /// A change was undone.
         case undone
-        /// A change that was taken back was made again.
+        /// A change was redone.
         case redone
-        /// All is as in the file.
+        /// The model equals the file.
         case cleared
     }
 
-    /// What stays of two versions, in the words of `hydrant resolve`.
+    /// The version to keep, in the words of `hydrant resolve`.
     public enum KeptVersion: Sendable, Hashable, CaseIterable {
-        /// The version that was kept beside the file becomes the file's contents, and goes from there.
+        /// The version beside the file becomes the file's contents, and its copy is removed.
         case mine
-        /// The file stays as it is; the version beside it goes.
+        /// The file stays as it is; the version beside it is removed.
         case theirs
         /// Both stay, each under its name.
         case both
     }
 }
 
-/// Another version of a document, as a file beside it that everybody can look at.
+/// Another version of a document, in a file beside it that everybody can read.
 ///
 /// Source: Apple, `NSFileVersion.unresolvedConflictVersionsOfItem(at:)`.
 public struct ConflictVersion: Sendable, Hashable, Identifiable {
     /// The path.
     public var id: String { url.path(percentEncoded: true) }
-    /// Where it is. To look at it: ``Document/revert(toContentsOf:)``, or any program.
+    /// The version's file. ``Document/revert(toContentsOf:)`` loads it, or any program.
     public let url: URL
-    /// Since when there are both.
+    /// When the conflict began.
     public let moment: Date
-    /// For people: how that came.
+    /// The reason for the conflict, for people.
     public let explanation: String
-    /// Whether it is what this document shows, and saves to: it had changes when somebody else changed the file.
+    /// Whether this document shows the version, and saves to it: it had changes when somebody else changed the file.
     public let isOwn: Bool
 }

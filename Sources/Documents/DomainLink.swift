@@ -2,13 +2,13 @@ import ControlAPI
 import FileCoordination
 import Foundation
 
-/// What a document asks of the daemon of the domain that its file lies in.
+/// A document's requests to the daemon of its domain.
 struct DomainLink: Sendable {
     private let place: ItemPlace
     private let client: ControlClient
     private static let patience = 60.0
 
-    /// Nil: the file lies in no mounted domain.
+    /// Nil: the file is in no mounted domain.
     static func find(_ url: URL) async -> DomainLink? {
         guard let place = try? await ItemPlace.find(url),
             let socket = try? SocketDirectory.socketPath(mountPoint: place.mountPoint)
@@ -27,7 +27,7 @@ struct DomainLink: Sendable {
 
     // MARK: Downloads
 
-    /// Returns when all of it is here. Cancelled, what has come stays.
+    /// Downloads the file; returns when all of it is here. After a cancellation, the bytes that have arrived stay.
     func download(_ told: @escaping @Sendable (DownloadProgress) async -> Void) async throws {
         let answer: ControlResponse
         do {
@@ -45,7 +45,7 @@ struct DomainLink: Sendable {
 
     // MARK: Conflicts
 
-    /// One of the document, or of a document in the package.
+    /// A conflict of the document, or of a document in the package.
     struct Conflict {
         var copy: URL
         var moment: Date
@@ -64,7 +64,7 @@ struct DomainLink: Sendable {
         }
     }
 
-    /// From now on everybody sees that there are two versions.
+    /// Records the conflict in the domain, so that everybody sees it.
     func noteConflict(copy: URL) async throws {
         let copy = try await ItemPlace.find(copy)
         _ = try await ask(.noteConflict(original: place.path, copy: copy.path))
@@ -73,7 +73,7 @@ struct DomainLink: Sendable {
     static func resolve(_ copy: URL, keeping kept: Document.KeptVersion) async throws {
         guard let link = await find(copy) else {
             throw DocumentError(
-                .missing, "\(DocumentError.shown(copy)): is gone, or its domain is not mounted any more")
+                .missing, "\(DocumentError.shown(copy)): the copy is gone, or its domain is no longer mounted")
         }
         _ = try await link.ask(.resolve(path: link.place.path, keep: kept.asKept))
     }

@@ -1,7 +1,7 @@
 import Synchronization
 import Waiting
 
-/// One thing after another, in the order in which they were asked for.
+/// Runs operations one after another, in the order of the calls.
 @MainActor
 final class Turns {
     private let lane = Lanes(1)
@@ -14,7 +14,7 @@ final class Turns {
     }
 }
 
-/// Those who want to hear what happens to a document.
+/// The listeners to a document's notifications.
 final class Listeners: Sendable {
     private struct State {
         var all: [Int: AsyncStream<DocumentNotification>.Continuation] = [:]

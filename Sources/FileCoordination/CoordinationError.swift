@@ -1,6 +1,6 @@
 import ControlAPI
 
-/// Why an access was not granted.
+/// The reason why an access was not granted.
 public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// For programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -11,31 +11,31 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         }
         private let known: Known
         private init(_ known: Known) { self.known = known }
-        /// Its name.
+        /// The code's name.
         public var description: String { known.rawValue }
 
-        /// It lies in no mounted domain.
+        /// The item is in no mounted domain.
         public static let notInADomain = Code(.notInADomain)
-        /// Nothing is there, or the folder cannot be listed.
+        /// The item does not exist, or its folder cannot be listed.
         public static let noSuchItem = Code(.noSuchItem)
-        /// It would wait for others who wait, in the end, for something that this program holds.
+        /// The access would wait for others who wait, directly or indirectly, for a claim of this program.
         public static let wouldDeadlock = Code(.wouldDeadlock)
-        /// The contents could not be brought.
+        /// The contents could not be downloaded.
         public static let download = Code(.download)
-        /// The task was cancelled before it was granted.
+        /// The task was cancelled before the grant.
         public static let cancelled = Code(.cancelled)
-        /// It was not granted in the time given.
+        /// The access was not granted in time.
         public static let timedOut = Code(.timedOut)
         /// The domain's daemon does not answer, or has ended.
         public static let notRunning = Code(.notRunning)
-        /// Anything else that the daemon says.
+        /// The daemon refuses for another reason.
         public static let refused = Code(.refused)
 
-        /// It is no bookmark, or somebody changed it.
+        /// The data is no bookmark, or somebody changed it.
         public static let badBookmark = Code(.badBookmark)
-        /// There is no right to the item: none was given, it was revoked, its time is over, or it is another program's.
+        /// There is no right to the item: none was given, it was revoked, it has expired, or it is another program's.
         public static let notGranted = Code(.notGranted)
-        /// It has other contents by now than those that were meant.
+        /// The document no longer has the contents in question.
         public static let otherContents = Code(.otherContents)
         static let notMine = Code(.notMine)
         static let otherKey = Code(.otherKey)
@@ -56,9 +56,9 @@ public struct CoordinationError: Error, Sendable, Equatable, CustomStringConvert
         }
     }
 
-    /// What kind of reason it is.
+    /// The kind of error.
     public let code: Code
-    /// What happened, to which file, and what to do.
+    /// The file, what happened, and what to do.
     public let message: String
     /// The message.
     public var description: String { message }

@@ -3,8 +3,8 @@ import Foundation
 package import ItemCatalog
 package import QueryLanguage
 import Surroundings
-package import UniformTypes
 package import Trees
+package import UniformTypes
 
 /// Properties of an item that are not in its row.
 package struct ItemFacts: Sendable, Equatable {

@@ -1,8 +1,8 @@
 package import FileProvider
-package import QueryLanguage
-package import UniformTypes
 import ItemCatalog
+package import QueryLanguage
 import Trees
+package import UniformTypes
 
 extension StoreSearch {
     /// The question for a store, so that its answer has all matches in unlisted folders, and little else.

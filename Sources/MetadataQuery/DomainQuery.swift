@@ -1,13 +1,13 @@
 import ControlAPI
 import Synchronization
 
-/// A query's conversation with one domain's daemon.
+/// A query's connection to one domain's daemon.
 struct DomainQuery: Sendable {
     let mountPoint: String
     let request: QueryRequest
-    /// In seconds: longer nobody waits for an answer of this.
+    /// Seconds to wait for the answer to a confirmation.
     private static let patience = 60.0
-    /// In seconds: a daemon that says nothing for so long while it gathers hangs (``QueryNews/pulse``).
+    /// Seconds without a message after which a gathering daemon counts as hung (``QueryNews/pulse``).
     private static let silence = 10
 
     private enum Ending: Sendable {
@@ -16,7 +16,7 @@ struct DomainQuery: Sendable {
         case gathered
     }
 
-    /// - Returns: why it ended before its end; nil: that was all, or it was cancelled.
+    /// - Returns: why the query broke off; nil: it is complete, or was cancelled.
     func run(_ told: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
         let heard = Heard()
         return await withTaskGroup(of: Ending.self) { group in
@@ -34,7 +34,7 @@ struct DomainQuery: Sendable {
                 case .answered(let error): return error
                 case .silent:
                     return MetadataQueryError(
-                        "\(mountPoint): its daemon has said nothing for \(Self.silence) s; hydrant status \(mountPoint) may say more"
+                        "\(mountPoint): its daemon has said nothing for \(Self.silence) s; see hydrant status \(mountPoint)"
                     )
                 case .gathered: break
                 }
@@ -43,7 +43,7 @@ struct DomainQuery: Sendable {
         }
     }
 
-    /// What was heard of the daemon.
+    /// Records the daemon's messages.
     private final class Heard: Sendable {
         private let state = Mutex((isAnything: false, isAll: false))
 
@@ -54,7 +54,7 @@ struct DomainQuery: Sendable {
             }
         }
 
-        /// Since this was asked last.
+        /// What has arrived since the last call.
         func take() -> (isAnything: Bool, isAll: Bool) {
             state.withLock { state in
                 defer { state.isAnything = false }
@@ -64,7 +64,7 @@ struct DomainQuery: Sendable {
     }
 
     private static func listen(_ heard: Heard) async -> Ending {
-        // (Seconds are counted and not measured: this process, or the machine, may have been stopped meanwhile.)
+        // Count seconds instead of measuring, because this process or the machine may have been stopped meanwhile.
         var quiet = 0
         while quiet < silence {
             guard (try? await Task.sleep(for: .seconds(1))) != nil else { return .gathered }
@@ -82,7 +82,7 @@ struct DomainQuery: Sendable {
                 guard case .query(let news) = news else { return }
                 told(news)
                 if let question = news.question {
-                    // (If it does not arrive, nobody waits for it for long.)
+                    // If the confirmation is lost, the daemon waits for it only briefly.
                     _ = try? await client.send(.queryTaken(id: request.id, question: question), timeout: Self.patience)
                 }
             }

@@ -3,26 +3,26 @@ public import Foundation
 public import QueryLanguage
 public import UniformTypes
 
-/// A document, link or folder that a query has found, as it was then. It need not be on this machine.
+/// A document, link or folder that a query has found, with its values at that time. It need not be on this machine.
 ///
 /// Source: Apple, `NSMetadataItem`, and the attributes `NSMetadataItem…Key`.
 public struct MetadataItem: Sendable, Hashable, Identifiable {
-    /// Names an item within all domains for as long as it has a name there, whatever that is changed to.
+    /// Identifies an item in all domains for as long as it has a name, also when it is renamed.
     public struct ID: Sendable, Hashable {
         let mountPoint: String
         let number: Int64
     }
 
-    /// What it is.
+    /// The kind of item.
     public enum Kind: String, Sendable, Hashable, Codable {
         case document, folder, link
         /// A pipe, a socket or a device.
         case special
     }
 
-    /// How much of it is on this machine.
+    /// How much of the item is on this machine.
     public enum Download: String, Sendable, Hashable, Codable {
-        /// Nothing; of a folder: nobody has looked into it.
+        /// Nothing; a folder that nobody has listed.
         case placeholder
         /// Some bytes.
         case partial
@@ -30,52 +30,53 @@ public struct MetadataItem: Sendable, Hashable, Identifiable {
         case downloaded
     }
 
-    /// A document of another program's, or of a provider's, to which this program was given a right.
+    /// A document of another program or of a provider, to which this program was given a right.
     public struct External: Sendable, Hashable {
         /// The reference document in the program's own folder.
         public let referenceURL: URL
-        /// For people: where the document comes from.
+        /// The name of the document's domain or program, for people.
         public let containerDisplayName: String
     }
 
     /// See ``ID``.
     public let id: ID
-    /// Where it is.
+    /// The item's URL.
     public let url: URL
-    /// Relative to the mount point of its domain. Bytes that are no UTF-8 are U+FFFD.
+    /// Relative to the mount point of its domain. Invalid UTF-8 is shown as U+FFFD.
     public let path: String
-    /// The last part of the path.
+    /// The last component of the path.
     public let name: String
     /// See ``Kind``.
     public let kind: Kind
-    /// As the name tells it.
+    /// The type that the name implies.
     public let contentType: UniformType
-    /// In bytes; of folders 0.
+    /// In bytes; 0 for folders.
     public let size: Int64
-    /// Last change of the contents.
+    /// The last change of the contents.
     public let contentModificationDate: Date
-    /// When it was made.
+    /// When the item was created.
     public let creationDate: Date
-    /// When a program read it here last.
+    /// When a program read the item here last.
     public let lastUsedDate: Date
-    /// A user's name, or the number of one that has none.
+    /// The owner's name, or number if there is no name.
     public let owner: String
     /// See ``Download``.
     public let download: Download
     /// In bytes, at most ``size``.
     public let bytesDownloaded: Int64
-    /// What else holds of it: `QueryPredicate.ItemCondition.uploading`, `error`, `conflict`, `pinned`, `excluded`;
-    /// `unlisted`: only the store's own search knows of it, and it is a ``Download/placeholder`` that its folder will show.
+    /// Further conditions: `QueryPredicate.ItemCondition.uploading`, `error`, `conflict`, `pinned`, `excluded`;
+    /// `unlisted`: only the store's own search has found the item, a ``Download/placeholder`` that its folder will
+    /// show.
     public let conditions: Set<QueryPredicate.ItemCondition>
-    /// The provider's; nil: the store does not know it (yet).
+    /// The provider's identifier; nil: the store does not know the item (yet).
     public let identifier: String?
-    /// What went wrong when it was last sent or brought, for people.
+    /// The error of the last upload or download, for people.
     public let lastError: String?
-    /// Empty unless the query asked for them (``MetadataQuery/wantsTags``).
+    /// Empty unless the query asked for tags (``MetadataQuery/wantsTags``).
     public let tags: [String]
-    /// Where this user has mounted its domain.
+    /// The mount point of the item's domain.
     public let domainURL: URL
-    /// Nil: it was found otherwise than by ``SearchScope/externalDocuments(referencedIn:)``.
+    /// Set for an item found through ``SearchScope/externalDocuments(referencedIn:)``.
     public internal(set) var external: External?
 
     init(_ item: QueryItem, mountPoint: String) {
@@ -100,17 +101,17 @@ public struct MetadataItem: Sendable, Hashable, Identifiable {
     }
 }
 
-/// What results are sorted and grouped by.
+/// The attributes to sort and group results by.
 public enum MetadataAttribute: String, Sendable, Hashable, CaseIterable {
     case name, path, kind, contentType, size, contentModificationDate, creationDate, lastUsedDate, owner, download,
         domain
 }
 
-/// One step of an order. What is equal in all steps is ordered by path.
+/// One step of a sort order. Items that are equal in all steps are ordered by path.
 public struct MetadataSort: Sendable, Hashable {
-    /// By what.
+    /// The attribute to sort by.
     public var attribute: MetadataAttribute
-    /// The smallest, or earliest, first.
+    /// Whether the smallest, or earliest, value comes first.
     public var isAscending: Bool
 
     /// See the properties.
@@ -120,16 +121,16 @@ public struct MetadataSort: Sendable, Hashable {
     }
 }
 
-/// Results that have one value.
+/// Results with the same value of an attribute.
 public struct MetadataGroup: Sendable {
-    /// Of the attribute that they are grouped by, as text.
+    /// The value, as text.
     public let value: String
     /// In the query's order.
     public let results: [MetadataItem]
 }
 
 extension MetadataItem {
-    /// Names are compared as people do (`b2` before `b10`); by bytes where that does not tell them apart.
+    /// Compares names as people do (`b2` before `b10`), then by bytes.
     static func isBefore(_ one: Self, _ other: Self, _ sorts: [MetadataSort]) -> Bool {
         for sort in sorts {
             let order = compare(one, other, sort.attribute)
@@ -153,7 +154,7 @@ extension MetadataItem {
         }
     }
 
-    /// For grouping.
+    /// An attribute's value as text, for grouping.
     func text(of attribute: MetadataAttribute) -> String {
         switch attribute {
         case .name: name

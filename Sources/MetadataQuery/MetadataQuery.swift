@@ -5,22 +5,22 @@ import Synchronization
 
 /// Finds documents in mounted domains, whether or not they are on this machine, and keeps the list of them up to date.
 ///
-/// A query has two phases. First it gathers what there is; ``Notification/gatheringProgress`` says that there are more
-/// results, ``Notification/finishedGathering`` that these are all. Then, while it is live, it learns what changes:
-/// what a program makes within coordination (`FileCoordination`) is in the results when that program's call returns; what
-/// others do follows within ``batchingInterval``. No query downloads anything.
+/// A query has two phases. First it gathers the present results: ``Notification/gatheringProgress`` reports more
+/// results, ``Notification/finishedGathering`` that these are all. Then a live query reports changes. A change made
+/// within coordination (`FileCoordination`) is in the results when that program's call returns; other changes follow
+/// within ``batchingInterval``. No query downloads anything.
 ///
 /// Source: Apple, `NSMetadataQuery`.
 public final class MetadataQuery: Sendable {
-    /// What happens to a query.
+    /// A notification of a query.
     public enum Notification: Sendable {
         /// There are more results.
         case gatheringProgress
-        /// These are all that there are; now it goes on with what changes.
+        /// All present results are gathered; changes follow.
         case finishedGathering
-        /// The results are others than before.
+        /// The results have changed.
         case updated(added: [MetadataItem], changed: [MetadataItem], removed: [MetadataItem])
-        /// A domain does not answer (any more), and its items are no results; a live query asks it again.
+        /// A domain does not answer, or no longer, and its items are not in the results; a live query tries again.
         case domainUnavailable(URL, MetadataQueryError)
     }
 
@@ -30,16 +30,16 @@ public final class MetadataQuery: Sendable {
         var wantsTags = false
         var isStarted = false
         var isStopped = false
-        /// Domains that have not said all that there is.
+        /// Domains that have not sent all results.
         var gathering: Set<String> = []
         var isGathering = false
         var items: [MetadataItem.ID: MetadataItem] = [:]
-        /// What the program sees while updates are disabled.
+        /// The results that the program sees while updates are disabled.
         var frozen: [MetadataItem.ID: MetadataItem]?
         var disabled = 0
         var sorted: [MetadataItem]?
         var unlisted: [String: Int] = [:]
-        /// Those of which that was told.
+        /// Domains that were reported as unavailable.
         var unavailable: Set<String> = []
         var tasks: [String: Task<Void, Never>] = [:]
         var watch: Task<Void, Never>?
@@ -51,18 +51,18 @@ public final class MetadataQuery: Sendable {
         }
     }
     private let state: Mutex<State>
-    /// What it finds.
+    /// The condition of the query.
     public let predicate: QueryPredicate
-    /// Where it looks.
+    /// The places to search.
     public let scopes: [SearchScope]
-    /// Whether it goes on with what changes.
+    /// Whether the query reports changes after gathering.
     public let isLive: Bool
 
-    /// It does nothing before ``start()``.
+    /// Makes a query, which does nothing before ``start()``.
     ///
     /// - Parameters:
     ///   - sorts: the order of the results.
-    ///   - isLive: false: it ends when it has gathered.
+    ///   - isLive: false: the query ends when it has gathered.
     public init(
         _ predicate: QueryPredicate = .everything, in scopes: [SearchScope] = [.allDomains],
         sortedBy sorts: [MetadataSort] = [], isLive: Bool = true
@@ -75,7 +75,7 @@ public final class MetadataQuery: Sendable {
 
     deinit { stop() }
 
-    // MARK: What a program sets
+    // MARK: Settings
 
     /// The order of the results; may be changed at any time.
     public var sortDescriptors: [MetadataSort] {
@@ -88,22 +88,22 @@ public final class MetadataQuery: Sendable {
         }
     }
 
-    /// For how long changes are gathered before they are told, 20 ms to an hour; a second unless it is set before
+    /// How long changes are gathered before they are reported, 20 ms to an hour; default: a second. Set before
     /// ``start()``.
     public var batchingInterval: Duration {
         get { state.withLock { $0.interval } }
         set { state.withLock { $0.interval = min(max(newValue, .milliseconds(20)), .seconds(3_600)) } }
     }
 
-    /// Whether results bring their tags; set before ``start()``.
+    /// Whether results have their tags; set before ``start()``.
     public var wantsTags: Bool {
         get { state.withLock { $0.wantsTags } }
         set { state.withLock { $0.wantsTags = newValue } }
     }
 
-    // MARK: What a program sees
+    // MARK: Results
 
-    /// In the order of ``sortDescriptors``. While updates are disabled they stay as they are.
+    /// The results, in the order of ``sortDescriptors``. They do not change while updates are disabled.
     public var results: [MetadataItem] {
         state.withLock { state in
             if let sorted = state.sorted { return sorted }
@@ -114,7 +114,7 @@ public final class MetadataQuery: Sendable {
         }
     }
 
-    /// How many ``results`` there are.
+    /// The number of ``results``.
     public var resultCount: Int { state.withLock { ($0.frozen ?? $0.items).count } }
 
     /// The results by the values of an attribute, both in order.
@@ -123,16 +123,17 @@ public final class MetadataQuery: Sendable {
             .map { MetadataGroup(value: $0.key, results: $0.value) }
     }
 
-    /// ``start()`` was called, and ``stop()`` was not.
+    /// Whether ``start()`` was called, and ``stop()`` was not.
     public var isStarted: Bool { state.withLock { $0.isStarted && !$0.isStopped } }
-    /// Not all that there is has been found yet.
+    /// Whether the query is still gathering.
     public var isGathering: Bool { state.withLock { $0.isGathering } }
 
-    /// How many folders in the scopes nobody has looked into yet: what is in them cannot be found. Known when gathering has
-    /// finished.
+    /// The number of folders in the scopes that nobody has listed yet, whose items cannot be found. Known when
+    /// gathering has finished.
     public var unlistedFolderCount: Int { state.withLock { $0.unlisted.values.reduce(0, +) } }
 
-    /// What happens from now on, until the query is stopped. A listener that is slow misses the oldest of more than 1,000.
+    /// Notifications from now on, until the query is stopped. A listener with more than 1,000 pending notifications
+    /// misses the oldest.
     public func notifications() -> AsyncStream<Notification> {
         let (stream, continuation) = AsyncStream<Notification>.makeStream(bufferingPolicy: .bufferingNewest(1_000))
         let number = state.withLock { state -> Int? in
@@ -151,7 +152,7 @@ public final class MetadataQuery: Sendable {
         return stream
     }
 
-    /// From now on the results stay as they are, until ``enableUpdates()`` was called as often as this.
+    /// Freezes the results, until ``enableUpdates()`` was called as often as this.
     public func disableUpdates() {
         state.withLock { state in
             state.disabled += 1
@@ -159,7 +160,7 @@ public final class MetadataQuery: Sendable {
         }
     }
 
-    /// What has changed meanwhile is told at once.
+    /// Unfreezes the results, and reports changes made meanwhile at once.
     public func enableUpdates() {
         state.withLock { state in
             guard state.disabled > 0 else { return }
@@ -177,9 +178,9 @@ public final class MetadataQuery: Sendable {
 
     // MARK: Running
 
-    /// Begins to gather. Returns at once; a query is started once.
+    /// Begins to gather, and returns at once. May be called once.
     ///
-    /// - Throws: ``MetadataQueryError`` when a scope lies in no mounted domain.
+    /// - Throws: ``MetadataQueryError`` when a scope is in no mounted domain.
     public func start() async throws {
         let isFirst = state.withLock { state in
             defer { state.isStarted = true }
@@ -196,7 +197,7 @@ public final class MetadataQuery: Sendable {
         if isLive { watchDomains() }
     }
 
-    /// Returns when all that there is was found. Starts the query when that has not happened.
+    /// Starts the query, if that has not happened, and returns when it has gathered all results.
     ///
     /// - Throws: as ``start()``.
     public func gather() async throws {
@@ -206,7 +207,7 @@ public final class MetadataQuery: Sendable {
         for await notification in notifications { if case .finishedGathering = notification { return } }
     }
 
-    /// It asks nobody any more. The results stay as they are.
+    /// Stops the query. The results stay as they are.
     public func stop() {
         let (tasks, listeners) = state.withLock { state in
             state.isStopped = true
@@ -292,7 +293,7 @@ public final class MetadataQuery: Sendable {
         if isLast { finishedGathering() }
     }
 
-    /// Domains that are mounted later, and those that came back.
+    /// Asks domains that are mounted later, and those that came back.
     private func watchDomains() {
         let task = Task { [weak self] in
             while (try? await Task.sleep(for: .seconds(1))) != nil {

@@ -1,11 +1,11 @@
 import ControlAPI
 public import Foundation
 
-/// What is promised of an item that need not be here.
+/// The values of an item that need not be here.
 public struct PromisedItemValues: Sendable {
-    /// How it is.
+    /// The item.
     public let item: MetadataItem
-    /// PNG or JPEG; nil: it was not asked for, or there is none.
+    /// PNG or JPEG; nil: not asked for, or none exists.
     public let thumbnail: Data?
 }
 
@@ -13,18 +13,19 @@ public struct PromisedItemValues: Sendable {
 ///
 /// Source: Apple, `URL.promisedItemResourceValues(forKeys:)`.
 public enum PromisedItems {
-    /// How many are asked for in one message to a daemon.
+    /// The most items in one request.
     private static let most = 500
     /// In seconds.
     private static let patience = 60.0
 
-    /// How items are; for all in one domain there is one question to its daemon (up to 500).
+    /// The values of items, with one request to the daemon of each domain (up to 500 items).
     ///
     /// - Parameters:
-    ///   - wantsTags: whether to look their tags up.
-    ///   - thumbnailSize: bring pictures that fit into a square of so many pixels, 16 to 1,024; nil: none. A daemon's answer
-    ///     has room for some 8 MB of pictures; further ones are nil, and are brought when they are asked for again.
-    /// - Returns: for each URL its values, or why there are none, in their order.
+    ///   - wantsTags: whether to look up tags.
+    ///   - thumbnailSize: the side of the square that thumbnails fit into, 16 to 1,024 pixels; nil: no thumbnails. A
+    ///     daemon's
+    ///     answer has room for some 8 MB of them; further thumbnails are nil, and can be asked for again.
+    /// - Returns: for each URL, in order, its values, or the error.
     public static func values(
         of urls: [URL], wantsTags: Bool = false, thumbnailSize: Int? = nil
     ) async -> [Result<PromisedItemValues, MetadataQueryError>] {
@@ -47,7 +48,7 @@ public enum PromisedItems {
         return results
     }
 
-    /// The same of one.
+    /// The values of one item.
     ///
     /// - Throws: ``MetadataQueryError``.
     public static func values(
@@ -69,14 +70,14 @@ public enum PromisedItems {
             case .promised(let items) where items.count == paths.count:
                 return items.map { promised in
                     guard let item = promised.item else {
-                        return .failure(MetadataQueryError(promised.error ?? "it is gone"))
+                        return .failure(MetadataQueryError(promised.error ?? "the item is gone"))
                     }
                     return .success(
                         PromisedItemValues(
                             item: MetadataItem(item, mountPoint: mountPoint), thumbnail: promised.thumbnail?.picture))
                 }
             case .failure(let failure): return all(failure.message)
-            default: return all("the daemon says something else")
+            default: return all("unexpected answer from the daemon; unmount and mount again")
             }
         } catch { return all("\(error)") }
     }

@@ -3,35 +3,35 @@ import DocumentContainers
 import FileCoordination
 public import Foundation
 
-/// Where a query looks.
+/// The place that a query searches.
 ///
 /// Source: Apple, `NSMetadataQuery.searchScopes`.
 public enum SearchScope: Sendable, Hashable {
-    /// All domains that this user has mounted; those that are mounted later as well, while the query is live.
+    /// All domains that this user has mounted, and, for a live query, those mounted later.
     case allDomains
-    /// A mount point, a folder in a mounted domain with all that is in it, or one document.
+    /// A mount point, a folder in a mounted domain with everything in it, or one document.
     case items(at: URL)
-    /// The documents in a program's container (`DocumentContainer`); nil: in that of this program. The container's folder is made
-    /// if it is not there.
+    /// The documents in a program's container (`DocumentContainer`); nil: this program's. The container's folder is
+    /// made if it does not exist.
     case container(identifier: String?)
-    /// The documents that reference documents in this folder stand for (`FileCoordination.ReferenceDocument`): those that this
-    /// program was granted. They have ``MetadataItem/external``. References that nobody can resolve are left out.
+    /// The documents of the reference documents in this folder (`FileCoordination.ReferenceDocument`), to which this
+    /// program has a right. They have ``MetadataItem/external``. References that cannot be resolved are left out.
     case externalDocuments(referencedIn: URL)
 }
 
-/// What scopes mean for one domain.
+/// The part of a query's scopes in one domain.
 struct DomainScope: Sendable, Equatable {
-    /// Relative to the mount point; empty: all of it.
+    /// Relative to the mount point; empty: the whole domain.
     var paths: [PathBytes] = []
-    /// Of documents by path, which reference stands for them.
+    /// The references to documents, by the documents' paths.
     var external: [PathBytes: MetadataItem.External] = [:]
 
-    /// By mount point.
+    /// The scopes by mount point.
     ///
-    /// - Throws: ``MetadataQueryError`` when something lies in no mounted domain.
+    /// - Throws: ``MetadataQueryError`` when a scope is in no mounted domain.
     static func all(of scopes: [SearchScope]) async throws -> [String: DomainScope] {
         var all: [String: DomainScope] = [:]
-        /// Those of which everything is wanted.
+        /// Domains to search as a whole.
         var whole: Set<String> = []
         func add(_ url: URL) throws {
             let place = try place(of: url)
@@ -71,9 +71,9 @@ struct DomainScope: Sendable, Equatable {
         return all
     }
 
-    /// Links are followed on the way to it, not the last part.
+    /// The mount and path of a URL. Follows links, except in the last component.
     static func place(of url: URL) throws -> (mountPoint: String, path: PathBytes) {
-        guard url.isFileURL else { throw MetadataQueryError("\(url.absoluteString): is no file") }
+        guard url.isFileURL else { throw MetadataQueryError("\(url.absoluteString): not a file URL") }
         let path = ByteText.text(of: url)
         let trimmed = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         var full = trimmed
@@ -86,7 +86,7 @@ struct DomainScope: Sendable, Equatable {
             full = resolved
         }
         guard let mount = MountTable.hydrantMount(containing: full) else {
-            throw MetadataQueryError("\(ByteText.shown(path)): lies in no mounted domain")
+            throw MetadataQueryError("\(ByteText.shown(path)): in no mounted domain")
         }
         let rest = ByteText.bytes(full).dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") }
         return (mount.mountPoint, PathBytes(bytes: rest))
@@ -109,7 +109,7 @@ struct DomainScope: Sendable, Equatable {
         return found
     }
 
-    /// As people know the domain.
+    /// The domain's name for people.
     private static func title(of mountPoint: String) async -> String {
         let fallback = (mountPoint as NSString).lastPathComponent
         guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint) else { return fallback }
@@ -119,9 +119,9 @@ struct DomainScope: Sendable, Equatable {
     }
 }
 
-/// Why a query cannot be run.
+/// An error of a query.
 public struct MetadataQueryError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// For people: what happened, to which file, and what to do.
+    /// For people: the file, what happened, and what to do.
     public let message: String
     /// The message.
     public var description: String { message }

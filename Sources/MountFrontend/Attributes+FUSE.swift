@@ -2,8 +2,8 @@ import FUSE
 import FileProvider
 import Glibc
 import ItemCatalog
-import Volume
 import Trees
+import Volume
 
 /// The kernel may cache entries for ever: only the daemon changes names and attributes, and it invalidates them.
 let forEver: Double = 1_000_000_000

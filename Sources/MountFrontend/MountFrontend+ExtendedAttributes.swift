@@ -1,8 +1,8 @@
 package import FUSE
 import Glibc
 import ItemCatalog
-import Volume
 import Trees
+import Volume
 
 extension MountFrontend {
     package func setxattr(

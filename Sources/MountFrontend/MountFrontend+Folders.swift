@@ -3,8 +3,8 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 extension MountFrontend {
     /// If the provider reports changes, the kernel may cache listings: after ENOSYS (Linux 5.1,

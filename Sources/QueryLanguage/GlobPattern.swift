@@ -1,5 +1,6 @@
-/// A pattern as fnmatch(3) has it without a flag; by hand, as that one takes time that grows exponentially with the stars of a
-/// pattern. It is read once, so that each of many texts costs its own length times what lies between two stars at most.
+/// A pattern of fnmatch(3) without flags. Written by hand, because the time of glibc's grows exponentially with the
+/// stars of a pattern. Parsed once; a match then takes at most the text's length times the longest part between two
+/// stars.
 ///
 /// One character is one Unicode scalar.
 struct GlobPattern: Sendable {
@@ -9,14 +10,14 @@ struct GlobPattern: Sendable {
         case set(ScalarSet)
     }
     private let elements: [Element]
-    /// No shorter text can match, in bytes.
+    /// The length of the shortest text that can match, in bytes.
     private let shortest: Int
 
     init(_ text: String) {
         let scalars = Array(text.unicodeScalars)
         var elements: [Element] = []
         var index = 0
-        // Behind a bracket that does not end none ends.
+        // After an unclosed bracket no later one can be closed.
         var hasSets = true
         while index < scalars.count {
             let scalar = scalars[index]
@@ -52,7 +53,7 @@ struct GlobPattern: Sendable {
     func matches(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         guard shortest <= text.count else { return false }
         var (element, offset) = (0, 0)
-        // Where to go on when what follows the last star does not match: one character further.
+        // Where to retry when the part after the last star does not match: one character further.
         var retry: (element: Int, offset: Int)?
         while true {
             if element < elements.count, case .star = elements[element] {
@@ -72,7 +73,7 @@ struct GlobPattern: Sendable {
         }
     }
 
-    /// Behind what this element matches; nil: it does not.
+    /// The offset behind the element's match; nil: no match.
     private func end(of element: Int, _ text: UnsafeBufferPointer<UInt8>, _ offset: Int) -> Int? {
         switch elements[element] {
         case .star: return offset
@@ -84,7 +85,7 @@ struct GlobPattern: Sendable {
         }
     }
 
-    /// Where the next character begins.
+    /// The offset of the next character.
     private static func next(_ text: UnsafeBufferPointer<UInt8>, _ offset: Int) -> Int {
         var offset = offset + 1
         while offset < text.count, text[offset] & 0xC0 == 0x80 { offset += 1 }
@@ -93,7 +94,7 @@ struct GlobPattern: Sendable {
 
     private static func scalar(_ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ end: Int) -> UInt32 {
         let first = UInt32(text[start])
-        // What the first byte says of the scalar: fewer bits, the longer it is.
+        // The first byte holds fewer bits of the scalar, the longer the sequence is.
         let lead = end - start == 1 ? first : first & (0x7F >> UInt32(end - start))
         return text[(start + 1)..<end].reduce(lead) { $0 << 6 | UInt32($1 & 0x3F) }
     }
@@ -101,12 +102,12 @@ struct GlobPattern: Sendable {
 
 /// `[a-z]` or `[!abc]` of a pattern.
 private struct ScalarSet: Sendable {
-    /// In their order, without what they have in common.
+    /// Sorted, without overlaps.
     private var ranges: [ClosedRange<UInt32>] = []
     private var isNegated = false
 
-    /// - Parameter start: behind the bracket.
-    /// - Returns: also where it ends; nil: it does not, and means the bracket itself.
+    /// - Parameter start: the index behind the bracket.
+    /// - Returns: the set, and the index behind it; nil: the bracket is not closed, and stands for itself.
     static func read(_ pattern: [Unicode.Scalar], from start: Int) -> (set: ScalarSet, end: Int)? {
         var set = ScalarSet()
         var index = start

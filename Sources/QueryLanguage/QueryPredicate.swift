@@ -1,54 +1,53 @@
-/// Which documents and folders a query finds: a condition, or several that are joined.
+/// The condition of a query, or several joined conditions.
 ///
-/// As a value in Swift it is built from its cases; ``init(text:types:now:calendar:)`` makes one from what a
-/// person types.
+/// Swift code builds it from its cases; ``init(text:types:now:calendar:)`` makes one from the text that a person types.
 ///
 /// Source: Apple, `NSPredicate` as `NSMetadataQuery` takes it.
 public indirect enum QueryPredicate: Sendable, Hashable, Codable {
     /// Every document, link and folder.
     case everything
-    /// Each of these holds; with none of them, everything.
+    /// All of these hold; of none, everything matches.
     case all([QueryPredicate])
-    /// At least one of these holds; with none of them, nothing.
+    /// At least one of these holds; of none, nothing matches.
     case any([QueryPredicate])
-    /// This does not hold.
+    /// The condition does not hold.
     case not(QueryPredicate)
 
     /// The item's name, without the folders.
     case name(TextMatch)
     /// The item's path, relative to its domain's mount point.
     case path(TextMatch)
-    /// The item's type, as its name tells it, is this one or conforms to it: a uniform type identifier.
+    /// The type that the item's name implies is this one or conforms to it: a uniform type identifier.
     case type(String)
-    /// Of a document, in bytes. Folders and links match no size.
+    /// The size of a document, in bytes. Folders and links match no size.
     case size(Comparison, Int64)
     /// In seconds since 1970.
     case date(DateAttribute, Comparison, Double)
-    /// The name of the user who owns it on this machine, or the number of one that has no name.
+    /// The name of the item's owner on this machine, or the number if there is no name.
     case owner(String)
-    /// How it stands with this machine and its store.
+    /// The item's state.
     case state(ItemCondition)
-    /// One of its tags is this one (without regard to case); tags are those of freedesktop's `user.xdg.tags`.
+    /// The item has this tag, ignoring case; tags are in freedesktop's `user.xdg.tags`.
     case tag(String)
     /// The text of the document contains all of these words. Only documents that are on this machine and were indexed
     /// (`hydrant index on`) can match.
     case text(String)
 
-    /// How a text is compared: always without regard to case, to accents, and to how they are encoded.
+    /// A comparison of texts, which ignores case, accents, and their encoding.
     public enum TextMatch: Sendable, Hashable, Codable {
-        /// It is a part of the text.
+        /// The text contains the value.
         case contains(String)
-        /// It is the whole text.
+        /// The text equals the value.
         case equals(String)
-        /// The text begins with it.
+        /// The text begins with the value.
         case begins(String)
-        /// The text ends with it.
+        /// The text ends with the value.
         case ends(String)
         /// A pattern of the shell: `*`, `?` and `[…]` (glob(7)); `*` matches `/` as well.
         case matches(String)
     }
 
-    /// How an item's value stands to the one that is asked for.
+    /// A comparison of an item's value with the wanted one.
     public enum Comparison: String, Sendable, Hashable, Codable, CaseIterable {
         case less, lessOrEqual, equal, greaterOrEqual, greater
 
@@ -64,43 +63,43 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
         }
     }
 
-    /// Which date of an item.
+    /// The dates of an item.
     public enum DateAttribute: String, Sendable, Hashable, Codable, CaseIterable {
         /// The last change of the contents.
         case modified
-        /// When it was made.
+        /// The creation.
         case created
-        /// The last time that a program read it here.
+        /// The last read by a program here.
         case accessed
     }
 
-    /// How an item stands with this machine and with its store. More than one can hold.
+    /// The states of an item. Several can hold at once.
     public enum ItemCondition: String, Sendable, Hashable, Codable, CaseIterable {
-        /// None of the document's bytes are here; of a folder: nobody has looked into it.
+        /// None of the document's bytes are here; a folder that nobody has listed.
         case placeholder
         /// Some of the bytes are here.
         case partial
-        /// All of them are.
+        /// All of the bytes are here.
         case downloaded
-        /// Has changes that the store has not confirmed.
+        /// The item has changes that the store has not confirmed.
         case uploading
-        /// The last attempt to send or to bring it failed.
+        /// The last upload or download failed.
         case error
-        /// There is another version of it, which somebody has to choose from.
+        /// The document exists in two versions, between which somebody must choose.
         case conflict
-        /// Is kept on this machine, by itself or with a folder that it is in.
+        /// The item is kept on this machine, by itself or with a folder that it is in.
         case pinned
-        /// Never goes to the store.
+        /// The item is never sent to the store.
         case excluded
-        /// Only the store's own search has found it: it lies in a folder that nobody has looked into.
+        /// Only the store's own search has found the item, in a folder that nobody has listed.
         case unlisted
     }
 }
 
 extension QueryPredicate {
-    /// How many conditions a predicate may have, joined ones counted; and how deep they may lie in each other.
+    /// The most conditions in a predicate, joined ones counted.
     public static let mostConditions = 1_000
-    /// See ``mostConditions``.
+    /// The deepest nesting of conditions in a predicate.
     public static let deepest = 50
 
     /// Whether the predicate is within ``mostConditions`` and ``deepest``.
@@ -121,7 +120,7 @@ extension QueryPredicate {
         }
     }
 
-    /// Whether the predicate, or one that it is made of, is like this.
+    /// Whether the predicate, or one of its parts, satisfies a test.
     package func contains(where isWanted: (QueryPredicate) -> Bool) -> Bool {
         if isWanted(self) { return true }
         return switch self {

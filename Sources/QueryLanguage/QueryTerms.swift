@@ -1,7 +1,7 @@
 import Foundation
 import UniformTypes
 
-/// What one `key:value` means.
+/// Makes a predicate of one `key:value`.
 struct QueryTerms {
     let types: UniformTypeTable
     let now: Date
@@ -27,7 +27,7 @@ struct QueryTerms {
         case "text": return .text(value)
         default:
             throw QueryTextError(
-                message: "there is no “\(key):”; there are \(Self.keys); a name with a colon goes into quotation marks")
+                message: "there is no “\(key):”; choose of \(Self.keys); put a name with a colon into quotation marks")
         }
     }
 
@@ -39,14 +39,14 @@ struct QueryTerms {
     private func state(_ value: String) throws(QueryTextError) -> QueryPredicate {
         guard let condition = QueryPredicate.ItemCondition(rawValue: value.lowercased()) else {
             let all = QueryPredicate.ItemCondition.allCases.map(\.rawValue).joined(separator: ", ")
-            throw QueryTextError(message: "state:\(value): there are \(all)")
+            throw QueryTextError(message: "state:\(value): choose of \(all)")
         }
         return .state(condition)
     }
 
     // MARK: Types
 
-    /// Words of people's for several types.
+    /// Common words for groups of types.
     private static let groups: [String: [String]] = [
         "folder": ["public.folder"], "link": ["public.symlink"],
         "image": ["public.image"], "picture": ["public.image"], "photo": ["public.image"],
@@ -126,7 +126,7 @@ struct QueryTerms {
         }
         let (comparison, rest) = Self.comparison(text)
         if let age = age(rest) {
-            // “Less than 7 days” of age is later than 7 days ago.
+            // An age of less than 7 days means a date later than 7 days ago.
             let moment = now.timeIntervalSince1970 - age
             switch comparison {
             case .less?: return .date(attribute, .greater, moment)
@@ -170,7 +170,7 @@ struct QueryTerms {
         return number * seconds
     }
 
-    /// From the first to behind the last moment of a day, a month or a year; in seconds since 1970.
+    /// The first moment of a day, a month or a year, and the first moment after it, in seconds since 1970.
     private func period(_ text: String) -> (start: Double, end: Double)? {
         let (start, unit): (Date?, Calendar.Component)
         switch text.lowercased() {
@@ -188,7 +188,7 @@ struct QueryTerms {
             unit = [.year, .month, .day][parts.count - 1]
             guard (1...12).contains(month), (1...31).contains(day) else { return nil }
             start = calendar.date(from: DateComponents(year: year, month: month, day: day))
-            // The 31st of February is none.
+            // Refuse a date such as the 31st of February.
             if let start, calendar.component(.day, from: start) != day { return nil }
         }
         guard let start, let end = calendar.date(byAdding: unit, value: 1, to: start) else { return nil }

@@ -1,9 +1,9 @@
 public import Foundation
 public import UniformTypes
 
-/// Why a query's text is not understood.
+/// An error in a query's text.
 public struct QueryTextError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// For people: what is wrong, and what to write instead.
+    /// For people: the error, and what to write instead.
     public let message: String
     /// See ``message``.
     public var description: String { message }
@@ -12,10 +12,9 @@ public struct QueryTextError: Error, Sendable, Equatable, CustomStringConvertibl
 /// Queries as people type them:
 ///
 /// ```
-/// report                      the name contains it
-/// "two words"                 so does this
-/// name:=a.txt  name:*.tex     the name is this; the name is like this (glob)
-/// path:2024/                  the path contains it
+/// report  "two words"         the name contains the text
+/// name:=a.txt  name:*.tex     the name equals the text; the name matches the pattern (glob)
+/// path:2024/                  the path contains the text
 /// kind:pdf  kind:image        an extension, a group, a MIME type (image/png) or a type (public.image)
 /// size:>1M  size:1k..2M       bytes; k, M, G and T are powers of 1,024
 /// modified:<7d  modified:2024-05  modified:>2024-05-01  created:today  accessed:>1y
@@ -23,15 +22,15 @@ public struct QueryTextError: Error, Sendable, Equatable, CustomStringConvertibl
 /// a b    a OR b    -a    NOT a    (a OR b) c
 /// ```
 extension QueryPredicate {
-    /// How long the text may be, in bytes.
+    /// The longest text, in bytes.
     public static let longestText = 10_000
 
-    /// What a text means; of an empty one, everything.
+    /// Parses a query's text; an empty text matches everything.
     ///
     /// - Parameters:
-    ///   - types: what a `kind:` is looked up in.
-    ///   - now: what `<7d` and `today` are counted from; a query that goes on does not count anew.
-    ///   - calendar: where days and months begin.
+    ///   - types: the table for `kind:`.
+    ///   - now: the moment that `<7d` and `today` refer to; a live query keeps it.
+    ///   - calendar: the calendar for days and months.
     /// - Throws: ``QueryTextError``
     public init(
         text: String, types: UniformTypeTable = .system, now: Date = Date(), calendar: Calendar = .current
@@ -51,10 +50,10 @@ extension QueryPredicate {
     }
 }
 
-/// A piece of a query's text.
+/// A token of a query's text.
 enum QueryToken: Equatable {
     case open, close, or, and, not
-    /// `key` is nil for a bare word. `isQuoted`: stars in the value are stars.
+    /// `key` is nil for a bare word. `isQuoted`: stars in the value are literal.
     case term(key: String?, value: String, isQuoted: Bool)
 
     static func all(in text: String) throws(QueryTextError) -> [QueryToken] {
@@ -76,7 +75,7 @@ enum QueryToken: Equatable {
         return tokens
     }
 
-    /// Up to the next space or parenthesis outside of quotation marks.
+    /// Reads up to the next space or parenthesis outside of quotation marks.
     private static func word(_ rest: inout Substring) throws(QueryTextError) -> QueryToken {
         var (key, value, isQuoted) = (String?.none, "", false)
         while let next = rest.first, !next.isWhitespace, next != "(", next != ")" {

@@ -2,17 +2,17 @@ import DocumentPicker
 import Foundation
 import Surroundings
 
-/// What the terminal shows of a view, and what keys mean then: where the bar is, what is being typed.
+/// The terminal's form of a view, and the meaning of keys: the position of the bar, the text being typed.
 struct PickerScreen {
     private var view: PickerView?
     private(set) var needsDrawing = true
     private var selection = 0
-    /// The first line of the list that is seen.
+    /// The first visible line of the list.
     private var top = 0
-    /// Where the bar was, in the folders above.
+    /// The positions of the bar in the folders above.
     private var remembered: [[String]: Int] = [:]
     private var location: [String]?
-    /// As it is typed; the page follows.
+    /// The search as it is typed, before the page shows it.
     private var search = ""
     private var searched = ContinuousClock.now
 
@@ -24,9 +24,9 @@ struct PickerScreen {
         var text: String
     }
     private var prompt: Prompt?
-    /// The list of the folders above is shown.
+    /// Whether the list of the folders above is shown.
     private var showsLocations = false
-    /// Which keys there are is shown.
+    /// Whether the list of keys is shown.
     private var showsKeys = false
     /// Why the last key did nothing.
     private var note: String?
@@ -107,7 +107,7 @@ struct PickerScreen {
 
     /// In the machine's time zone.
     static func date(_ seconds: Double) -> String {
-        // An extension may say anything; the years from 1 to 9999 are shown.
+        // An extension may give any number; show the years from 1 to 9999 only.
         guard (-62_135_596_800...253_402_300_799).contains(seconds) else { return "" }
         var moment = time_t(seconds)
         var parts = tm()
@@ -155,7 +155,7 @@ struct PickerScreen {
             if !search.isEmpty {
                 terminal.write(" Search: \(search)", row: 2, column: 0, width: columns)
             }
-            // (Why nothing is listed is said with the question for the password.)
+            // The question for the password says why nothing is listed.
             if let message = page.message, view.screen != .signIn {
                 terminal.write("  " + message, row: Self.listTop, column: 0, width: columns, .dim)
             } else if page.isLoading && lines.isEmpty {
@@ -170,7 +170,7 @@ struct PickerScreen {
         }
     }
 
-    /// Size, date, here or not: what there is room for beside a name.
+    /// The widths of the columns beside the name (size, date, here or not), as far as there is room.
     private static func widths(_ columns: Int) -> [Int] {
         switch columns {
         case 65...: [9, 18, 18]
@@ -183,7 +183,7 @@ struct PickerScreen {
 
     private func draw(_ line: Line, isSelected: Bool, _ terminal: Terminal, row: Int, _ columns: Int) {
         let style: Terminal.Style = isSelected ? .reverse : line.isSelectable ? .plain : .dim
-        // A greyed line is told apart without colours, too.
+        // Marks a greyed line on terminals without colours.
         let mark = line.isSelectable ? "  " : "× "
         if line.detail.count == 3 {
             let widths = Self.widths(columns)
@@ -206,7 +206,8 @@ struct PickerScreen {
         if let note { return drawText(note, terminal, lastRow: row, columns) }
         switch view.screen {
         case .error: drawText(view.error ?? "", terminal, lastRow: row, columns)
-        case .signIn: drawText(view.signIn?.reason ?? "It asks for a password.", terminal, lastRow: row - 1, columns)
+        case .signIn:
+            drawText(view.signIn?.reason ?? "The domain asks for a password.", terminal, lastRow: row - 1, columns)
         case .progress:
             guard let progress = view.progress else { return }
             let share = progress.total > 0 ? Double(progress.done) / Double(progress.total) : 0
@@ -223,7 +224,7 @@ struct PickerScreen {
         }
     }
 
-    /// Over what is there, as many lines as it takes.
+    /// Draws text over the list, in as many lines as it needs.
     private func drawText(_ text: String, _ terminal: Terminal, lastRow: Int, _ columns: Int) {
         let lines = Terminal.wrap(text, columns - 2).suffix(max(1, lastRow - Self.listTop))
         for (index, line) in lines.enumerated() {
@@ -255,11 +256,11 @@ struct PickerScreen {
     }
 
     private struct Help {
-        /// What there is room for in a line.
+        /// The form for a line of keys.
         var short: String
         var keys: String
         var long: String
-        /// What is left out first has the lowest one.
+        /// Entries with the lowest rank are left out first.
         var rank: Int
     }
 
@@ -301,7 +302,7 @@ struct PickerScreen {
         return keys
     }
 
-    /// As many of them as fit.
+    /// A line of as many keys as fit.
     private static func fit(_ keys: [Help], _ columns: Int) -> String {
         var keys = keys
         while true {
@@ -325,8 +326,8 @@ struct PickerScreen {
 
     // MARK: Keys
 
-    /// Whether this key is to wait until the page shows what was searched for: it means something in that list. Not for
-    /// long: an extension need not search.
+    /// Whether a key must wait until the page shows the search's results, because it refers to these. Waits only
+    /// briefly, because an extension need not search.
     func mustWait(_ key: Terminal.Key) -> Bool {
         guard let view, view.screen == .page, prompt == nil, let page = view.page, page.search != search,
             .now - searched < .seconds(1)
@@ -401,7 +402,7 @@ struct PickerScreen {
         }
         if line.isFolder { search = "" }
         if line.isSelectable { return [.choose(line.id)] }
-        // What is greyed is nobody's choice.
+        // A greyed line cannot be chosen.
         note = reason(line)
         return []
     }
@@ -449,7 +450,7 @@ struct PickerScreen {
             prompt = nil
             return typed.purpose == .password ? [.cancel] : []
         case .enter:
-            // (A password may be asked for again.)
+            // Keep the prompt for a password, which may have to be entered again.
             prompt = typed.purpose == .password ? Prompt(purpose: .password, label: typed.label, text: "") : nil
             switch typed.purpose {
             case .makeFolder: return typed.text.isEmpty ? [] : [.makeFolder(typed.text)]

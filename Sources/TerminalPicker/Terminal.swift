@@ -2,9 +2,9 @@ import CNcurses
 import Glibc
 import Surroundings
 
-/// The controlling terminal, in ncurses' hands.
+/// The controlling terminal, through ncurses.
 ///
-/// `@unchecked Sendable`: it is handed over once, to the thread that alone uses it from then on.
+/// `@unchecked Sendable`: it is handed over once, to the only thread that uses it from then on.
 struct Terminal: @unchecked Sendable {
     enum Style {
         case plain, reverse, dim, bold
@@ -29,7 +29,7 @@ struct Terminal: @unchecked Sendable {
     private let input: UnsafeMutablePointer<FILE>
     private let output: UnsafeMutablePointer<FILE>
 
-    /// Nil: there is no terminal. (Standard input and output may be something else: they belong to whoever asked.)
+    /// Nil: there is no terminal. (Standard input and output belong to the calling program.)
     init?() {
         guard let input = fopen("/dev/tty", "re") else { return nil }
         guard let output = fopen("/dev/tty", "we") else {
@@ -61,7 +61,7 @@ struct Terminal: @unchecked Sendable {
     func erase() { terminal_erase() }
     func refresh() { terminal_refresh() }
 
-    /// Cut to the columns that are there; what cannot be printed is shown as a replacement character.
+    /// Writes text, cut to the columns; shows an unprintable character as a replacement character.
     func write(_ text: String, row: Int, column: Int, width: Int, _ style: Style = .plain, fills: Bool = false) {
         guard width > 0, row >= 0 else { return }
         var line = Terminal.fit(text, width)
@@ -73,7 +73,7 @@ struct Terminal: @unchecked Sendable {
         terminal_cursor(Int32(place?.row ?? -1), Int32(place?.column ?? 0))
     }
 
-    /// Nil: no key in this time.
+    /// The next key; nil: none in this time.
     func key(milliseconds: Int32) -> Key? {
         var character: UInt32 = 0
         switch Int(terminal_key(milliseconds, &character)) {
@@ -106,7 +106,7 @@ struct Terminal: @unchecked Sendable {
         text.unicodeScalars.reduce(0) { $0 + max(0, Int(terminal_width($1.value))) }
     }
 
-    /// In lines of at most so many columns, broken between words where that can be.
+    /// Wraps text to lines of at most `width` columns, between words where possible.
     static func wrap(_ text: String, _ width: Int) -> [String] {
         var lines: [String] = []
         var line = ""
@@ -130,7 +130,7 @@ struct Terminal: @unchecked Sendable {
         return line.isEmpty ? lines : lines + [line]
     }
 
-    /// As much of it as fits; what is left out is said by an ellipsis.
+    /// Cuts text to `width` columns, with an ellipsis for the rest.
     static func fit(_ text: String, _ width: Int) -> String {
         var clean = String.UnicodeScalarView()
         for scalar in ShownText.line(text).unicodeScalars {

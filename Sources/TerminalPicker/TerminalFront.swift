@@ -2,8 +2,8 @@ public import DocumentPicker
 import Foundation
 import Synchronization
 
-/// The document picker in a terminal, by keyboard alone. It draws on the controlling terminal, so that standard output is
-/// free for what was chosen.
+/// The document picker in a terminal, by keyboard alone. It draws on the controlling terminal, so that standard output
+/// is free for the result.
 public final class TerminalFront: DocumentPickerFront {
     private struct State {
         var view: PickerView?
@@ -40,13 +40,13 @@ public final class TerminalFront: DocumentPickerFront {
 
     public func show(_ view: PickerView) async {
         state.withLock { $0.view = view }
-        // What the program does next may want the terminal.
+        // The program may need the terminal next.
         if view.screen == .finished || view.screen == .cancelled { await end() }
     }
 
     public func actions() -> AsyncStream<PickerAction> { stream }
 
-    /// Gives the terminal back; returns when that is done.
+    /// Restores the terminal; returns when that is done.
     public func end() async {
         state.withLock { $0.isOver = true }
         await withCheckedContinuation { continuation in
@@ -67,7 +67,7 @@ public final class TerminalFront: DocumentPickerFront {
             if let view { screen.update(view) }
             if screen.needsDrawing { screen.draw(on: terminal) }
             if let key = terminal.key(milliseconds: 50) {
-                // What closes it overtakes what waits.
+                // A key that closes the picker overtakes waiting keys.
                 if key == .escape || key == .control("C") { keys = [key] } else { keys.append(key) }
             }
             while let key = keys.first, !screen.mustWait(key) {

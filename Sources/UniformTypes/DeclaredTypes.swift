@@ -1,13 +1,13 @@
-/// The identifiers that Apple's systems declare and their owners publish, with what they conform to.
+/// Type identifiers that Apple's systems declare, or their owners publish, and the types that they conform to.
 ///
 /// Source: Apple, *System-Declared Uniform Type Identifiers*; IANA's register of media types.
 enum DeclaredTypes {
     struct Declaration: Sendable {
         var identifier: String
         var conformsTo: [String]
-        /// The first is the preferred one.
+        /// The preferred one first.
         var mimeTypes: [String] = []
-        /// For a machine that knows no MIME types.
+        /// For a machine without a MIME database.
         var extensions: [String] = []
     }
 

@@ -1,4 +1,4 @@
-/// Types of many names, of which most end like one that was asked for before.
+/// Finds the types of many names, with a cache by the ends of names.
 package struct FilenameTypes: Sendable {
     private let table: UniformTypeTable
     private var bySuffix: [String: UniformType?] = [:]
@@ -11,7 +11,7 @@ package struct FilenameTypes: Sendable {
         guard !table.isLiteral(name), let dot = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
             return table.type(ofFilename: name)
         }
-        // All suffixes are looked for in it, the longest first. A name that begins with a dot is one whole suffix.
+        // The cache's key holds all suffixes of the name. A name that begins with a dot is one suffix.
         let suffix = String(name[dot...])
         if let known = bySuffix[suffix] { return known ?? table.type(ofFilename: name) }
         let found = table.type(ofSuffix: suffix)

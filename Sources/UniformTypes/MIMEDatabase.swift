@@ -1,10 +1,10 @@
 import Foundation
 import Glibc
 
-/// What the machine knows of MIME types: the files that `update-mime-database` makes.
+/// The machine's MIME database: the files that `update-mime-database` makes.
 ///
 /// Source: freedesktop.org, *Shared MIME-info Database* 0.21, "Unpacked files" and "Recommended checking order" (names
-/// only: the contents of a placeholder are not here to be looked at).
+/// only, because the contents of a placeholder are not here).
 struct MIMEDatabase: Sendable {
     private struct Glob: Sendable {
         var weight: Int
@@ -13,7 +13,7 @@ struct MIMEDatabase: Sendable {
         var isCaseSensitive: Bool
     }
 
-    /// `*.ext`, by what follows the star; without regard to case.
+    /// Patterns `*.ext`, by the part after the star, in lower case.
     private var suffixes: [String: Glob] = [:]
     private var sensitiveSuffixes: [String: Glob] = [:]
     private var literals: [String: Glob] = [:]
@@ -23,7 +23,7 @@ struct MIMEDatabase: Sendable {
 
     var isEmpty: Bool { suffixes.isEmpty && literals.isEmpty }
 
-    /// - Parameter folders: that hold `mime/globs2` and the others; the first wins.
+    /// - Parameter folders: folders with `mime/globs2` and the other files; the first wins.
     init(folders: [String]) {
         for folder in folders.reversed() {
             for line in Self.lines(folder + "/mime/globs2") { add(glob: line) }
@@ -64,15 +64,15 @@ struct MIMEDatabase: Sendable {
         }
     }
 
-    /// Whether it is known as a whole, not by how it ends.
+    /// Whether the database has the whole name, not only its suffix.
     func isLiteral(_ name: String) -> Bool { literals[name] != nil || literals[name.lowercased()] != nil }
 
-    /// That names may end with, without the first dot, in lower case.
+    /// The suffixes of names, without the first dot, in lower case.
     var extensions: [String] {
         [suffixes, sensitiveSuffixes].flatMap(\.keys).map { $0.dropFirst().lowercased() }
     }
 
-    /// By the longest suffix that is known: `.tar.gz` before `.gz`.
+    /// The MIME type of the longest known suffix: `.tar.gz` before `.gz`.
     func mimeType(ofSuffix name: String) -> String? {
         var rest = name[...]
         while let dot = rest.firstIndex(of: ".") {
@@ -83,7 +83,7 @@ struct MIMEDatabase: Sendable {
         return nil
     }
 
-    /// Nil: nothing is known of such a name.
+    /// Nil: the database has no matching name.
     func mimeType(ofFilename name: String) -> String? {
         if let literal = literals[name] ?? literals[name.lowercased()] { return literal.mimeType }
         if let found = mimeType(ofSuffix: name) { return found }
@@ -98,6 +98,6 @@ struct MIMEDatabase: Sendable {
     /// The name that an alias stands for.
     func canonical(_ mimeType: String) -> String { aliases[mimeType] ?? mimeType }
 
-    /// All that a type is known to be besides itself, directly.
+    /// The direct parents of a type.
     func parents(of mimeType: String) -> [String] { parents[mimeType] ?? [] }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The types that programs have registered: files `hydrant/types/NAME.json` in data folders, an array each. `hydrant types
-/// register` writes them.
+/// The types that programs have registered: files `hydrant/types/NAME.json` in data folders, an array each.
+/// `hydrant types register` writes them.
 package enum RegisteredTypes {
     package static let folder = "hydrant/types"
     /// In bytes.
@@ -11,7 +11,7 @@ package enum RegisteredTypes {
     package struct Entry: Codable, Sendable {
         package var identifier: String
         package var conformsTo: [String]
-        /// The first is the preferred one.
+        /// The preferred one first.
         package var mimeTypes: [String]
         package var extensions: [String]
 
@@ -29,7 +29,7 @@ package enum RegisteredTypes {
         }
     }
 
-    /// The first folder wins. What cannot be read is left out.
+    /// The first folder wins. Unreadable files are left out.
     static func all(in dataDirectories: [String]) -> [Entry] {
         var (found, seen) = ([Entry](), Set<String>())
         for folder in dataDirectories {

@@ -1,13 +1,13 @@
-/// What kind of thing a document is, as a uniform type identifier: `public.jpeg`, `com.adobe.pdf`.
+/// The type of a document, as a uniform type identifier: `public.jpeg`, `com.adobe.pdf`.
 ///
-/// Two are the same if their identifiers are. What conforms to what is known to a ``UniformTypeTable``.
+/// Types with equal identifiers are equal. A ``UniformTypeTable`` knows which types conform to which.
 ///
 /// Source: Apple, *Uniform Type Identifiers Overview*.
 public struct UniformType: Sendable, Hashable, CustomStringConvertible {
-    /// In the spelling that was given; compared without regard to case.
+    /// In the given spelling; comparisons ignore case.
     public let identifier: String
 
-    /// - Parameter identifier: taken as it is, also if no table knows it.
+    /// - Parameter identifier: any identifier, known to a table or not.
     public init(_ identifier: String) { self.identifier = identifier }
 
     /// The identifier.
@@ -21,9 +21,9 @@ public struct UniformType: Sendable, Hashable, CustomStringConvertible {
     /// See ``identifier``.
     public func hash(into hasher: inout Hasher) { hasher.combine(identifier.lowercased()) }
 
-    /// Everything that has a name: documents and folders.
+    /// Anything with a name: documents and folders.
     public static let item = UniformType("public.item")
-    /// Whatever a person may want to open: every document.
+    /// Anything that a person may want to open: every document.
     public static let content = UniformType("public.content")
     /// Bytes.
     public static let data = UniformType("public.data")
@@ -32,14 +32,14 @@ public struct UniformType: Sendable, Hashable, CustomStringConvertible {
     /// A symbolic link.
     public static let symbolicLink = UniformType("public.symlink")
 
-    /// Before a MIME type that has no uniform type identifier of its own. (Apple's dynamic identifiers begin with `dyn.`
-    /// as well, and are good for nothing but coming back.)
+    /// The prefix of an identifier made from a MIME type without one. (Apple's dynamic identifiers begin with `dyn.` as
+    /// well.)
     static let dynamicPrefix = "dyn.mime."
 
-    /// The type that a MIME type without an identifier is.
+    /// The type of a MIME type without an identifier.
     static func dynamic(mimeType: String) -> UniformType { UniformType(dynamicPrefix + mimeType) }
 
-    /// Of one that ``dynamic(mimeType:)`` made.
+    /// The MIME type of a type that ``dynamic(mimeType:)`` made.
     var dynamicMIMEType: String? {
         let lowercased = identifier.lowercased()
         return lowercased.hasPrefix(Self.dynamicPrefix) ? String(lowercased.dropFirst(Self.dynamicPrefix.count)) : nil

@@ -1,11 +1,11 @@
 import Foundation
 import Surroundings
 
-/// Which types there are, what they conform to, and which MIME types and filename extensions they have.
+/// The known types, the types that they conform to, and their MIME types and filename extensions.
 ///
-/// The types that Apple declares are built in; extensions and all other MIME types are the machine's (Debian:
-/// shared-mime-info). Without it the built-in ones remain. A MIME type without an identifier of its own is
-/// `dyn.mime.TYPE`, and conforms to what its parents conform to.
+/// The types that Apple declares are built in; filename extensions and all other MIME types come from the machine's
+/// database (Debian: shared-mime-info). Without a database the built-in types remain. A MIME type without an identifier
+/// of its own is `dyn.mime.TYPE`, and conforms to the types of its parents.
 public struct UniformTypeTable: Sendable {
     private let database: MIMEDatabase
     private let conformances: [UniformType: [UniformType]]
@@ -13,20 +13,20 @@ public struct UniformTypeTable: Sendable {
     private let mimeTypes: [UniformType: String]
     private let typesByExtension: [String: UniformType]
 
-    /// This machine's, as it was when it was first asked for.
+    /// This machine's table, read at the first use.
     public static let system = UniformTypeTable(dataDirectories: BaseDirectory.shared())
 
-    /// What is built in, and nothing of the machine's.
+    /// The built-in types only.
     package static let builtIn = UniformTypeTable(dataDirectories: [])
 
-    /// - Parameter dataDirectories: folders that have `mime/globs2` in them, as `$XDG_DATA_DIRS` names them; the first wins.
+    /// - Parameter dataDirectories: folders with `mime/globs2`, as in `$XDG_DATA_DIRS`; the first wins.
     public init(dataDirectories: [String]) {
         database = MIMEDatabase(folders: dataDirectories)
         var conformances: [UniformType: [UniformType]] = [:]
         var typesByMIME: [String: UniformType] = [:]
         var mimeTypes: [UniformType: String] = [:]
         var typesByExtension: [String: UniformType] = [:]
-        // What programs have registered goes before nothing that is built in.
+        // Registered types do not replace built-in ones.
         let builtIn = Set(DeclaredTypes.all.map { $0.identifier.lowercased() })
         let registered = RegisteredTypes.all(in: dataDirectories).filter {
             !builtIn.contains($0.identifier.lowercased())
@@ -37,7 +37,7 @@ public struct UniformTypeTable: Sendable {
             mimeTypes[type] = declared.mimeTypes.first
             for mime in declared.mimeTypes {
                 typesByMIME[mime] = type
-                // The machine may know it by another name.
+                // The machine may have another name for the MIME type.
                 typesByMIME[database.canonical(mime)] = type
             }
             for suffix in declared.extensions { typesByExtension[suffix] = type }
@@ -50,7 +50,7 @@ public struct UniformTypeTable: Sendable {
 
     // MARK: Types of documents
 
-    /// The type of a document of this name. (Placeholders are not looked into.)
+    /// The type of a document with this name. (Does not read contents.)
     public func type(ofFilename name: String) -> UniformType {
         if let mime = database.mimeType(ofFilename: name) { return type(ofMIMEType: mime) }
         var rest = name[...]
@@ -61,19 +61,19 @@ public struct UniformTypeTable: Sendable {
         return type(ofMIMEType: "application/octet-stream")
     }
 
-    /// The MIME type of a document of this name; nil: nobody knows.
+    /// The MIME type of a document with this name; nil: unknown.
     package func mimeType(ofFilename name: String) -> String? {
         database.mimeType(ofFilename: name).map { database.canonical($0) } ?? mimeType(of: type(ofFilename: name))
     }
 
     func isLiteral(_ name: String) -> Bool { database.isLiteral(name) }
 
-    /// Of a name that ends like this; nil: more than its end has to be looked at.
+    /// The type of names with this suffix; nil: the suffix does not determine the type.
     func type(ofSuffix suffix: String) -> UniformType? {
         database.mimeType(ofSuffix: suffix).map { type(ofMIMEType: $0) }
     }
 
-    /// What names of documents of this type, or of one that conforms to it, end with, behind a dot; sorted.
+    /// The filename extensions of this type and of types that conform to it, sorted.
     public func filenameExtensions(conformingTo type: UniformType) -> [String] {
         Set(typesByExtension.keys).union(database.extensions).filter { suffix in
             self.type(ofSuffix: "." + suffix).map { conforms($0, to: type) }
@@ -81,19 +81,19 @@ public struct UniformTypeTable: Sendable {
         }.sorted()
     }
 
-    /// - Parameter mimeType: parameters behind a semicolon do not count.
+    /// - Parameter mimeType: parameters behind a semicolon are ignored.
     public func type(ofMIMEType mimeType: String) -> UniformType {
         let bare = mimeType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
         let canonical = database.canonical(bare)
-        // What nobody knows is some document all the same.
+        // An unknown type is still a document.
         if canonical == "application/octet-stream" { return .dynamic(mimeType: canonical) }
         return typesByMIME[bare] ?? typesByMIME[canonical] ?? .dynamic(mimeType: canonical)
     }
 
-    /// What a person or a script calls a type: an identifier (`public.image`), a MIME type (`image/jpeg`, `image/*`) or a
-    /// filename extension (`.jpg`).
+    /// The type that a person or a script names: by an identifier (`public.image`), a MIME type (`image/jpeg`,
+    /// `image/*`) or a filename extension (`.jpg`).
     ///
-    /// - Returns: nil when it is none of these, or an extension that is not known.
+    /// - Returns: nil when the text is none of these, or an unknown extension.
     public func type(named text: String) -> UniformType? {
         let text = text.trimmingCharacters(in: .whitespaces)
         if text.isEmpty || text.contains(where: { $0.isWhitespace }) { return nil }
@@ -110,13 +110,13 @@ public struct UniformTypeTable: Sendable {
             let found = type(ofFilename: "x." + suffix)
             return found.dynamicMIMEType == "application/octet-stream" ? nil : found
         }
-        // Somebody's own: it conforms to nothing but itself.
+        // An undeclared identifier conforms only to itself.
         return known
     }
 
-    // MARK: What a type is
+    // MARK: Conformance
 
-    /// Whether whatever is of `type` is of `other` as well. Every type conforms to itself.
+    /// Whether `type` conforms to `other`. Every type conforms to itself.
     public func conforms(_ type: UniformType, to other: UniformType) -> Bool {
         if type == other { return true }
         var seen: Set<UniformType> = [type]
@@ -130,21 +130,22 @@ public struct UniformTypeTable: Sendable {
         return false
     }
 
-    /// Whether it is of one of these; of none, of any.
+    /// Whether `type` conforms to one of these; true for an empty list.
     public func conforms(_ type: UniformType, toAnyOf others: [UniformType]) -> Bool {
         others.isEmpty || others.contains { conforms(type, to: $0) }
     }
 
-    /// Whether it is declared here.
+    /// Whether the table declares the type.
     package func knows(_ type: UniformType) -> Bool { conformances[type] != nil }
 
-    /// Of all types that are built in or registered, and are of this one: for programs that take any of a group.
+    /// The MIME types of all built-in or registered types that conform to this one: for programs that take any type of
+    /// a group.
     package func mimeTypes(conformingTo type: UniformType) -> [String] {
         let all = conformances.keys.filter { conforms($0, to: type) }
         return Set(all.compactMap { mimeTypes[$0] }).sorted()
     }
 
-    /// Nil: it has none.
+    /// The MIME type of a type; nil: none.
     public func mimeType(of type: UniformType) -> String? { mimeTypes[type] ?? type.dynamicMIMEType }
 
     private func parents(of type: UniformType) -> [UniformType] {
@@ -156,7 +157,7 @@ public struct UniformTypeTable: Sendable {
     }
 
     private static let topLevel: [String: UniformType] = [
-        // Every text is a subclass of text/plain, the specification says.
+        // By the specification every text/* is a subclass of text/plain.
         "text": UniformType("public.text"), "image": UniformType("public.image"), "audio": UniformType("public.audio"),
         "video": UniformType("public.movie"), "font": UniformType("public.font"),
     ]

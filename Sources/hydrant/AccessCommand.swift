@@ -5,15 +5,16 @@ import Foundation
 
 struct AccessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "access", abstract: "Use what a bookmark grants: one item, and nothing else of its domain.",
+        commandName: "access", abstract: "Give a program one item, and nothing else of its domain.",
         discussion: """
-            While COMMAND runs the item is in a folder of its own, below $XDG_RUNTIME_DIR/hydrant/scoped, that a sandbox can \
-            bind. In COMMAND, {} as an argument of its own stands for the item there, {folder} for the folder; both are in the environment as \
-            HYDRANT_SCOPED_PATH and HYDRANT_SCOPED_FOLDER. Programs can save as they are used to, with temporary files beside \
-            the document; what is left of those goes when COMMAND ends.
+            While COMMAND runs, the bookmark's item is in a folder of its own, below $XDG_RUNTIME_DIR/hydrant/scoped, \
+            that a sandbox can bind. The argument {} of COMMAND becomes the item's path there, {folder} the folder's; \
+            the environment has both, as HYDRANT_SCOPED_PATH and HYDRANT_SCOPED_FOLDER. Programs can save as usual, \
+            with temporary files beside the document; Hydrant removes leftover ones when COMMAND ends.
 
-            Without COMMAND the item is there until standard input ends, and a line says where: for programs in other \
-            languages. The right ends early when it is revoked (hydrant grants), its time is over, or this command is killed.
+            Without COMMAND, the item is there until standard input ends, and the command prints its path: for \
+            programs in other languages. The right ends early when it is revoked (hydrant grants), when it expires, or \
+            when this command is killed.
 
             Examples:
               hydrant access letter.bookmark -- nano {}
@@ -21,23 +22,23 @@ struct AccessCommand: AsyncParsableCommand {
                 --symlink usr/lib64 /lib64 --symlink usr/bin /bin --bind {folder} /document -- sh -c 'cat /document/*'
               coproc hydrant access letter.bookmark --json; read -u ${COPROC[0]} granted
 
-            Exit status: that of COMMAND; 1 there is no such right (any more); 69 no mounted domain has made the bookmark.
+            Exit status: that of COMMAND; 1 no such right, or it has ended; 69 no mounted domain made the bookmark.
             """)
 
-    @Argument(help: "The bookmark, or a file that it is in.", completion: .file())
+    @Argument(help: "The bookmark, or a file that holds it.", completion: .file())
     var bookmark: String
 
     @Flag(help: "Without COMMAND, print an object when the item is there: path, folder, writable.")
     var json = false
 
-    @Argument(parsing: .postTerminator, help: "What to run.")
+    @Argument(parsing: .postTerminator, help: "The command to run.")
     var command: [String] = []
 
     func validate() throws {
         try ItemWords.check(command, [ItemWords.items, ItemWords.folder])
         if json && !command.isEmpty { throw ValidationError("--json is for holding the item without a command") }
         if bookmark == "-" && command.isEmpty {
-            throw ValidationError("standard input cannot be both the bookmark and what the item is held for")
+            throw ValidationError("the bookmark comes from standard input, whose end would end the access; name a file")
         }
     }
 
@@ -46,7 +47,8 @@ struct AccessCommand: AsyncParsableCommand {
         let program = try command.first.map { try Executable.find($0) }
         let status = try await saying {
             guard let scoped = try await bookmark.resolve().scopedURL else {
-                throw CoordinationError(.notGranted, "the bookmark carries no right (any more); ask for one that does")
+                throw CoordinationError(
+                    .notGranted, "the bookmark carries no right, or its right has ended; ask for another bookmark")
             }
             let url = try await scoped.startAccessing(as: program)
             let watch = Task {
@@ -58,7 +60,7 @@ struct AccessCommand: AsyncParsableCommand {
                 throw error
             }
             await scoped.stopAccessing()
-            // What failed in the command may have failed because of it.
+            // The end of the right may be why the command failed; its message comes first.
             await watch.value
             return status
         }
@@ -77,7 +79,7 @@ struct AccessCommand: AsyncParsableCommand {
         if command.isEmpty {
             let held = Held(path: ByteText.shown(path), folder: ByteText.shown(folder), writable: scoped.isWritable)
             try json ? StandardOutput.write(Output.json(held, oneLine: true)) : StandardOutput.write(paths: [path])
-            // Until nobody wants it any more, or it is taken away.
+            // Until standard input ends, or the right does.
             let (ends, signal) = AsyncStream<Int32>.makeStream()
             Task {
                 await StandardInput.end()

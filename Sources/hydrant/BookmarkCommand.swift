@@ -8,8 +8,8 @@ struct BookmarkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bookmark", abstract: "Name items for as long as they exist, and find them again.",
         discussion: """
-            A bookmark is one word. It names an item through renames, moves, evictions, restarts and remounts, and can carry \
-            a right to it, for programs that see nothing else of the domain (hydrant access).
+            A bookmark is one word. It names an item through renames, moves, evictions, restarts and remounts, and can \
+            carry a right to the item, for programs that see nothing else of the domain (hydrant access).
 
             Examples:
               hydrant bookmark make ~/Documents/letter.odt > letter.bookmark
@@ -32,11 +32,11 @@ struct BookmarkCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "What it carries of the item: name, size, type, contentModificationDate, creationDate; separated by commas.",
+                "Attributes to put into the bookmark: name, size, type, contentModificationDate, creationDate; separated by commas.",
                 valueName: "keys"))
         var values: String?
 
-        @Option(help: "A right to the item goes with it: to read, or to write it as well.")
+        @Option(help: "Put a right to the item into the bookmark: read, or write (which includes read).")
         var grant: Right?
 
         enum Right: String, CaseIterable, ExpressibleByArgument { case read, write }
@@ -46,7 +46,8 @@ struct BookmarkCommand: AsyncParsableCommand {
             help: ArgumentHelp("Only this executable may use the right.", valueName: "executable"), completion: .file())
         var program: String?
 
-        @Option(help: ArgumentHelp("How long the right is good; without: until it is revoked.", valueName: "number"))
+        @Option(
+            help: ArgumentHelp("Days until the right ends; default: it is valid until revoked.", valueName: "number"))
         var days: Double?
 
         @Flag(help: "Print an object: bookmark, path.")
@@ -54,10 +55,10 @@ struct BookmarkCommand: AsyncParsableCommand {
 
         func validate() throws {
             if grant == nil && (program != nil || days != nil) {
-                throw ValidationError("--for and --days say more of --grant")
+                throw ValidationError("--for and --days need --grant")
             }
             if let days, !(days > 0 && days < 1_000_000) {
-                throw ValidationError("--days is more than 0, and less than a million")
+                throw ValidationError("--days: choose a number above 0 and below a million")
             }
             _ = try keys()
         }
@@ -67,7 +68,7 @@ struct BookmarkCommand: AsyncParsableCommand {
                 try (values ?? "").split(separator: ",").map { word in
                     guard let key = ResourceKey(rawValue: word.trimmingCharacters(in: .whitespaces)) else {
                         throw ValidationError(
-                            "\(word): is no value; there are \(ResourceKey.allCases.map(\.rawValue).joined(separator: ", "))"
+                            "--values \(word): choose of \(ResourceKey.allCases.map(\.rawValue).joined(separator: ", "))"
                         )
                     }
                     return key
@@ -95,22 +96,22 @@ struct BookmarkCommand: AsyncParsableCommand {
 
     struct Resolve: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print where the item of a bookmark is now.",
+            abstract: "Print the path of a bookmark's item.",
             discussion: """
-                When the item is not as the bookmark says any more (another place, another size), a line on standard error \
-                says in what: make the bookmark anew then.
+                When the item differs from what the bookmark says (another place, another size), a line on standard \
+                error names the differences. hydrant bookmark renew makes a new bookmark.
 
                 Examples:
                   hydrant bookmark resolve "$(cat letter.bookmark)"
                   hydrant bookmark resolve ~/Projects/letter.odt.hydrant-reference --json | jq .stale
 
-                Exit status: 1 the item is gone, or this is no bookmark; 69 no mounted domain has made it.
+                Exit status: 1 the item is gone, or this is no bookmark; 69 no mounted domain made it.
                 """)
 
-        @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
+        @Argument(help: "The bookmark, or a file that holds it; - is standard input.", completion: .file())
         var bookmark: String
 
-        @Flag(help: "Print an object: path, stale, values, writable (null: it carries no right).")
+        @Flag(help: "Print an object: path, stale, values, writable (null without a right).")
         var json = false
 
         private struct Found: Encodable {
@@ -145,16 +146,16 @@ struct BookmarkCommand: AsyncParsableCommand {
             }
             try StandardOutput.write(paths: [path])
             if found.isStale {
-                warn("the bookmark is stale (\(stale.joined(separator: ", "))); hydrant bookmark renew makes it anew")
+                warn("the bookmark is stale (\(stale.joined(separator: ", "))); renew it with hydrant bookmark renew")
             }
         }
     }
 
     struct Renew: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print a bookmark made anew, as its item is now.",
+            abstract: "Print a new bookmark of a bookmark's item.",
             discussion: """
-                For one that is stale. It carries the same right as the one before, which stays as good as it was.
+                For a stale bookmark. The new one carries the same right; the old one stays valid.
 
                 Example:
                   hydrant bookmark renew letter.bookmark > new && mv new letter.bookmark
@@ -162,7 +163,7 @@ struct BookmarkCommand: AsyncParsableCommand {
                 Exit status: as hydrant bookmark resolve.
                 """)
 
-        @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
+        @Argument(help: "The bookmark, or a file that holds it; - is standard input.", completion: .file())
         var bookmark: String
 
         @Flag(help: "Print an object: bookmark.")
@@ -178,25 +179,25 @@ struct BookmarkCommand: AsyncParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what a bookmark carries, without asking anybody.",
+            abstract: "Print what a bookmark holds, without asking a daemon.",
             discussion: """
-                The domain, the place in it, the right that goes with it (none, read or write), and the values that were \
-                asked for: as they were when the bookmark was made. That nobody changed it is only seen when it is resolved; \
-                whether the right is still good, hydrant grants says.
+                Prints the domain, the place in it, the right (none, read or write), and the values that were asked \
+                for, all as they were when the bookmark was made. Only hydrant bookmark resolve checks that the \
+                bookmark is genuine; hydrant grants shows whether the right is still valid.
 
                 Examples:
                   hydrant bookmark show "$(cat letter.bookmark)" --json | jq -r .path
                 """)
 
-        @Argument(help: "The bookmark, or a file that it is in; - is standard input.", completion: .file())
+        @Argument(help: "The bookmark, or a file that holds it; - is standard input.", completion: .file())
         var bookmark: String
 
-        @Flag(help: "Print an object: domain, path, right, and the values that it carries.")
+        @Flag(help: "Print an object: domain, path, right, and the bookmark's values.")
         var json = false
 
         func run() throws {
             guard let contents = try Bookmark(named: bookmark).contents else {
-                throw fail("this is no bookmark of hydrant's, or a part of one")
+                throw fail("this is not a bookmark of hydrant's, or only a part of one")
             }
             var all = BookmarkValue.all(of: contents.resourceValues)
             all["domain"] = .text(contents.domain)
@@ -210,7 +211,7 @@ struct BookmarkCommand: AsyncParsableCommand {
     }
 }
 
-/// A value in JSON, and as a line.
+/// A value that a bookmark holds: in JSON, or as a line.
 enum BookmarkValue: Encodable, CustomStringConvertible {
     case text(String)
     case number(Int64)
@@ -243,7 +244,7 @@ enum BookmarkValue: Encodable, CustomStringConvertible {
 }
 
 extension Bookmark {
-    /// As a user names it: itself, a file that it is in, or `-`.
+    /// - Parameter text: the bookmark itself, a file that holds it, or `-` for standard input.
     init(named text: String) throws(ExitCode) {
         if let bookmark = Bookmark(text: text), bookmark.resourceValues != nil {
             self = bookmark
@@ -252,15 +253,15 @@ extension Bookmark {
         let contents =
             text == "-"
             ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: text)
-        guard let contents else { throw fail("\(text): is neither a bookmark nor a file with one") }
+        guard let contents else { throw fail("\(text): neither a bookmark nor a file that holds one") }
         guard let bookmark = Bookmark(text: String(decoding: contents, as: UTF8.self)) else {
-            throw fail("\(text): holds no bookmark")
+            throw fail("\(text): the file holds no bookmark")
         }
         self = bookmark
     }
 }
 
-/// What a program is: the file that is run, links followed.
+/// A program's executable file, links followed.
 enum Executable {
     static func find(_ name: String) throws(ExitCode) -> String {
         let candidates =
@@ -271,11 +272,11 @@ enum Executable {
             defer { free(resolved) }
             return String(cString: resolved)
         }
-        throw fail("\(name): there is no such program")
+        throw fail("\(name): no such program")
     }
 }
 
-/// Runs what talks to a daemon, and says what went wrong.
+/// Runs a body that talks to a daemon, and prints its error.
 func saying<T>(_ body: () async throws -> T) async throws -> T {
     do { return try await body() } catch let error as CoordinationError {
         let status =

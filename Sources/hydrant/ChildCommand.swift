@@ -5,16 +5,16 @@ import Foundation
 /// A command that this one runs.
 struct ChildCommand: Sendable {
     let words: [String]
-    /// Besides what is in the environment.
+    /// Variables added to our environment.
     var environment: [String: String] = [:]
 
-    /// - Returns: how it ended, as a shell would say it.
+    /// - Returns: the exit status as a shell reports it.
     func run() async throws -> Int32 {
         let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         return await Spawn.ending(of: try Self.spawn(words[0], words, all))
     }
 
-    /// - Parameter inherited: a descriptor that becomes number 9 there.
+    /// - Parameter inherited: a descriptor that becomes number 9 in the child.
     static func spawn(
         _ program: String, _ words: [String], _ environment: [String: String], inherited: Int32? = nil
     ) throws -> pid_t {

@@ -4,14 +4,14 @@ import Foundation
 
 struct ClaimsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "claims", abstract: "Show who holds items by coordination, and who waits for them.",
+        commandName: "claims", abstract: "List programs that hold items by coordination, or wait for them.",
         discussion: """
             Examples:
               hydrant claims
               hydrant claims --json ~/Documents | jq -r '.[] | select(.granted | not) | .program'
             """)
 
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
     @Flag(
@@ -22,7 +22,7 @@ struct ClaimsCommand: AsyncParsableCommand {
     func run() async throws {
         let mountPoint = try MountedPath.mountPoint(mountpoint)
         guard case .claims(let claims) = try await ask(mountPoint, .claims, timeout: 10) else {
-            throw fail("\(mountPoint): the daemon says something else")
+            throw fail("\(mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         if json { return print(Output.json(claims)) }
         for claim in claims {

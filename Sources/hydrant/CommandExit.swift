@@ -1,13 +1,13 @@
-/// How a command ends. The one place for exit statuses; `hydrant help` prints them.
+/// The exit statuses of all commands; `hydrant help` prints them.
 package enum CommandExit {
     package static let done: Int32 = 0
-    /// An operation failed; a line on standard error says which and why.
+    /// An operation failed; a line on standard error names it and the reason.
     package static let failed: Int32 = 1
-    /// No program opens such a document, there is no preview of it, or it cannot be printed.
+    /// No program opens the document, or it has no preview, or it cannot be printed.
     package static let nothingToShow: Int32 = 3
-    /// Programs use the mount; as umount(8) has it.
+    /// Programs use the mount (the status of umount(8)).
     package static let inUse: Int32 = 32
-    /// Wrong usage (sysexits.h: EX_USAGE, as ArgumentParser ends).
+    /// Wrong usage (EX_USAGE of sysexits.h, as ArgumentParser uses it).
     package static let usage: Int32 = 64
     /// No daemon answers, or it has ended (EX_UNAVAILABLE).
     package static let unavailable: Int32 = 69
@@ -16,12 +16,12 @@ package enum CommandExit {
 
     package static let table: [(status: Int32, meaning: String)] = [
         (done, "done"),
-        (failed, "an operation failed, with a line that says why"),
-        (nothingToShow, "nothing to show: no program opens such a document, or there is no preview of it"),
+        (failed, "an operation failed; a line on standard error says why"),
+        (nothingToShow, "no program opens the document, or it has no preview, or it cannot be printed"),
         (inUse, "programs use the mount (unmount)"),
         (usage, "wrong usage"),
         (unavailable, "nothing is mounted there, or no daemon answers"),
-        (tryAgain, "not done yet, try again (changes are still pending)"),
+        (tryAgain, "not done yet: changes are still pending, or the time is up; try again"),
     ]
 
     package static var help: String {

@@ -9,7 +9,7 @@ func fail(_ message: String, _ status: Int32 = CommandExit.failed) -> ExitCode {
     return ExitCode(status)
 }
 
-/// A line on standard error, for what does not keep the command from going on.
+/// Prints a line on standard error; the command goes on.
 func warn(_ message: String) {
     FileHandle.standardError.write(Data("hydrant: \(ShownText.line(ByteText.shown(message)))\n".utf8))
 }
@@ -21,9 +21,9 @@ func ask(_ mountPoint: String, _ request: ControlRequest, timeout: Double? = nil
     try await answer(of: mountPoint) { client in try await client.send(request, timeout: timeout) }
 }
 
-/// As ``ask(_:_:timeout:)``; what the daemon says before its answer goes to `told`.
+/// As ``ask(_:_:timeout:)``; the daemon's news before its answer goes to `told`.
 ///
-/// - Parameter ended: called before a line is printed about a failure, and before it returns.
+/// - Parameter ended: called before a failure is printed, and before this returns.
 func follow(
     _ mountPoint: String, _ request: ControlRequest, ended: () -> Void = {},
     _ told: (ControlNews) async throws -> Void

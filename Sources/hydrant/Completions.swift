@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 
 extension CompletionKind {
-    /// Where something of ours is mounted now.
+    /// The mount points of Hydrant's mounts.
     static let mountPoints = CompletionKind.custom { _, _, _ in
         MountTable.ownDomains().map(\.mountPoint)
     }

@@ -3,7 +3,7 @@ import ArgumentParser
 
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Say where config.toml is, and what may stand in it.",
+        commandName: "config", abstract: "Print the path of config.toml, and the keys that it takes.",
         discussion: """
             A domain is a section [domains.NAME] with these keys:
 
@@ -35,7 +35,7 @@ struct ConfigCommand: ParsableCommand {
             if json { return print(Output.json(Description(path: file.path, keys: keys))) }
             print("\(file.path), in a section [domains.NAME]:")
             for key in keys { print("  \(key.key): \(key.takes). \(key.meaning)") }
-            // What is wrong with it, if something is.
+            // Throws if the file has an error.
             _ = try file.load()
         } catch { throw fail("\(error)") }
     }

@@ -4,16 +4,16 @@ import Foundation
 
 struct ConflictsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "conflicts", abstract: "List of what both versions were kept, and why.",
+        commandName: "conflicts", abstract: "List documents that were kept in two versions.",
         discussion: """
-            A conflict is over when it is resolved, or when either of the two is removed.
+            A conflict ends when you resolve it, or when either version is removed.
 
             Examples:
               hydrant conflicts
               hydrant conflicts --json ~/Documents
             """)
 
-    @Argument(help: "Where it is mounted; without: every mount.", completion: .mountPoints)
+    @Argument(help: "The mount point; default: all mounts.", completion: .mountPoints)
     var mountpoint: String?
 
     @Flag(help: "Print an array of objects: original, copy, moment (seconds since 1970), reason, explanation.")
@@ -30,7 +30,7 @@ struct ConflictsCommand: AsyncParsableCommand {
             do {
                 if case .conflicts(let found) = try await ask(mountPoint, .conflicts, timeout: 30) { all += found }
             } catch {
-                // Its line is on standard error; the other mounts are listed all the same.
+                // The error is on standard error already; list the other mounts.
                 failure = error
             }
         }
@@ -55,7 +55,7 @@ struct ConflictsCommand: AsyncParsableCommand {
 }
 
 extension ConflictStatus {
-    /// Without what is for programs that speak to the daemon.
+    /// Without the fields that only programs use that talk to the daemon.
     fileprivate var forScripts: ConflictStatus {
         var status = self
         (status.originalPlace, status.copyPlace) = (nil, nil)
@@ -65,34 +65,34 @@ extension ConflictStatus {
 
 struct ResolveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resolve", abstract: "End a conflict: keep one version, or both; or decide on held deletions.",
+        commandName: "resolve", abstract: "End a conflict by keeping one version or both; or decide on held deletions.",
         discussion: """
-            mine: the conflicted copy's bytes become the original's next contents, and the copy goes, from the store when \
-            they are there. theirs: the copy is removed, here and in the store. both: nothing changes, it is only \
-            no conflict any more.
+            Of a conflict: mine makes the conflicted copy's bytes the original's contents, and removes the copy, from \
+            the store once the bytes are there. theirs removes the copy, here and in the store. both keeps both \
+            documents and ends the conflict.
 
-            Of what the store deleted and is held here (hydrant status), in a folder or a whole mount: mine: what is \
-            whole here is put back into the store. theirs: the deletion is carried out.
+            Of held deletions (hydrant status), in a folder or a whole mount: mine puts the items whose bytes are all \
+            here back into the store. theirs carries the deletion out.
 
             Examples:
               hydrant resolve --keep theirs ~/Documents
               hydrant resolve ~/Documents/report.odt --keep mine
               hydrant resolve "$HOME/Documents/report (conflicted copy, ada, 2026-03-01).odt" --keep both
 
-            Exit status: 0 resolved; 1 not, and nothing was changed.
+            Exit status: 0 resolved; 1 not resolved, and nothing was changed.
             """)
 
     @Argument(
-        help: "The original, or the conflicted copy; of held deletions a document, a folder or the mount point.",
+        help: "The original or the conflicted copy; for held deletions, a document, a folder or the mount point.",
         completion: .file())
     var path: String
 
-    @Option(help: "Which version stays: mine, theirs or both.")
+    @Option(help: "The version to keep: mine, theirs or both.")
     var keep: Kept
 
     @Flag(
         help:
-            "Print an array of what was resolved: original, copy, moment, reason, explanation. Of held deletions an object: items, incomplete."
+            "Print an array of objects: original, copy, moment, reason, explanation; for held deletions, an object: items, incomplete."
     )
     var json = false
 
@@ -112,7 +112,9 @@ struct ResolveCommand: AsyncParsableCommand {
         let mounted = try MountedPath(path)
         let answer = try await ask(mounted.mountPoint, .resolve(path: mounted.relative, keep: keep.version))
         if case .deletions(let resolved) = answer { return try say(resolved) }
-        guard case .conflicts(let resolved) = answer else { throw fail("\(path): its daemon is another version") }
+        guard case .conflicts(let resolved) = answer else {
+            throw fail("\(path): unexpected answer from the daemon; unmount and mount again")
+        }
         if json { return print(Output.json(resolved.map(\.forScripts))) }
         for conflict in resolved {
             switch keep {
@@ -127,13 +129,13 @@ struct ResolveCommand: AsyncParsableCommand {
         if json {
             print(Output.json(resolved))
         } else if keep == .theirs {
-            print("\(path): \(Output.items(resolved.items)) that the store had deleted: gone here as well")
+            print("\(path): \(Output.items(resolved.items)) deleted here as well")
         } else if resolved.items > 0 {
             print("\(path): \(Output.items(resolved.items)) on the way back to the store")
         }
         guard resolved.incomplete > 0 else { return }
         throw fail(
-            "\(path): \(Output.items(resolved.incomplete)) cannot be put back, since not all of their bytes are here; "
-                + "they are still held, --keep theirs lets them go")
+            "\(path): \(Output.items(resolved.incomplete)) cannot be put back, because not all of their bytes are here; "
+                + "they stay held until --keep theirs deletes them")
     }
 }

@@ -6,10 +6,11 @@ import UniformTypes
 
 struct ContainersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "containers", abstract: "Folders that programs have in domains: list, add, remove, choose, path.",
+        commandName: "containers", abstract: "Manage the folders that programs have in domains.",
         discussion: """
-            A program offers a folder of its own to other programs' pickers by a manifest: identifier and name, and if it wants \
-            icon, public (true, false), levels (none, one, any: how deep folders may lie), types, folder, domain, program.
+            With a manifest a program offers a folder of its own to other programs' pickers. The manifest has \
+            identifier and name; optional are icon, public (true, false), levels (none, one, any: how deep folders may \
+            be nested), types, folder, domain and program.
 
             Examples:
               hydrant containers add notes.toml
@@ -41,8 +42,8 @@ struct ContainersListCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Print an array of objects: identifier, name, public, levels, types, domain, path, problem (why it is nowhere now); each \
-            always there.
+            Print an array of objects: identifier, name, public, levels, types, domain, path, problem (why the \
+            container has no path now); every key is always there.
             """)
     var json = false
 
@@ -61,7 +62,7 @@ struct ContainersListCommand: AsyncParsableCommand {
             case isPublic = "public"
         }
 
-        // By hand: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var values = encoder.container(keyedBy: CodingKeys.self)
             try values.encode(container.identifier, forKey: .identifier)
@@ -97,7 +98,7 @@ struct ContainersAddCommand: AsyncParsableCommand {
               hydrant containers add notes.toml
             """)
 
-    @Argument(help: "Its manifest, a TOML file.", completion: .file(extensions: ["toml"]))
+    @Argument(help: "The container's manifest, a TOML file.", completion: .file(extensions: ["toml"]))
     var manifest: String
 
     @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
@@ -105,7 +106,7 @@ struct ContainersAddCommand: AsyncParsableCommand {
 
     func run() async throws {
         do {
-            // (So that an error names the file.)
+            // Errors of this call name the file.
             _ = try DocumentContainer.read(manifest)
             let text = try String(contentsOf: URL(filePath: manifest, directoryHint: .notDirectory), encoding: .utf8)
             let container = try DocumentContainer.install(manifest: text)
@@ -117,7 +118,7 @@ struct ContainersAddCommand: AsyncParsableCommand {
 
 struct ContainersRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Forget a container that this user has added; the documents in it stay.",
+        commandName: "remove", abstract: "Forget a container that this user has added; keep its documents.",
         discussion: """
             Example:
               hydrant containers remove org.example.notes
@@ -128,7 +129,7 @@ struct ContainersRemoveCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Print an object: removed (the identifier), manifest (the file by which it is known all the same; else null).
+            Print an object: removed (the identifier), manifest (another one that declares the container, or null).
             """)
     var json = false
 
@@ -136,14 +137,14 @@ struct ContainersRemoveCommand: AsyncParsableCommand {
         let left: String?
         do { left = try DocumentContainer.uninstall(identifier) } catch { throw fail(error.message) }
         if json { return print(Output.json(["removed": identifier, "manifest": left.map(ByteText.shown)])) }
-        guard let left else { return print("\(identifier): removed; its documents stay where they are") }
-        try StandardOutput.write(["\(identifier): removed, but programs know it all the same, by \(left)"])
+        guard let left else { return print("\(identifier): removed; its documents stay in their place") }
+        try StandardOutput.write(["\(identifier): removed, but \(left) still declares it"])
     }
 }
 
 struct ContainersChooseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "choose", abstract: "Say in which domain a container is to be, whose manifest does not.",
+        commandName: "choose", abstract: "Choose the domain of a container whose manifest names none.",
         discussion: """
             Example:
               hydrant containers choose org.example.notes work
@@ -168,7 +169,7 @@ struct ContainersChooseCommand: AsyncParsableCommand {
 
 struct ContainersPathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "path", abstract: "Print the folder of a container; it is made if it is not there.",
+        commandName: "path", abstract: "Print the folder of a container; create it if it does not exist.",
         discussion: """
             Example:
               cp new.txt "$(hydrant containers path org.example.notes)"

@@ -5,16 +5,16 @@ import Foundation
 
 struct CoordinateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "coordinate", abstract: "Run a command while nobody else has the items that it needs.",
+        commandName: "coordinate", abstract: "Run a command while no other program uses the items that it needs.",
         discussion: """
-            Nobody else: of those who coordinate as well, whether by this command, in Swift (FileCoordination) or in the \
-            document picker. Any number may read an item at a time, or one write it; who writes a folder has all that is in \
-            it. All items are granted at once; those that are read are downloaded first. In COMMAND, {} as an argument of \
-            its own stands for the places where they are then, in the order given.
+            This holds against programs that coordinate as well: by this command, in Swift (FileCoordination), or in \
+            the document picker. Any number of programs may read an item at a time, or one may write it; writing a \
+            folder covers everything in it. Hydrant grants all items at once, and downloads those to read first. The \
+            argument {} of COMMAND becomes the items' paths at that time, in the order given.
 
-            Without COMMAND the items are held until standard input ends, and a line says when they are: for programs in \
-            other languages. A command that is started within another's coordination may use what that one holds if it has \
-            the same --purpose; what could only end in waiting for ever is refused.
+            Without COMMAND, the items are held until standard input ends, and the command prints a line when it has \
+            them: for programs in other languages. A command started within another's coordination may use what that \
+            one holds if both have the same --purpose. A request that could only wait for ever is refused.
 
             Examples:
               hydrant coordinate --write notes.txt -- sh -c 'sort -o "$0" "$0"' {}
@@ -22,14 +22,14 @@ struct CoordinateCommand: AsyncParsableCommand {
               hydrant coordinate --read report.odt --for uploading -- curl -T {} https://example.org/in/
               coproc hydrant coordinate --write notes.txt --json; read -u ${COPROC[0]} granted
 
-            Exit status: that of COMMAND; 64 wrong usage; 69 no daemon answers; 75 not granted in time, or it would wait for \
-            ever; 1 anything else.
+            Exit status: that of COMMAND; 64 wrong usage; 69 no daemon answers; 75 not granted in time, or the request \
+            would wait for ever; 1 anything else.
             """)
 
-    @Option(help: ArgumentHelp("Read this item; may be repeated.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("An item to read; may be repeated.", valueName: "path"), completion: .file())
     var read: [String] = []
 
-    @Option(help: ArgumentHelp("Write this item, or make it; may be repeated.", valueName: "path"), completion: .file())
+    @Option(help: ArgumentHelp("An item to write or create; may be repeated.", valueName: "path"), completion: .file())
     var write: [String] = []
 
     enum Aim: String, CaseIterable, ExpressibleByArgument { case deleting, moving, merging, replacing, uploading }
@@ -37,34 +37,35 @@ struct CoordinateCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help:
-            "What is done to what is written: deleting, moving, merging (downloads first) or replacing; to what is read: uploading (a copy that stays as it is)."
+            "The kind of access. With --write: deleting, moving, merging (downloads first) or replacing. With --read: uploading (from a copy that does not change)."
     )
     var aim: Aim?
 
-    @Flag(help: "Only names, dates and attributes: nothing is downloaded, and nobody who shows an item is asked.")
+    @Flag(help: "Access names, dates and attributes only: download nothing, and ask no program that shows an item.")
     var metadataOnly = false
 
-    @Flag(help: "Who shows an item need not save it first.")
+    @Flag(help: "Do not ask programs that show an item to save it first.")
     var withoutChanges = false
 
-    @Option(help: ArgumentHelp("Those of one purpose do not wait for each other.", valueName: "identifier"))
+    @Option(
+        help: ArgumentHelp("A purpose; accesses of one purpose do not wait for each other.", valueName: "identifier"))
     var purpose: String?
 
-    @Option(help: ArgumentHelp("How long to wait, downloads included.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds to wait at most, downloads included.", valueName: "seconds"))
     var timeout: Seconds?
 
     @Flag(help: "Without COMMAND, print an object when the items are held: granted, reading, writing.")
     var json = false
 
-    @Argument(parsing: .postTerminator, help: "What to run.")
+    @Argument(parsing: .postTerminator, help: "The command to run.")
     var command: [String] = []
 
     func validate() throws {
-        if read.isEmpty && write.isEmpty { throw ValidationError("name what to --read or to --write") }
+        if read.isEmpty && write.isEmpty { throw ValidationError("name an item with --read or --write") }
         switch aim {
-        case .uploading? where read.isEmpty: throw ValidationError("--for uploading is for what is read")
+        case .uploading? where read.isEmpty: throw ValidationError("--for uploading needs --read")
         case .deleting?, .moving?, .merging?, .replacing?:
-            if write.isEmpty { throw ValidationError("--for \(aim!.rawValue) is for what is written") }
+            if write.isEmpty { throw ValidationError("--for \(aim!.rawValue) needs --write") }
         default: break
         }
         try ItemWords.check(command, [ItemWords.items])
@@ -72,7 +73,7 @@ struct CoordinateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Whoever holds the items without a command is the one that this runs for.
+        // Without a command the items are held for our parent.
         let asker =
             command.first.map { FileCoordinator.Asker(name: ($0 as NSString).lastPathComponent) }
             ?? FileCoordinator.Asker(process: getppid())

@@ -7,13 +7,13 @@ import Foundation
 struct CoordinatedCommand: Sendable {
     let words: [String]
 
-    /// Waits for a line before it becomes the command: by then the daemon knows whom the claims are bound to.
+    /// A shell that waits for a line before it becomes the command: by then the daemon has bound the claims to its pid.
     private static let gate = #"read -r go <&9 && [ "$go" = go ] || exit 125; exec 9<&- "$@""#
 
-    /// - Returns: how it ended, as a shell would say it.
+    /// - Returns: the exit status as a shell reports it.
     func run() async throws -> Int32 {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw fail("no pipe: \(String(cString: strerror(errno)))") }
+        guard pipe(&ends) == 0 else { throw fail("cannot make a pipe: \(String(cString: strerror(errno)))") }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[1]) }
         let child = try spawn(gate: ends[0])
@@ -38,7 +38,7 @@ struct CoordinatedCommand: Sendable {
 }
 
 enum StandardInput {
-    /// Returns when nothing more can come.
+    /// Returns at the end of standard input.
     static func end() async {
         await withCheckedContinuation { continuation in
             Thread {

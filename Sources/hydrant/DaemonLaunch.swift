@@ -4,12 +4,12 @@ import Daemon
 import Foundation
 import Surroundings
 
-/// Starts the daemon of a mount: in this process's place, or as one of its own session, and then waits until it says
-/// how it went. (A running Swift process must not fork: its threads would be gone.)
+/// Starts the daemon of a mount: in this process's place, or as a process in a session of its own, which then reports
+/// how its start went. (A running Swift process must not fork: its threads would be gone.)
 struct DaemonLaunch {
     let program: ProviderProgram
     private(set) var configuration: DaemonConfiguration
-    /// Seconds until a daemon must have said that it is one, and until it must have made its provider.
+    /// Seconds until the daemon must have said hello, and until it must have made its provider.
     private let patience: (hello: Double, made: Double)
 
     init(_ program: ProviderProgram, _ configuration: DaemonConfiguration) {
@@ -24,7 +24,7 @@ struct DaemonLaunch {
 
     // MARK: In the foreground
 
-    /// Returns only when that cannot be done.
+    /// Returns only by an error.
     func replaceThisProcess() throws(ExitCode) -> Never {
         _ = try offer()
         unblockSignals()
@@ -33,7 +33,7 @@ struct DaemonLaunch {
         throw fail("\(name): cannot be started: \(String(cString: strerror(errno)))")
     }
 
-    /// This may be one of Dispatch's threads, which block them; a program keeps that from whoever starts it.
+    /// Dispatch's threads block signals, and a program that is started inherits that.
     private func unblockSignals() {
         var none = sigset_t()
         sigemptyset(&none)
@@ -45,8 +45,8 @@ struct DaemonLaunch {
         do { return try DaemonHandover.offer(configuration) } catch { throw fail(error.message) }
     }
 
-    /// With the registers the runtime's trace of a crash shows what they point at, which may be anything in a daemon's memory:
-    /// documents, passwords. The log is no place for it.
+    /// With registers, the runtime's trace of a crash shows the memory that they point at. A daemon's memory holds
+    /// documents and passwords, which must not get into the log.
     private func keepMemoryOutOfTraces() {
         let wanted = ProcessInfo.processInfo.environment["SWIFT_BACKTRACE"].map { $0 + "," } ?? ""
         setenv("SWIFT_BACKTRACE", wanted + "registers=none", 1)
@@ -64,14 +64,14 @@ struct DaemonLaunch {
         guard let ends = ReadyReport.pipe() else {
             throw fail("cannot make a pipe: \(String(cString: strerror(errno)))")
         }
-        let log = configuration.logFile ?? "there is none"
+        let log = configuration.logFile ?? "none"
         let pid = try spawn(output)
         close(ends.daemon)
         let end = Listening(to: ends.own).wait(patience)
         close(ends.own)
         switch end {
         case .ready:
-            // From here, not from the daemon: a process must not touch the mount that it serves.
+            // A process must not touch the mount that it serves, so we look, not the daemon.
             var status = stat()
             guard stat(configuration.mountPoint, &status) == 0 else {
                 throw fail(
@@ -80,19 +80,19 @@ struct DaemonLaunch {
             return pid
         case .error(let message): throw fail(message)
         case .silent(let heard):
-            // It leads a session of its own, and so a group.
+            // The daemon leads a session of its own, and so a process group.
             kill(-pid, SIGKILL)
-            let how = "said nothing more for \(Int(heard ? patience.made : patience.hello)) s and was ended"
+            let how = "said nothing for \(Int(heard ? patience.made : patience.hello)) s and was killed"
             throw fail(
                 heard
-                    ? "\(name): \(how); its provider takes too long to begin (log: \(log))"
-                    : "\(name): \(how); it is no provider for this release of Hydrant")
+                    ? "\(name): \(how); its provider takes too long to start (log: \(log))"
+                    : "\(name): \(how); it is not a provider program of this release")
         case .hungUp(let heard):
             let how = Self.describe(waitForEnd(of: pid))
             throw fail(
                 heard
-                    ? "\(name): \(how) before the mount was up; its log is \(log)"
-                    : "\(name): \(how) without a word; it is no provider for this release of Hydrant (what it printed: \(log))"
+                    ? "\(name): \(how) before the mount was up (log: \(log))"
+                    : "\(name): \(how) without a word; it is not a provider program of this release (log: \(log))"
             )
         }
     }
@@ -111,7 +111,7 @@ struct DaemonLaunch {
 
     private func waitForEnd(of pid: pid_t) -> Int32 {
         var status: Int32 = 0
-        // What hung up may go on all the same.
+        // A process that closed the pipe may still run.
         for _ in 0..<100 {
             if waitpid(pid, &status, WNOHANG) == pid { return status }
             usleep(20_000)
@@ -125,31 +125,31 @@ struct DaemonLaunch {
         let signal = status & 0x7f
         return signal == 0
             ? "ended with status \((status >> 8) & 0xff)"
-            : "was ended by signal \(signal) (\(String(cString: strsignal(signal))))"
+            : "was killed by signal \(signal) (\(String(cString: strsignal(signal))))"
     }
 
-    /// Where a daemon in the background writes its log. Without one it can be mounted as well.
+    /// Opens the log of a daemon in the background. If that fails, the mount goes on without a log.
     private mutating func openLog() -> Int32 {
         do {
             let log = try LogFile.usual()
             let descriptor = try log.open()
-            // Also daemons that end at once, with a trace each, do not fill the disk.
+            // Bounds the file even when daemon after daemon crashes at its start, with a trace each.
             log.follow(descriptor)
             configuration.logFile = log.path
             return descriptor
         } catch {
-            warn("no log is written: \(error.message)")
+            warn("the daemon writes no log: \(error.message)")
             return open("/dev/null", O_WRONLY | O_CLOEXEC)
         }
     }
 }
 
-/// What a daemon says while it starts.
+/// Reads a daemon's messages while it starts.
 private struct Listening {
     enum End {
         case ready
         case error(String)
-        /// It closed the pipe: it has ended, or is about to. `heard`: it had said that it is a daemon.
+        /// The daemon closed the pipe: it has ended, or is about to. `heard`: it had said hello.
         case hungUp(heard: Bool)
         case silent(heard: Bool)
     }
@@ -160,7 +160,7 @@ private struct Listening {
     func wait(_ patience: (hello: Double, made: Double)) -> End {
         var said: [UInt8] = []
         var heard = false
-        // What comes after the provider (a large catalog brought up to date) may take as long as it takes.
+        // No limit after the provider is made: migrating a large catalog takes its time.
         var deadline: ContinuousClock.Instant? = .now + .seconds(patience.hello)
         var buffer = [UInt8](repeating: 0, count: 4_096)
         while true {

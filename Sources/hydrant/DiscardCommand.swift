@@ -5,32 +5,33 @@ import Surroundings
 
 struct DiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "discard", abstract: "Give up local changes that are not in the store.",
+        commandName: "discard", abstract: "Discard local changes that are not in the store.",
         discussion: """
-            What the store has is shown again: of a changed document its contents there, of a moved one its place there; \
-            what was deleted here comes back; what was made here, and the store never had, goes. Says first what goes, \
-            and asks; where nobody can be asked it needs --yes. hydrant save copies the bytes out before.
+            The mount shows the store's state again: a changed document gets the store's contents, a moved one its \
+            place in the store; what was deleted here comes back; what was made here, and the store never had, is \
+            deleted. The command lists what is lost, and asks; without a terminal it needs --yes. To keep the bytes, \
+            copy them out first: hydrant save.
 
-            Refused for what a program is writing.
+            A document that a program is writing is refused.
 
             Examples:
               hydrant save ~/Documents/report.odt ~/report-mine.odt
               hydrant discard ~/Documents/report.odt
               hydrant discard --yes --json ~/Documents/deleted-by-mistake.txt
 
-            Exit status: 0 discarded; 1 not, and nothing was changed; 64 nobody was asked, and --yes is missing.
+            Exit status: 0 discarded; 1 not discarded, and nothing was changed; 64 no terminal to ask on, and no --yes.
             """)
 
-    @Argument(help: "Documents or folders in a mount, also those that were deleted there.", completion: .file())
+    @Argument(help: "Documents or folders in a mount, deleted ones included.", completion: .file())
     var paths: [String]
 
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
-    @Flag(help: "Only say what would go.")
+    @Flag(help: "Only list what would be lost.")
     var dryRun = false
 
-    @Flag(help: "Print an array of what goes (would go): path, changes, bytes.")
+    @Flag(help: "Print an array of objects: path, changes, bytes (that are lost, or would be).")
     var json = false
 
     func run() async throws {
@@ -53,18 +54,18 @@ struct DiscardCommand: AsyncParsableCommand {
     {
         let answer = try await ask(group.mountPoint, .discard(paths: group.paths, agreed: agreed))
         guard case .discards(let changes) = answer else {
-            throw fail("\(group.mountPoint): its daemon is another version")
+            throw fail("\(group.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         return changes
     }
 
     private func confirm(_ changes: [DiscardedChange]) throws {
         guard !json, isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1 else {
-            throw fail("nobody can be asked here; look with --dry-run, then say --yes", CommandExit.usage)
+            throw fail("no terminal to ask on; look with --dry-run, then use --yes", CommandExit.usage)
         }
         let bytes = changes.map(\.bytes).boundedSum
         print(
-            bytes > 0 ? "\(Output.bytes(bytes)) are lost by this. Discard? [y/N] " : "Discard? [y/N] ", terminator: "")
+            bytes > 0 ? "\(Output.bytes(bytes)) will be lost. Discard? [y/N] " : "Discard? [y/N] ", terminator: "")
         fflush(nil)
         let answer = readLine()?.trimmingCharacters(in: .whitespaces).lowercased()
         guard answer == "y" || answer == "yes" else { throw fail("nothing was discarded") }
@@ -73,15 +74,15 @@ struct DiscardCommand: AsyncParsableCommand {
     private static func line(_ change: DiscardedChange) -> String {
         let effects = change.changes.map { kind in
             switch kind {
-            case "creation": "goes: the store never had it"
-            case "contents": "its contents go, the store's are shown again"
-            case "move": "goes back to where the store has it"
-            case "metadata": "its mode, dates and attributes are the store's again"
+            case "creation": "is deleted: the store never had it"
+            case "contents": "gets the store's contents again"
+            case "move": "moves back to its place in the store"
+            case "metadata": "gets the store's mode, dates and attributes again"
             case "deletion": "comes back"
             default: kind
             }
         }
         return "\(change.path): \(effects.joined(separator: "; "))"
-            + (change.bytes > 0 ? " (\(Output.bytes(change.bytes)) here go)" : "")
+            + (change.bytes > 0 ? " (\(Output.bytes(change.bytes)) here are lost)" : "")
     }
 }

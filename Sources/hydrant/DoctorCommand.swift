@@ -9,22 +9,22 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check whether catalog, local content and store agree.",
         discussion: """
-            Says a line for each problem: where, what, what it means, and what --repair would do. Looking changes \
-            nothing, and can be done while the domain is mounted; --repair needs it unmounted. No byte is deleted \
-            by a repair that is not a copy: files that the catalog does not know go to content/lost+found in the \
-            state directory.
+            Prints a line for each problem: where, what, what it means, and what --repair would do. The check changes \
+            nothing, and works while the domain is mounted; --repair needs it unmounted. A repair deletes only bytes \
+            that exist elsewhere: files that the catalog does not know go to content/lost+found in the state \
+            directory.
 
             Examples:
               hydrant doctor ~/Documents
               hydrant doctor --repair ~/.local/share/hydrant/domains/dir-documents-1f2e3d
 
-            Exit status: 0 nothing is wrong; 1 something is, or was (--repair); 64 wrong usage.
+            Exit status: 0 no problems; 1 problems, also if --repair fixed them; 64 wrong usage.
             """)
 
     @Argument(help: "A state directory, or a mount point.", completion: .directory)
     var place: String
 
-    @Flag(help: "Put right what is safe to.")
+    @Flag(help: "Repair what is safe to repair.")
     var repair = false
 
     @Flag(help: "Ask the store about every document as well.")
@@ -77,14 +77,14 @@ struct DoctorCommand: AsyncParsableCommand {
             let loss = problem.isLoss ? "DATA LOSS: " : ""
             print("\(loss)\(problem.place): \(problem.what); \(problem.meaning); \(problem.remedy)")
         }
-        let meanwhile = report.wasInUse ? " (looked at while mounted)" : ""
+        let meanwhile = report.wasInUse ? " (checked while mounted)" : ""
         guard !report.problems.isEmpty else { return print("\(state): nothing is wrong\(meanwhile)") }
         let count = report.problems.count
         print("\(state): \(count == 1 ? "1 problem" : "\(count) problems")\(meanwhile)")
         throw ExitCode(CommandExit.failed)
     }
 
-    /// Of a mount point, its daemon is asked.
+    /// For a mount point, asks its daemon.
     private func stateDirectory() async throws -> String {
         let absolute = place.hasPrefix("/") ? place : FileManager.default.currentDirectoryPath + "/" + place
         let plain = absolute.count > 1 && absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute
@@ -93,7 +93,9 @@ struct DoctorCommand: AsyncParsableCommand {
         if repair { throw fail("\(mountPoint): mounted; unmount it first, then name its state directory") }
         guard case .domain(let domain, _) = try await ask(mountPoint, .status(paths: []), timeout: 30),
             let state = domain.stateDirectory
-        else { throw fail("\(mountPoint): its daemon does not say where its state is; name the state directory") }
+        else {
+            throw fail("\(mountPoint): its daemon does not name its state directory; name the state directory instead")
+        }
         return state
     }
 }

@@ -8,9 +8,9 @@ import Stores
 
 struct DomainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "domain", abstract: "Add, list and remove domains: accounts on servers, by name.",
+        commandName: "domain", abstract: "Add, list and remove domains: named accounts on servers.",
         discussion: """
-            A domain is a section of config.toml; hydrant help config lists what may stand there.
+            A domain is a section of config.toml; hydrant help config lists its keys.
 
             Example:
               hydrant domain add work https://cloud.example.org --user ada
@@ -22,18 +22,18 @@ struct DomainCommand: AsyncParsableCommand {
 
 struct DomainAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a domain: a name for a WebDAV folder and the account that opens it.",
+        commandName: "add", abstract: "Add a domain: a name for a WebDAV folder and its account.",
         discussion: """
             Example:
               hydrant domain add work https://cloud.example.org --user ada
             """)
 
-    @Argument(help: "What the domain is to be called: letters, digits, - and _.")
+    @Argument(help: "A name for the domain: letters, digits, - and _.")
     var name: String
 
     @Argument(
         help:
-            "https://HOST/PATH, the WebDAV folder; of a Nextcloud or an ownCloud, https://HOST will do: the folder is found."
+            "The WebDAV folder, https://HOST/PATH; of a Nextcloud or an ownCloud, https://HOST is enough."
     )
     var url: String
 
@@ -45,7 +45,7 @@ struct DomainAddCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A PEM file with the server's certificate authority, if it is a private one.", valueName: "file"),
+            "A PEM file with the server's certificate authority, if it is private.", valueName: "file"),
         completion: .file())
     var certificateAuthority: String?
 
@@ -69,10 +69,10 @@ struct DomainAddCommand: AsyncParsableCommand {
                 path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
             }
             let file = try ConfigurationFile()
-            // A name that cannot be had is said before the network is waited for.
+            // Refuse a bad name before waiting for the network.
             if let problem = DomainName.problem(name) { throw AccountError(problem) }
             guard try file.load().domains[name] == nil else {
-                throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) takes it away")
+                throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) removes it")
             }
             settings.url = await AccountTrial.discover(settings)
             if let warning = settings.plainTextWarning { warn(warning) }
@@ -89,7 +89,7 @@ struct DomainAddCommand: AsyncParsableCommand {
 struct DomainListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the domains: where they are, where their passwords are, where they are mounted.",
+        abstract: "List the domains with their URLs, password stores and mount points.",
         discussion: """
             Example:
               hydrant domain list --json
@@ -102,7 +102,7 @@ struct DomainListCommand: AsyncParsableCommand {
         var name: String
         var url: String
         var user: String?
-        /// Where it is kept; nil: nowhere.
+        /// Where the password is kept; nil: nowhere.
         var credential: String?
         var mountPoint: String?
     }
@@ -126,7 +126,7 @@ struct DomainListCommand: AsyncParsableCommand {
         } catch { throw fail("\(error)") }
     }
 
-    /// A helper command is not run for it.
+    /// Where the password is kept. Does not run a password command.
     private func place(_ name: String, _ settings: AccountSettings) throws -> String? {
         if let command = settings.passwordCommand { return "command \(command[0])" }
         return try CredentialPlaces(name, settings).find()?.place
@@ -136,18 +136,18 @@ struct DomainListCommand: AsyncParsableCommand {
 struct DomainRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Sign out of a domain (see hydrant logout) and forget it: takes its section out of config.toml.",
+        abstract: "Sign out of a domain (see hydrant logout), and remove its section from config.toml.",
         discussion: """
             Example:
               hydrant domain remove work
             """)
 
-    @Argument(help: "Its name.")
+    @Argument(help: "The domain's name.")
     var name: String
 
     @OptionGroup var pending: PendingChoice
 
-    @Flag(help: "Print an object: domain, putAside (where what was pending is).")
+    @Flag(help: "Print an object: domain, putAside (the folder with the pending documents, or null).")
     var json = false
 
     func run() async throws {
@@ -174,7 +174,7 @@ enum Mounts {
         return found
     }
 
-    /// By the names of their domains.
+    /// Mount points by the names of their domains.
     static func byDomain() async -> [String: String] {
         Dictionary(await all().map { ($0.domain, $0.mountPoint) }) { $1 }
     }

@@ -6,10 +6,11 @@ struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events", abstract: "Show what happens in a mount, as it happens, until interrupted.",
         discussion: """
-            An event is a hook of the provider's, by its name (providePlaceholder, enumerateItems, startProvidingItem, \
-            itemChanged, createItem, moveItem, deleteItem, updateMetadata, stopProvidingItem), told when it is over; or \
-            conflict, evicted, refused (a program that may not download opened what is not here), remoteChange, deletionsHeld, deletionsReleased, error, online, offline. The daemon keeps the last 1,000. Who reads too \
-            slowly is told how many were lost (lost), and slows nobody down.
+            An event is a finished call of a hook of the provider (providePlaceholder, enumerateItems, \
+            startProvidingItem, itemChanged, createItem, moveItem, deleteItem, updateMetadata, stopProvidingItem); or \
+            conflict, evicted, refused (a program that may not download opened a document that is not here), \
+            remoteChange, deletionsHeld, deletionsReleased, error, online, offline. The daemon keeps the last 1,000. A \
+            slow reader slows nobody down: Hydrant skips events, and says how many (lost).
 
             Examples:
               hydrant events
@@ -17,24 +18,24 @@ struct EventsCommand: AsyncParsableCommand {
               hydrant events --json | jq -r 'select(.event == "startProvidingItem") | .process.name + " " + .path'
             """)
 
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
-    @Option(help: ArgumentHelp("Begin with the last so many.", valueName: "count"))
+    @Option(help: ArgumentHelp("Past events to begin with.", valueName: "count"))
     var last: Int = 0
 
-    @Flag(inversion: .prefixedNo, help: "Go on with what happens next.")
+    @Flag(inversion: .prefixedNo, help: "Go on with new events.")
     var follow = true
 
     @Flag(
         help:
-            "Print an object a line: time (ISO 8601, UTC), event, path, identifier, bytes, durationMs, process (pid, name), code, message, count; each always there."
+            "Print an object a line: time (ISO 8601, UTC), event, path, identifier, bytes, durationMs, process (pid, name), code, message, count; every key is always there."
     )
     var json = false
 
     func validate() throws {
-        if last < 0 { throw ValidationError("--last is not negative") }
-        if !follow && last == 0 { throw ValidationError("--no-follow shows nothing without --last") }
+        if last < 0 { throw ValidationError("--last \(last): choose 0 or more") }
+        if !follow && last == 0 { throw ValidationError("--no-follow needs --last") }
     }
 
     func run() async throws {
@@ -51,14 +52,14 @@ struct EventsCommand: AsyncParsableCommand {
             }
             if case .failure(let failure) = response { throw fail(failure.message) }
         } catch let error as ControlError {
-            // That it is gone is what ends it.
+            // The stream ends when the daemon is gone.
             throw fail("\(mountPoint): \(error)", CommandExit.unavailable)
         }
     }
 
     private func line(_ event: EventRecord) -> String {
         var line = "\(event.time)  \(event.event.padding(toLength: 20, withPad: " ", startingAt: 0))"
-        // The message of an error names the file.
+        // An error's message names the file already.
         if event.event != "error", let path = event.path { line += path }
         var facts: [String] = []
         if let bytes = event.bytes { facts.append(Output.bytes(bytes)) }

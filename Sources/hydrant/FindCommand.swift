@@ -9,8 +9,8 @@ struct FindCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "find", abstract: "Find documents in mounts, whether or not they are on this machine.",
         discussion: """
-            Nothing is downloaded. Words are parts of names, without regard to case and accents; several conditions all hold \
-            unless OR is between them; - or NOT before one means that it does not; parentheses group.
+            Downloads nothing. A word matches a part of a name, ignoring case and accents. All conditions must hold, \
+            unless OR stands between them; - or NOT negates a condition; parentheses group.
 
               name:report name:=a.txt name:*.tex    part of a name, a whole name, a pattern
               path:2024/                            part of the path in the mount
@@ -20,8 +20,8 @@ struct FindCommand: AsyncParsableCommand {
               owner:alice tag:urgent                a user; a tag (user.xdg.tags)
               state:placeholder                     partial, downloaded, uploading, error, conflict, pinned, excluded, unlisted
 
-            Where the store searches by itself (Nextcloud), what it finds in folders that nobody has looked into is there as \
-            well: state:unlisted.
+            Where the store has a search of its own (Nextcloud), its hits in folders that nobody has listed yet are \
+            included: state:unlisted.
 
             Examples:
               hydrant find kind:pdf 'size:>1M' 'modified:<7d' report
@@ -30,50 +30,50 @@ struct FindCommand: AsyncParsableCommand {
               hydrant find --live kind:pdf
             """)
 
-    @Argument(help: "What to find; without it, everything.")
+    @Argument(help: "A query; default: everything.")
     var query: [String] = []
 
     @Option(
         name: .customLong("in"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Look in this mount or folder (may be given more than once; else in all mounts).", valueName: "path"),
+            "A mount or folder to search; may be repeated; default: all mounts.", valueName: "path"),
         completion: .directory)
     var scopes: [String] = []
 
     @Option(
         name: .customLong("references"),
         help: ArgumentHelp(
-            "Look at the documents that reference documents in this folder stand for.", valueName: "folder"),
+            "A folder of reference documents; search the documents that they stand for.", valueName: "folder"),
         completion: .directory)
     var references: String?
 
     @Option(
-        help: ArgumentHelp("Look in the container of this identifier (hydrant containers).", valueName: "identifier"))
+        help: ArgumentHelp("The container to search (hydrant containers).", valueName: "identifier"))
     var container: String?
 
-    @Flag(help: "Go on until interrupted: + is there now, ~ has changed, - is gone.")
+    @Flag(help: "Go on until interrupted: + a new match, ~ a changed one, - no longer a match.")
     var live = false
 
-    @Flag(name: [.customShort("0"), .customLong("null")], help: "End each path with a NUL, as it is, for xargs -0.")
+    @Flag(name: [.customShort("0"), .customLong("null")], help: "End each path with a NUL, for xargs -0.")
     var isNullTerminated = false
 
-    @Option(help: ArgumentHelp("How to sort: \(Self.sortNames).", valueName: "attribute"))
+    @Option(help: ArgumentHelp("The attribute to sort by: \(Self.sortNames).", valueName: "attribute"))
     var sort: String?
 
-    @Flag(help: "The other way round.")
+    @Flag(help: "Sort in descending order.")
     var reverse = false
 
-    @Option(help: ArgumentHelp("At most so many.", valueName: "count"))
+    @Option(help: ArgumentHelp("The number of results at most.", valueName: "count"))
     var limit: Int?
 
-    @Option(help: ArgumentHelp("With --live: gather changes for so long.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("With --live: seconds between reports of changes.", valueName: "seconds"))
     var interval = 1.0
 
     @Flag(
         help: """
-            Print an object a line: change (added, changed, removed), path, kind, type, size, modified, created, accessed \
-            (seconds since 1970), owner, state, bytesDownloaded, conditions, identifier, error, tags, reference, container; each \
-            always there.
+            Print an object a line: change (added, changed, removed), path, kind, type, size, modified, created, \
+            accessed (seconds since 1970), owner, state, bytesDownloaded, conditions, identifier, error, tags, \
+            reference, container; every key is always there.
             """)
     var json = false
 
@@ -81,13 +81,13 @@ struct FindCommand: AsyncParsableCommand {
 
     func validate() throws {
         if live && (sort != nil || reverse || limit != nil) {
-            throw ValidationError("--live tells of changes as they come; it goes without --sort, --reverse and --limit")
+            throw ValidationError("--live reports changes as they come, and excludes --sort, --reverse and --limit")
         }
         if json && isNullTerminated { throw ValidationError("--json and -0 exclude each other") }
         if let sort, MetadataAttribute(rawValue: sort) == nil {
             throw ValidationError("--sort \(sort): choose one of \(Self.sortNames)")
         }
-        if let limit, limit < 0 { throw ValidationError("--limit is not negative") }
+        if let limit, limit < 0 { throw ValidationError("--limit \(limit): choose 0 or more") }
         guard QueryRequest.intervals.contains(interval) else {
             throw ValidationError("--interval \(interval): choose 0.02 to 3600 seconds")
         }
@@ -96,7 +96,7 @@ struct FindCommand: AsyncParsableCommand {
     func run() async throws {
         let predicate: QueryPredicate
         do { predicate = try QueryPredicate(text: query.joined(separator: " ")) } catch {
-            throw fail("\(error.message); hydrant find --help says what there is", CommandExit.usage)
+            throw fail("\(error.message); hydrant find --help lists the conditions", CommandExit.usage)
         }
         var places = scopes.map { SearchScope.items(at: ByteText.url($0)) }
         if let references { places.append(.externalDocuments(referencedIn: ByteText.url(references))) }
@@ -144,12 +144,12 @@ struct FindCommand: AsyncParsableCommand {
     private func tellFound(_ count: Int) {
         if count == 0 { return }
         let what = count == 1 ? "1 of these was" : "\(count) of these were"
-        warn("\(what) found by the store's own search, in folders that nobody has looked into yet (state:unlisted)")
+        warn("\(what) found by the store's own search, in folders that nobody has listed yet (state:unlisted)")
     }
 
     private func tellUnlisted(_ count: Int) {
-        let what = count == 1 ? "1 folder" : "\(count) folders"
-        warn("nobody has looked into \(what) yet, so what is in there is not found")
+        let what = count == 1 ? "1 folder was" : "\(count) folders were"
+        warn("\(what) not searched, because never listed")
     }
 
     private func print(_ items: [MetadataItem], _ sign: String?, _ change: String) throws {
@@ -176,7 +176,7 @@ struct FindCommand: AsyncParsableCommand {
             case identifier, error, tags, reference, container
         }
 
-        // By hand, as everywhere where scripts read it: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(change, forKey: .change)

@@ -4,9 +4,9 @@ import Foundation
 
 struct GrantsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "grants", abstract: "Show which rights to items were given away, and take them back.",
+        commandName: "grants", abstract: "List rights to items that were given to programs, or revoke them.",
         discussion: """
-            Of what has been revoked nothing is left: whoever uses it gets errors at once.
+            Revoking works at once: a program that uses the right gets errors from then on.
 
             Examples:
               hydrant grants
@@ -15,20 +15,20 @@ struct GrantsCommand: AsyncParsableCommand {
               hydrant grants --revoke-all ~/Documents
             """)
 
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
-    @Option(help: ArgumentHelp("Take this right back; may be repeated.", valueName: "id"))
+    @Option(help: ArgumentHelp("A right to revoke; may be repeated.", valueName: "id"))
     var revoke: [String] = []
 
-    @Flag(help: "Take all rights back that this mount's domain has given.")
+    @Flag(help: "Revoke all rights that this mount's domain has given.")
     var revokeAll = false
 
     @Flag(help: "Print an array of objects: id, path, program, writable, created, until, users.")
     var json = false
 
     func validate() throws {
-        if revokeAll && !revoke.isEmpty { throw ValidationError("say --revoke or --revoke-all, not both") }
+        if revokeAll && !revoke.isEmpty { throw ValidationError("--revoke and --revoke-all exclude each other") }
     }
 
     private static func date(_ seconds: Double) -> String { Date(timeIntervalSince1970: seconds).formatted(.iso8601) }
@@ -52,7 +52,7 @@ struct GrantsCommand: AsyncParsableCommand {
 
     private func grants(_ mountPoint: String, _ request: ControlRequest) async throws -> [GrantStatus] {
         guard case .grants(let grants) = try await ask(mountPoint, request, timeout: 30) else {
-            throw fail("\(mountPoint): the daemon says something else")
+            throw fail("\(mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         return grants
     }

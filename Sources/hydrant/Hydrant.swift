@@ -6,10 +6,10 @@ import Daemon
 struct Hydrant: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hydrant",
-        abstract: "Files on demand: a remote store of documents, mounted as an ordinary directory.",
+        abstract: "Mount a remote store of documents as an ordinary directory: files on demand.",
         discussion: """
-            Every document shows at once with its real name, size and date; its bytes come on the first read; \
-            what you write is uploaded when you close it.
+            Every document shows at once with its real name, size and date. Hydrant downloads its bytes at the first \
+            read, and uploads what you write when you close it.
 
             \(CommandExit.help)
             """,

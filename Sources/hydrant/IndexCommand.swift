@@ -3,11 +3,11 @@ import ControlAPI
 
 struct IndexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "index", abstract: "Index the texts of documents that are here, for hydrant find text:WORDS.",
+        commandName: "index", abstract: "Index the text of downloaded documents, for hydrant find text:WORDS.",
         discussion: """
-            Off unless you turn it on, and nothing is ever downloaded for it. Texts, markup and source code are read as they are \
-            (the first 4 MiB), PDF by pdftotext (poppler-utils) where it is installed. What is evicted is not found any more. \
-            off removes the index.
+            The index is off by default, and downloads nothing. It holds the first 4 MiB of texts, markup and source \
+            code, and PDF through pdftotext (poppler-utils) where that is installed. Evicted documents leave it. off \
+            removes the index.
 
             Examples:
               hydrant index on ~/Documents
@@ -18,16 +18,16 @@ struct IndexCommand: AsyncParsableCommand {
     @OptionGroup
     var mount: MountSetting
 
-    @Flag(help: "Print an object: on, documents (with a text in the index), busy (some are still to be read).")
+    @Flag(help: "Print an object: on, documents (how many are in the index), busy (documents are still to be read).")
     var json = false
 
     func run() async throws {
         let mountPoint = try mount.point
         guard case .textIndex(let status) = try await ask(mountPoint, .textIndex(isOn: mount.isOn), timeout: 60) else {
-            throw fail("\(mountPoint): the daemon gave another answer; is it of another version?")
+            throw fail("\(mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         if json { return print(Output.json(status)) }
         let texts = "\(status.documents == 1 ? "1 document" : "\(status.documents) documents")"
-        print("\(mountPoint): \(status.isOn ? "on, \(texts)\(status.isBusy ? ", and more to come" : "")" : "off")")
+        print("\(mountPoint): \(status.isOn ? "on, \(texts)\(status.isBusy ? ", still reading" : "")" : "off")")
     }
 }

@@ -2,10 +2,9 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Runs a task that is cancelled, and waited for, before a signal ends this process: for work that leaves something behind if it is
-/// not ended itself.
+/// Runs a task; a signal cancels it, and ends this process only when the task is over: for work that must clean up.
 ///
-/// - Parameter signals: one that was ignored when this process began (nohup(1)) stays so.
+/// - Parameter signals: a signal that was ignored when this process began (nohup(1)) stays ignored.
 func interruptible<T: Sendable>(
     by signals: [Int32] = [SIGINT, SIGTERM, SIGHUP], _ body: @escaping @Sendable () async throws -> T
 ) async throws -> T {
@@ -31,15 +30,15 @@ enum Interruption {
     static func isIgnored(_ number: Int32) -> Bool {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
-        // SIG_IGN of signal.h, which Swift cannot compare.
+        // SIG_IGN of signal.h: Swift cannot compare function pointers.
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == 1
     }
 
-    /// As if nobody had caught it: whoever started this process sees by what it ended.
+    /// Ends this process by the signal itself, so that its parent sees which.
     static func end(by number: Int32) async {
         signal(number, SIG_DFL)
         kill(getpid(), number)
-        // (Another thread takes it.)
+        // Another thread takes the signal.
         try? await Task.sleep(for: .seconds(10))
     }
 }

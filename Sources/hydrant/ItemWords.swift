@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// What stands for items in a command line that is to be run: an argument of its own, which becomes the path, or several. In
-/// an argument it would be a part of a script, in which a path may be anything, so there it is refused.
+/// The placeholders for items in a command line to run, such as `{}`: an argument of its own becomes the path, or the
+/// paths. Within an argument it is refused: the argument may be a script, and a path in it could be anything.
 enum ItemWords {
     static let items = "{}"
     static let folder = "{folder}"
@@ -10,8 +10,8 @@ enum ItemWords {
         for word in command {
             guard let name = names.first(where: { word != $0 && word.contains($0) }) else { continue }
             throw ValidationError(
-                "\(name) within “\(word)” stays as it is: write it as an argument of its own, as in sh -c 'cat \"$@\"' sh \(name); "
-                    + "a script that has \(name) for itself goes into a file")
+                "\(name) within “\(word)” is not replaced: write it as an argument of its own, as in sh -c 'cat \"$@\"' sh \(name); "
+                    + "put a script that needs \(name) itself into a file")
         }
     }
 

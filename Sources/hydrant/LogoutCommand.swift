@@ -8,28 +8,29 @@ import Surroundings
 struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Sign out of a domain: removes its password, its placeholders and the documents on this machine.",
+        abstract: "Sign out of a domain: remove its password, and its placeholders and documents on this machine.",
         discussion: """
-            What is in the store stays there. The domain stays in config.toml, and its bookmarks and rights give nothing until it \
-            is mounted again; hydrant domain remove forgets all of it.
+            The store keeps its documents. The domain stays in config.toml, and its bookmarks and rights are void \
+            until the next mount; hydrant domain remove removes these too.
 
-            A domain that is mounted is unmounted: programs find and open nothing in it any more, and what none of them has \
-            open is removed at once. Those that have documents open go on with what is here; the rest is removed when the last \
-            of them has closed its last one.
+            A mounted domain is unmounted: programs find and open nothing in it, and Hydrant removes at once what no \
+            program has open. Programs with open documents can read on what is here; Hydrant removes the rest when the \
+            last document is closed.
 
             Examples:
               hydrant logout work
               hydrant logout work --force --put-aside ~/work-not-sent
             """)
 
-    @Argument(help: "The name of a domain, webdavs://USER@HOST/PATH, or where it is mounted.")
+    @Argument(help: "The name of a domain, webdavs://USER@HOST/PATH, or a mount point.")
     var name: String
 
     @OptionGroup var pending: PendingChoice
 
     @Flag(
         help:
-            "Print an object: domain, putAside (where what was pending is), users (programs that have documents open).")
+            "Print an object: domain, putAside (the folder with the pending documents, or null), users (programs with open documents)."
+    )
     var json = false
 
     func run() async throws {
@@ -38,7 +39,7 @@ struct LogoutCommand: AsyncParsableCommand {
             guard let account = try Self.account(name, mounted) else {
                 guard let mounted else {
                     throw AccountError(
-                        "“\(name)” is no domain and no WebDAV folder (hydrant domain list shows the domains), and not mounted"
+                        "“\(name)” is neither a domain nor a WebDAV folder nor a mount point; hydrant domain list shows the domains"
                     )
                 }
                 guard mounted.signsIn == true else {
@@ -52,7 +53,7 @@ struct LogoutCommand: AsyncParsableCommand {
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }
 
-    /// Nil: its provider keeps what it signs in with.
+    /// Nil: the provider keeps its own credentials.
     private static func account(_ name: String, _ mounted: DomainStatus?) throws -> MountAccount? {
         guard let mounted else { return try MountAccount(name) }
         guard mounted.provider.hasPrefix("webdav") else { return nil }
@@ -61,22 +62,22 @@ struct LogoutCommand: AsyncParsableCommand {
     }
 }
 
-/// What becomes of changes that the store does not have.
+/// Options for changes that the store does not have.
 struct PendingChoice: ParsableArguments {
-    @Flag(help: "Although changes are pending: the documents among them are put aside first, and it is said where.")
+    @Flag(help: "Go on although changes are pending: put the changed documents aside first, and print where.")
     var force = false
 
     @Option(
         help: ArgumentHelp(
-            "Where they are put with --force: a folder that is empty or does not exist (default: one in $XDG_DATA_HOME/hydrant/put-aside).",
+            "The folder for --force, empty or not yet existing (default: a new one in $XDG_DATA_HOME/hydrant/put-aside).",
             valueName: "folder"), completion: .directory)
     var putAside: String?
 
     func validate() throws {
-        if putAside != nil && !force { throw ValidationError("--put-aside says where --force puts them") }
+        if putAside != nil && !force { throw ValidationError("--put-aside needs --force") }
     }
 
-    /// Never where the user just happens to be.
+    /// Never the working directory.
     func folder(of domain: String) throws -> String {
         if let putAside {
             return putAside.hasPrefix("/") ? putAside : FileManager.default.currentDirectoryPath + "/" + putAside
@@ -92,10 +93,10 @@ struct PendingChoice: ParsableArguments {
     }
 }
 
-/// Takes away all that this machine has of a domain, unless something of it is nowhere else.
+/// Removes everything that this machine has of a domain, unless some of it exists nowhere else.
 struct SignOut {
     let name: String
-    /// Nil: its provider keeps what it signs in with.
+    /// Nil: the provider keeps its own credentials.
     let settings: AccountSettings?
     let choice: PendingChoice
     let json: Bool
@@ -108,7 +109,7 @@ struct SignOut {
         var users: [MountUsers.Process] = []
     }
 
-    /// Where what a user names is mounted.
+    /// The mounted domain that a user names by its mount point.
     static func mount(of name: String) async throws -> DomainStatus? {
         let mounts = await Mounts.all()
         if let mount = mounts.first(where: { $0.domain == name || $0.provider == name }) { return mount }
@@ -129,7 +130,7 @@ struct SignOut {
         }
         let removal = try DomainRemoval(domain: name)
         if removal.pending > 0 {
-            // (What a daemon has put aside stays there, should it not have come to its end.)
+            // The daemon may have begun to put documents aside: leave its folder alone.
             let other = report.putAside == nil ? folder : "\(folder)-2"
             try told(removal.pending, other)
             try removal.putAside(in: other)
@@ -140,12 +141,12 @@ struct SignOut {
         say(report, folder)
     }
 
-    /// Before anything is done.
+    /// Called before anything is changed.
     private func told(_ pending: Int, _ folder: String) throws {
         guard choice.force else {
             throw fail(
-                "\(Output.changes(pending)) of \(name) not in the store yet; hydrant sync sends them while it is mounted, "
-                    + "and --force puts the documents aside, in \(folder)")
+                "\(Output.changes(pending)) of \(name) not in the store yet; send them with hydrant sync while it is mounted, "
+                    + "or put the documents aside with --force, in \(folder)")
         }
         warn("\(Output.changes(pending)) of \(name) not in the store yet: the documents are put into \(folder)")
     }
@@ -158,7 +159,7 @@ struct SignOut {
         let mountPoint = mounted.mountPoint
         if !mounted.pending.isEmpty { try told(mounted.pending.count, folder) }
         let daemon = ServingProcess.serving(mountPoint)
-        // Or we would be one of those who use it.
+        // A working directory in the mount would keep it in use.
         chdir("/")
         let request = SignOutRequest(force: choice.force, folder: folder)
         guard case .signedOut(let putAside) = try await ask(mountPoint, .signOut(request), timeout: 600) else {
@@ -170,26 +171,26 @@ struct SignOut {
         let users = MountUsers.look(at: mountPoint)
         if let problem = Unmounter.unmount(mountPoint, lazily: true) { throw fail(problem) }
         guard let daemon else { return }
-        // With nobody left it ends by itself.
+        // Without users the daemon ends by itself.
         let patience: Double = users.processes.isEmpty ? 20 : 2
         if await daemon.hasEnded(within: patience) { return }
         report.users = users.processes
         if users.processes.isEmpty {
             throw fail(
-                "\(name): signed out; the daemon (pid \(daemon.pid)) removes the rest when it ends, which it has not yet",
+                "\(name): signed out; the daemon (pid \(daemon.pid)) still runs, and removes the rest when it ends",
                 CommandExit.tryAgain)
         }
     }
 
     private func say(_ report: SignedOut, _ folder: String) {
         if json { return print(Output.json(report)) }
-        if let folder = report.putAside { print("what was pending is in \(folder)") }
+        if let folder = report.putAside { print("the pending documents are in \(folder)") }
         guard !report.users.isEmpty else {
-            let what = forgets ? "nothing of it" : "none of its documents"
-            return print("\(name): signed out; \(what) is on this machine any more")
+            let what = forgets ? "nothing of it is left" : "none of its documents are left"
+            return print("\(name): signed out; \(what) on this machine")
         }
-        print("\(name): signed out; these programs still have documents open, which are removed when they are closed:")
+        print("\(name): signed out; these programs have documents open, which are removed when closed:")
         for line in MountUsers(processes: report.users).lines { print("  " + line) }
-        print("what they write until then is put into \(folder)")
+        print("what they write until then goes to \(folder)")
     }
 }

@@ -4,15 +4,16 @@ import Daemon
 import Foundation
 import Stores
 
-/// The account behind what `hydrant mount` or `hydrant login` is given: the name of a domain, or the URL of a WebDAV folder.
+/// The account that an argument of `hydrant mount` or `hydrant login` names: by a domain's name, or by the URL of a
+/// WebDAV folder.
 struct MountAccount {
-    /// By which the password is kept.
+    /// The key of the kept password.
     let name: String
     let settings: AccountSettings
-    /// The name of a domain in `config.toml`; nil: it was a URL.
+    /// The domain's name in `config.toml`; nil: the argument was a URL.
     let domain: String?
 
-    /// Nil: it is another store, without an account here.
+    /// Nil: the text names another store, without an account here.
     init?(_ text: String) throws {
         if let colon = text.firstIndex(of: ":") {
             guard builtInStores[text[..<colon].lowercased()]?.hasAccounts == true else { return nil }
@@ -32,7 +33,7 @@ struct MountAccount {
         }
     }
 
-    /// As a provider of ours is asked for it.
+    /// The store's location as our provider takes it.
     var store: String {
         let user = settings.user.map { user in
             let encoded = user.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? user
@@ -43,20 +44,20 @@ struct MountAccount {
         return "\(isSecure ? "webdavs" : "webdav")://\(user ?? "")\(rest)"
     }
 
-    /// As its daemon calls the store.
+    /// The store's location as its daemon reports it.
     var canonical: String? { try? StoreLocation(store, kind: .url, workingDirectory: "/").canonical }
 
     var places: CredentialPlaces { get throws { try CredentialPlaces(name, settings) } }
 
-    /// What to say of a mount that shows nothing before somebody signs in; nil: there is a password, or none is needed.
+    /// The warning about a mount that shows nothing before a sign-in; nil: there is a password, or none is needed.
     var missingPassword: String? {
         guard settings.user != nil || settings.usesToken, settings.passwordCommand == nil else { return nil }
         do { if try places.find() != nil { return nil } } catch { return nil }
         return
-            "there is no password yet, and nothing can be read before there is: hydrant login \(domain ?? StoreLocation.shown(store))"
+            "no password yet, so nothing can be read; sign in with hydrant login \(domain ?? StoreLocation.shown(store))"
     }
 
-    /// Where somebody sits who can be asked, and nothing is known yet.
+    /// Asks on the terminal, if there is one and no password is known yet.
     func askForPassword() throws {
         guard settings.user != nil || settings.usesToken, settings.passwordCommand == nil, PasswordInput.hasTerminal
         else {

@@ -16,102 +16,110 @@ struct MountCommand: ParsableCommand {
               hydrant mount work ~/Work   (a domain of hydrant domain add)
               hydrant mount webdavs://ada@cloud.example.org/dav ~/Cloud
               hydrant mount --read-only --cache-limit 10G dir:/srv/photos ~/Photos
-              hydrant mount --foreground dir:/srv/documents ~/Documents   (in a unit of systemd, with the log in its journal)
+              hydrant mount --foreground dir:/srv/documents ~/Documents   (in a unit of systemd, with its journal)
 
-            A scheme that is not built in is served by a program hydrant-provider-SCHEME in PATH.
+            For a scheme that is not built in, Hydrant runs the program hydrant-provider-SCHEME in PATH.
             """)
 
     @Argument(
         help:
-            "What to mount: the name of a domain (hydrant domain list); dir:/STORE, a directory of documents; webdavs://USER@HOST/PATH, a WebDAV folder; or SCHEME:LOCATION, what another provider has."
+            "The store: the name of a domain (hydrant domain list); dir:/STORE, a directory of documents; webdavs://USER@HOST/PATH, a WebDAV folder; or SCHEME:LOCATION, a store of another provider."
     )
     var store: String
 
     @Argument(
-        help: "An empty directory (default: the one that config.toml names for the domain).", completion: .directory)
+        help: "The mount point, an empty directory (default: the domain's in config.toml).", completion: .directory)
     var mountpoint: String?
 
-    @Flag(help: "Programs can change nothing (EROFS), and nothing is sent; what was pending before stays pending.")
+    @Flag(help: "Refuse changes (EROFS), and send none; earlier pending changes stay pending.")
     var readOnly = false
 
     @Option(
         help: ArgumentHelp(
-            "What this domain is called: its state is kept in domains/NAME (default: a name made of the store's).",
+            "The domain's name, and that of its state directory (default: a name made from the store's).",
             valueName: "name"))
     var domain: String?
 
     @Option(
-        help: "Where the catalog and the downloaded bytes are kept (default: $XDG_DATA_HOME/hydrant/domains/NAME).",
+        help: "The directory for the catalog and the downloaded bytes (default: $XDG_DATA_HOME/hydrant/domains/NAME).",
         completion: .directory)
     var stateDir: String?
 
     @Option(
         help: ArgumentHelp(
-            "How much may be here: above it, what was used longest ago is evicted. 10G, 500M, 1T, bytes, or none (default).",
+            "The size above which the least recently used documents are evicted: 10G, 500M, 1T, bytes, or none (default).",
             valueName: "size"))
     var cacheLimit: String?
 
     @Option(
         help: ArgumentHelp(
-            "How much of the disk must stay free: 2G, 500M, bytes, or a share as 5% (default: 2G, or 5% if that is less).",
+            "The space that must stay free on the disk: 2G, 500M, bytes, or a share as 5% (default: 2G or 5%, whichever is less).",
             valueName: "size"))
     var minFree: String?
 
     @Option(
         help: ArgumentHelp(
-            "How much may be on its way of documents that a program has not asked for yet, which reads a folder's one after another: 8M (default), 500K, bytes, or none.",
+            "The bytes to download ahead for a program that reads a folder's documents one after another: 8M (default), 500K, bytes, or none.",
             valueName: "size"))
     var readAhead: String?
 
     @Option(
         help: ArgumentHelp(
-            "Ask before taking away what the store deletes, above this share of the domain within an hour (default: 10; 100: never). See hydrant resolve.",
+            "The percentage of the domain that the store may delete within an hour before Hydrant asks (default: 10; 100: never). See hydrant resolve.",
             valueName: "percent"))
     var holdDeletions: String?
 
     @Option(
-        help: ArgumentHelp("Who owns what comes from the store: a name or a number (default: you).", valueName: "user"))
+        help: ArgumentHelp(
+            "The owner of items whose owner the store does not keep: a name or a number (default: you).",
+            valueName: "user"))
     var uid: String?
 
-    @Option(help: ArgumentHelp("Its group: a name or a number (default: yours).", valueName: "group"))
+    @Option(help: ArgumentHelp("The group of these items: a name or a number (default: yours).", valueName: "group"))
     var gid: String?
 
     @Option(
         help: ArgumentHelp(
-            "How fast all downloads together may be: 2M, 500K, bytes a second, or none (default). See hydrant limit.",
+            "The speed limit of all downloads together: 2M, 500K, bytes a second, or none (default). See hydrant limit.",
             valueName: "rate"))
     var limitDownload: String?
 
-    @Option(help: ArgumentHelp("How fast all uploads together may be, in the same way.", valueName: "rate"))
+    @Option(help: ArgumentHelp("The speed limit of all uploads together, in the same form.", valueName: "rate"))
     var limitUpload: String?
 
     @Option(
         help: ArgumentHelp(
-            "The permission bits, octal, that items do not get of which the store keeps no mode (default: 022).",
+            "The permission bits, octal, that items lack whose mode the store does not keep (default: 022).",
             valueName: "mask"))
     var umask: String?
 
     @Option(
         name: .customShort("o", allowingJoined: true),
-        help: "Options of the mount, separated by commas, as for mount(8): allow_other, ro, uid=…, gid=…, umask=…, …")
+        help: "Mount options, separated by commas, as for mount(8): allow_other, ro, uid=…, gid=…, umask=…, …")
     var options: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Keep new files with such names on this machine only, besides the default ones; may be repeated.",
-            discussion: "As for fnmatch(3): *, ? and [a-z]. What the store has already is not affected.",
+            "A pattern of names of new files that stay on this machine, besides the default patterns; may be repeated.",
+            discussion: "As in fnmatch(3): *, ? and [a-z]. Items that the store has already are not affected.",
             valueName: "pattern"))
     var exclude: [String] = []
 
-    @Flag(help: "Send also what programs make beside documents: locks, swap files, backups (*~, .*.sw?, .~lock.*#, …).")
+    @Flag(
+        help:
+            "Also send the files that programs make beside documents: locks, swap files, backups (*~, .*.sw?, .~lock.*#, …)."
+    )
     var noDefaultExcludes = false
 
-    @Flag(help: "Stay in the foreground, with the log on standard error, or in the journal where that is it.")
+    @Flag(
+        help:
+            "Stay in the foreground, and log to standard error, or to the journal if standard error is connected to it."
+    )
     var foreground = false
 
     @Option(
         help: ArgumentHelp(
-            "The least severe messages that are logged: \(levels) (default: info).", valueName: "level"))
+            "The lowest level of messages to log: \(levels) (default: info).", valueName: "level"))
     var logLevel = "info"
 
     @Flag(help: "Print an object: mountPoint, store (without its password) and pid of the daemon.")
@@ -124,7 +132,9 @@ struct MountCommand: ParsableCommand {
     }
 
     func validate() throws {
-        if json && foreground { throw ValidationError("--json and --foreground: choose one; the log has the rest") }
+        if json && foreground {
+            throw ValidationError("--json and --foreground exclude each other; the log has the mount's data")
+        }
     }
 
     private static let levels = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
@@ -157,14 +167,14 @@ struct MountCommand: ParsableCommand {
         }
     }
 
-    /// Everything that can be said to be wrong without looking at the store is said here.
+    /// Reports every error that can be found without asking the store.
     private func makeConfiguration(_ store: String, _ account: MountAccount?) throws -> DaemonConfiguration {
         let settings = account?.settings
         guard let mountpoint = mountpoint ?? settings?.mountpoint else {
-            throw DaemonError("say where to mount \(self.store): an empty directory")
+            throw DaemonError("\(self.store): no mount point; name an empty directory")
         }
         for path in [mountpoint] + [stateDir].compactMap({ $0 }) where ByteText.shown(path) != path {
-            throw DaemonError("\(path): its name is not UTF-8, and must be for a mount point or a state directory")
+            throw DaemonError("\(path): the name is not UTF-8; choose another mount point or state directory")
         }
         var configuration = DaemonConfiguration(
             store: store, mountPoint: absolute(mountpoint), workingDirectory: FileManager.default.currentDirectoryPath)
@@ -172,7 +182,7 @@ struct MountCommand: ParsableCommand {
         configuration.account = account.map { DaemonAccount($0.name, $0.settings) }
         if let domain = domain ?? account?.domain { try configuration.setDomain(domain) }
         let readOnly = readOnly || settings?.isReadOnly == true
-        // The command line's word goes before that of config.toml.
+        // The command line takes precedence over config.toml.
         let cacheLimit = cacheLimit ?? settings?.options[.cacheLimit]
         let minFree = minFree ?? settings?.options[.minFree]
         let readAhead = readAhead ?? settings?.options[.readAhead]
@@ -197,7 +207,7 @@ struct MountCommand: ParsableCommand {
         }
         if let thumbnails = settings?.thumbnails { configuration.thumbnails = thumbnails }
         guard let level = Logger.Level(rawValue: logLevel.lowercased()) else {
-            throw DaemonError("--log-level \(logLevel): not a level; write one of \(Self.levels)")
+            throw DaemonError("--log-level \(logLevel): choose one of \(Self.levels)")
         }
         configuration.logLevel = level
         configuration.takeTuning(from: ProcessInfo.processInfo.environment)
@@ -206,13 +216,13 @@ struct MountCommand: ParsableCommand {
 
     private func absolute(_ path: String) -> String {
         let full = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-        // However many slashes: the name before them counts.
+        // Drops repeated and trailing slashes.
         return "/" + full.split(separator: "/").joined(separator: "/")
     }
 }
 
-/// A password that stands in the command line can be read by every user of the machine (ps): it is taken out of there,
-/// for as long as the command still waits.
+/// Removes a password from our command line, which every user of the machine can read (ps), while the command still
+/// runs.
 enum CommandLineSecrets {
     static func hide(in store: String) {
         let shown = StoreLocation.shown(store)
@@ -221,7 +231,7 @@ enum CommandLineSecrets {
             guard let argument = CommandLine.unsafeArgv[index], strcmp(argument, store) == 0 else { continue }
             let length = strlen(argument)
             memset(argument, 0, length)
-            // It may have become longer nowhere: things are only left out.
+            // `shown` only leaves parts out, so it is no longer than the argument.
             _ = shown.withCString { memcpy(argument, $0, min(strlen($0), length)) }
         }
     }

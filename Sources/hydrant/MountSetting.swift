@@ -9,7 +9,7 @@ struct MountSetting: ParsableArguments {
     @Argument(help: "on, off or status.")
     var setting = Setting.status
 
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
     /// Nil: it is only asked for.

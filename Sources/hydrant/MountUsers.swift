@@ -2,25 +2,25 @@ import ControlAPI
 import Foundation
 import Surroundings
 
-/// Which processes use a mount, as fuser(1) has it: told by proc(5), without looking into the mount, which may hang.
+/// The processes that use a mount, as fuser(1) lists them. Reads proc(5) only, not the mount, which may hang.
 struct MountUsers: Encodable {
     struct Use: Encodable, Equatable {
         enum Kind: String, Encodable { case open, directory, root, program, mapped }
         var kind: Kind
-        /// As proc(5) shows it.
+        /// The path in proc(5).
         var path: String
     }
     struct Process: Encodable {
         var pid: Int32
-        /// What it is called (`comm`).
+        /// The process's name (`comm`).
         var command: String
         var user: String
-        /// It has been killed, or has ended, and its files are being closed.
+        /// The process was killed or has ended, and the kernel is closing its files.
         var isEnding: Bool
         var uses: [Use]
     }
     var processes: [Process] = []
-    /// Processes, of other users mostly, that we may not look into.
+    /// The number of processes, mostly of other users, that we may not inspect.
     var unseen = 0
 
     static func look(at mountPoint: String) -> MountUsers {
@@ -63,12 +63,12 @@ extension MountUsers {
     }
 }
 
-/// Looks into one process after the other.
+/// Inspects one process after the other.
 private struct Inspection {
     let mountPoint: String
     let mount: MountTable.Identity
 
-    /// Nil: we may not see all of it. A process that ended meanwhile uses nothing.
+    /// Nil: we may not see everything that the process uses. A process that has ended uses nothing.
     func uses(of pid: Int32) -> [MountUsers.Use]? {
         if Self.isKernelThread(pid) { return [] }
         guard let descriptors = SystemFile.names(in: "/proc/\(pid)/fd") else {
@@ -92,8 +92,8 @@ private struct Inspection {
         return uses
     }
 
-    /// O_PATH: only whose mount it is in is asked, not the file system. (By its name alone a directory that the mount
-    /// hides would be taken for it.)
+    /// With O_PATH, asks for the link's mount, not its file system. (The name alone would also match a directory that
+    /// the mount hides.)
     private func linkInMount(_ path: String) -> String? {
         let descriptor = open(path, Inspection.pathOnly | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
@@ -105,7 +105,8 @@ private struct Inspection {
     /// O_PATH of open(2), which Glibc's module leaves out.
     private static let pathOnly: Int32 = 0o10000000
 
-    /// What is mapped past us (passthrough) is a file of another device, but goes by its name in the mount.
+    /// Files that the process maps. A passthrough mapping is of a file on another device, so only its name shows the
+    /// mount.
     private func mapped(by pid: Int32) -> Set<String> {
         var paths: Set<String> = []
         for line in SystemFile.text("/proc/\(pid)/maps").split(separator: "\n") {
@@ -133,10 +134,10 @@ private struct Inspection {
         return UserNames.name(of: status.st_uid) ?? "user \(status.st_uid)"
     }
 
-    /// PF_KTHREAD: they have no files, and nobody may look.
+    /// PF_KTHREAD: kernel threads have no files, and nobody may inspect them.
     private static func isKernelThread(_ pid: Int32) -> Bool { flags(of: pid) & 0x0020_0000 != 0 }
 
-    /// PF_EXITING; or it was killed in the middle of a call that the kernel does not break off.
+    /// PF_EXITING is set, or the process was killed during a system call that the kernel does not interrupt.
     static func isEnding(_ pid: Int32) -> Bool { flags(of: pid) & 0x0000_0004 != 0 || isKilled(pid) }
 
     /// SIGKILL is pending (proc(5)).
@@ -148,7 +149,7 @@ private struct Inspection {
         }
     }
 
-    /// `flags` in /proc/PID/stat, as the kernel's sched.h has them.
+    /// `flags` in /proc/PID/stat (the kernel's sched.h).
     private static func flags(of pid: Int32) -> UInt64 {
         guard let fields = ProcessStatus.fields(of: pid), fields.count > 6 else { return 0 }
         return UInt64(fields[6]) ?? 0

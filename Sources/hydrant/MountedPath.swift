@@ -3,7 +3,7 @@ import ControlAPI
 import Foundation
 import Surroundings
 
-/// A path of the user's, split at the mount that it lies in.
+/// A user's path, split at the mount point above it.
 struct MountedPath {
     let mountPoint: String
     /// Relative to the mount point, no leading slash; empty: the mount point itself.
@@ -12,7 +12,7 @@ struct MountedPath {
     init(_ path: String) throws(ExitCode) {
         let absolute = Self.absolute(path)
         guard let mount = MountTable.hydrantMount(containing: absolute) else {
-            throw fail("\(path): is not in a hydrant mount (hydrant mount shows how to make one)")
+            throw fail("\(path): not in a mount of Hydrant; mount a store first (hydrant help mount)")
         }
         try Self.requireOwn(mount, path)
         mountPoint = mount.mountPoint
@@ -20,11 +20,12 @@ struct MountedPath {
             bytes: ByteText.bytes(absolute).dropFirst(mount.mountPoint.utf8.count).drop { $0 == UInt8(ascii: "/") })
     }
 
-    /// Whether it names a mount point, or something in a mount.
+    /// Whether the path names a mount point, or an item in a mount.
     static func isMounted(_ path: String) -> Bool { MountTable.hydrantMount(containing: absolute(path)) != nil }
 
-    /// Absolute and without `.` and `..`; links are followed in the folders above, in the last part only where that leads
-    /// into a mount from outside, and never below a mount point (a link in a mount is an item of its own).
+    /// The absolute path without `.` and `..`. Follows links in the folders above; follows a last component only if
+    /// that leads into a mount from outside; follows none below a mount point (a link in a mount is an item of its
+    /// own).
     private static func absolute(_ path: String) -> String {
         let full = path.hasPrefix("/") ? path : ByteText.currentDirectory + "/" + path
         var parts: [Substring] = []
@@ -58,18 +59,18 @@ struct MountedPath {
         return groups
     }
 
-    /// Somebody else's daemon takes no orders from us.
+    /// Another user's daemon takes no requests from us.
     private static func requireOwn(_ mount: MountTable.Entry, _ path: String) throws(ExitCode) {
         guard let owner = mount.owner, owner != geteuid() else { return }
         let name = UserNames.name(of: owner) ?? "user \(owner)"
         throw fail(
-            "\(path): is in a mount of \(name)'s (\(mount.mountPoint)), whose daemon answers to nobody else; run this as \(name)",
+            "\(path): in a mount of \(name)'s (\(mount.mountPoint)), whose daemon answers only \(name); run this as \(name)",
             CommandExit.unavailable)
     }
 
-    /// The mount named by the user, or the only one of his.
+    /// The mount that the user names, or his only one.
     ///
-    /// - Parameter anybodys: also somebody else's, for what needs no daemon's answer.
+    /// - Parameter anybodys: accept another user's mount too, for a command that needs no answer of the daemon.
     static func mountPoint(_ named: String?, anybodys: Bool = false) throws(ExitCode) -> String {
         if let named {
             let absolute = Self.absolute(named)
@@ -82,7 +83,7 @@ struct MountedPath {
         let mounts = MountTable.ownDomains()
         guard let only = mounts.first else { throw fail("nothing is mounted", CommandExit.unavailable) }
         guard mounts.count == 1 else {
-            throw fail("several are mounted, name one: " + mounts.map(\.mountPoint).joined(separator: ", "))
+            throw fail("there are several mounts, name one: " + mounts.map(\.mountPoint).joined(separator: ", "))
         }
         return only.mountPoint
     }

@@ -10,10 +10,10 @@ struct OpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open", abstract: "Open a document in the program that is registered for its type.",
         discussion: """
-            The document is downloaded first. Programs are those that the desktop knows (desktop entries, mimeapps.list): the \
-            default, then those whose own type it is, then the others; --list shows them, also of what is not here. The \
-            program gets HYDRANT_ANNOTATION and HYDRANT_SOURCE_PROGRAM in its environment, or, if it is asked over D-Bus, \
-            hydrant-annotation and hydrant-source-program in platform-data.
+            The document is downloaded first. The programs are those that the desktop knows (desktop entries, \
+            mimeapps.list): the default, then owners of the type, then the others. --list shows them, also for a \
+            document that is not here. The program gets HYDRANT_ANNOTATION and HYDRANT_SOURCE_PROGRAM in its \
+            environment; over D-Bus it gets hydrant-annotation and hydrant-source-program in platform-data.
 
             Examples:
               hydrant open ~/Documents/report.odt
@@ -22,7 +22,7 @@ struct OpenCommand: AsyncParsableCommand {
               hydrant open --list --type image/png --json
               hydrant open letter.txt --scoped write --annotation '{"page": 3}'
 
-            Exit status: 3 no program is registered for the document's type; of a program that is waited for, its own.
+            Exit status: 3 no program is registered for the document's type; with --wait or --scoped, the program's.
             """)
 
     @Argument(help: "A document or a folder, in a mount or not.", completion: .file())
@@ -31,45 +31,47 @@ struct OpenCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("with"),
         help: ArgumentHelp(
-            "Open it in this program: a desktop entry (org.gnome.TextEditor), its name, or an executable.",
+            "The program to open the document in: a desktop entry (org.gnome.TextEditor), its name, or an executable.",
             valueName: "program"))
     var program: String?
 
-    @Flag(help: "Only say which programs there are, the best first. Nothing is downloaded.")
+    @Flag(help: "Only list the programs for the document, the best first; download nothing.")
     var list = false
 
-    @Flag(help: "Only say what can be done with it: open in a program, preview, copy, print.")
+    @Flag(help: "Only list the actions for the document: open in a program, preview, copy, print.")
     var menu = false
 
-    @Flag(help: "Put it on the desktop's clipboard instead; a file manager pastes it.")
+    @Flag(help: "Put the document on the desktop's clipboard instead; a file manager pastes it.")
     var copy = false
 
     @Option(
-        help: ArgumentHelp("With --list, instead of a path: public.png, image/png, .png.", valueName: "type"))
+        help: ArgumentHelp("With --list, a type instead of a path: public.png, image/png, .png.", valueName: "type"))
     var type: String?
 
-    @Option(help: ArgumentHelp("Tell the program this; any JSON.", valueName: "json"))
+    @Option(help: ArgumentHelp("An annotation for the program; any JSON.", valueName: "json"))
     var annotation: String?
 
-    @Option(help: ArgumentHelp("Tell the program who has it opened.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The name of the program that opens the document, told to the other.", valueName: "name"))
     var source = "hydrant"
 
     enum Scope: String, CaseIterable, ExpressibleByArgument { case read, write }
 
     @Option(
         help: """
-            Give the program the document in a folder of its own, to read or to write, with nothing else of the mount; until it \
-            ends, which is waited for.
+            The program's right, read or write: Hydrant gives the document in a folder of its own, with nothing else \
+            of the mount, until the program ends, and waits for that.
             """)
     var scoped: Scope?
 
-    @Flag(help: "Return when the program has ended, with its status. (What is asked over D-Bus is not waited for.)")
+    @Flag(help: "Return when the program has ended, with its status; a program opened over D-Bus is not waited for.")
     var wait = false
 
     @Flag(
         help: """
-            Print an object: path, type, mimeType, program (id, name, icon, rank: default, owner or alternate; terminal, dbus), \
-            pid, status. With --list an array of programs, with --menu one of objects: id, kind (open-in, preview, copy, print), title, icon.
+            Print an object: path, type, mimeType, program (id, name, icon, rank: default, owner or alternate; \
+            terminal, dbus), pid, status. With --list an array of programs, with --menu one of objects: id, kind \
+            (open-in, preview, copy, print), title, icon.
             """)
     var json = false
 
@@ -77,13 +79,13 @@ struct OpenCommand: AsyncParsableCommand {
         if list {
             if (path == nil) == (type == nil) { throw ValidationError("--list needs a path, or --type") }
             if program != nil || annotation != nil || scoped != nil || wait {
-                throw ValidationError("--list opens nothing: it goes without --with, --annotation, --scoped and --wait")
+                throw ValidationError("--list opens nothing, and excludes --with, --annotation, --scoped and --wait")
             }
         } else {
             if menu && copy || (menu || copy) && (program != nil || annotation != nil || scoped != nil || wait) {
-                throw ValidationError("--menu and --copy open nothing, and go without other options than --json")
+                throw ValidationError("--menu and --copy open nothing, and exclude all options but --json")
             }
-            if type != nil { throw ValidationError("--type is for --list") }
+            if type != nil { throw ValidationError("--type needs --list") }
             if path == nil { throw ValidationError("name a document") }
         }
     }
@@ -123,7 +125,7 @@ struct OpenCommand: AsyncParsableCommand {
 
     private func named(_ text: String) throws -> UniformType {
         guard let type = UniformTypeTable.system.type(named: text) else {
-            throw fail("“\(text)” is no type that is known here; say an identifier, a MIME type or an extension", 64)
+            throw fail("“\(text)” is not a known type; name an identifier, a MIME type or an extension", 64)
         }
         return type
     }
@@ -150,7 +152,8 @@ struct OpenCommand: AsyncParsableCommand {
         if let program {
             chosen = await controller.program(named: program)
             if chosen == nil {
-                throw fail("“\(program)” is no program that is installed; hydrant open --list shows those for it")
+                throw fail(
+                    "“\(program)” is not an installed program; hydrant open --list shows the programs for the document")
             }
         }
         let isOnTerminal = [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].allSatisfy { isatty($0) == 1 }
@@ -159,7 +162,7 @@ struct OpenCommand: AsyncParsableCommand {
             opened = try await start(controller, chosen, isOnTerminal)
             status = await ending(of: opened, isOnTerminal)
         } else {
-            // When this process is ended, or its terminal closed, the right ends as well.
+            // The right must end when a signal ends this process, or its terminal closes.
             (opened, status) = try await interruptible(by: [SIGTERM, SIGHUP]) { [chosen] in
                 let opened = try await start(controller, chosen, isOnTerminal)
                 return (opened, await ending(of: opened, isOnTerminal))
@@ -176,15 +179,15 @@ struct OpenCommand: AsyncParsableCommand {
         if let status, status != 0 { throw ExitCode(status) }
     }
 
-    /// How the program ended; nil: nobody waits for it.
+    /// The program's exit status; nil: this command does not wait for it.
     private func ending(of opened: OpenedDocument, _ isOnTerminal: Bool) async -> Int32? {
         guard wait || scoped != nil || isOnTerminal && opened.program.isShownInTerminal else { return nil }
-        // Of a program in the terminal Ctrl-C is its own.
+        // Leave Ctrl-C to a program in the terminal.
         signal(SIGINT, SIG_IGN)
         return await opened.ended()
     }
 
-    /// What shows the download is gone when this returns, and with it what it does at Ctrl-C.
+    /// Opens the document. On return the download's bar is gone, and its handler of Ctrl-C.
     private func start(
         _ controller: DocumentInteractionController, _ program: OpenInProgram?, _ isOnTerminal: Bool
     ) async throws -> OpenedDocument {
@@ -200,7 +203,7 @@ struct OpenCommand: AsyncParsableCommand {
         init(_ program: OpenInProgram) { self.program = program }
         private enum CodingKeys: String, CodingKey { case id, name, icon, rank, terminal, dbus }
 
-        // By hand: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(program.id, forKey: .id)
@@ -233,7 +236,7 @@ struct OpenCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs what does something with documents, and says what went wrong.
+/// Runs a body of `DocumentInteraction` calls, and prints its error.
 func interacting<T>(_ body: () async throws -> T) async throws -> T {
     do { return try await body() } catch let error as DocumentInteractionError {
         throw fail(error.message, error.code == .nothingToShow ? CommandExit.nothingToShow : CommandExit.failed)

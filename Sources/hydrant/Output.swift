@@ -2,9 +2,9 @@ import ControlAPI
 import Foundation
 import Surroundings
 
-/// What commands print.
+/// The text that commands print.
 enum Output {
-    /// - Parameter oneLine: for a stream of them (JSON Lines).
+    /// - Parameter oneLine: for a stream of values (JSON Lines).
     static func json(_ value: some Encodable, oneLine: Bool = false) -> JSONText {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes, .sortedKeys]
@@ -28,18 +28,18 @@ enum Output {
         var line = "\(change.what.padding(toLength: 9, withPad: " ", startingAt: 0))\(change.path)"
         if let error = change.error { line += "  (\(error)" + next(change.nextTry) + ")" }
         guard let remedy = change.remedy else { return [line] }
-        return [line, String(repeating: " ", count: 9) + "refused; \(remedy), or give it up: hydrant discard"]
+        return [line, String(repeating: " ", count: 9) + "refused; \(remedy), or discard the change: hydrant discard"]
     }
 
     static func line(_ disk: DiskUse) -> String {
         var line = "\(bytes(disk.here)) here"
         if let limit = disk.limit { line += " of at most \(bytes(limit))" }
-        if disk.pinnedToCome > 0 { line += ", \(bytes(disk.pinnedToCome)) that are pinned still to come" }
-        return line + "; \(bytes(disk.free)) of the disk free, \(bytes(disk.minimumFree)) to stay so"
+        if disk.pinnedToCome > 0 { line += ", \(bytes(disk.pinnedToCome)) pinned still to come" }
+        return line + "; \(bytes(disk.free)) of the disk free, at least \(bytes(disk.minimumFree)) to stay free"
     }
 
     static func line(_ readAhead: ReadAheadUse) -> String {
-        "\(bytes(readAhead.downloaded)) read ahead, of which \(bytes(readAhead.unused)) nobody has opened"
+        "\(bytes(readAhead.downloaded)) read ahead, of these \(bytes(readAhead.unused)) not opened"
     }
 
     static func line(_ store: StoreUse) -> String {
@@ -73,17 +73,17 @@ enum Output {
         return "; next try in \(max(0, Int64(bounding: moment - Date().timeIntervalSince1970))) s"
     }
 
-    /// How much, since when, and what to do.
+    /// How many items, since when, and what to do.
     static func lines(_ held: HeldDeletionsStatus, _ mountPoint: String) -> [String] {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.dateFormat = "yyyy-MM-dd HH:mm"
         let moment = formatter.string(from: Date(timeIntervalSince1970: held.since))
         var lines = [
-            "  deletions held: the store has \(items(held.items)) no more, since \(moment); they stay here until"
+            "  deletions held: the store has deleted \(items(held.items)) since \(moment); they stay here until"
         ]
         lines.append("    hydrant resolve --keep theirs \(mountPoint)  carries the deletion out")
-        let left = held.incomplete > 0 ? " (but for \(items(held.incomplete)) not wholly here)" : ""
+        let left = held.incomplete > 0 ? " (except \(items(held.incomplete)) whose bytes are not all here)" : ""
         lines.append("    hydrant resolve --keep mine \(mountPoint)  puts them back into the store\(left)")
         lines.append("    or the store has them again")
         return lines
@@ -91,7 +91,7 @@ enum Output {
 
     static func items(_ count: Int) -> String { count == 1 ? "1 item" : "\(count) items" }
 
-    /// Nil: nobody has asked the store yet.
+    /// Nil: the daemon has not asked the store yet.
     static func line(_ connection: ConnectionStatus, _ domain: String) -> String? {
         guard let since = connection.since else { return nil }
         let moment = Date(timeIntervalSince1970: since).formatted(

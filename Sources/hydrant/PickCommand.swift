@@ -8,18 +8,19 @@ import UniformTypes
 
 struct PickCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pick", abstract: "Let the user choose a document, or a place for one, and print it.",
+        commandName: "pick", abstract: "Let the user choose a document, or a place for one, and print its path.",
         discussion: """
-            import: prints a copy of the document, which goes when the process that ran this command ends. open: prints where \
-            the document is, to be edited in place; --bookmark prints a bookmark with the right to it instead. A right is \
-            given with --bookmark, --container or --for only, and is good until hydrant grants takes it back, or for --days. export: a copy of \
-            SOURCE goes where the user says. move: SOURCE goes there, and is edited there from now on.
+            Mode import prints the path of a copy of the document; Hydrant removes the copy when the process that ran \
+            this command ends. Mode open prints the path of the document, for editing in place, or, with --bookmark, a \
+            bookmark with a right to the document. Only --bookmark, --container and --for give a right; it is valid \
+            until hydrant grants revokes it, or for --days. Mode export copies SOURCE to the place that the user \
+            chooses. Mode move moves SOURCE there, for editing there from then on.
 
-            The picker is drawn on the terminal, not on standard output. With --json it is not drawn: each view is a line on \
-            standard output, each action of the user's a line on standard input, for front ends in other languages; the last \
-            line is {"result": …}.
+            The picker draws on the terminal, not on standard output. With --json it draws nothing, for front ends in \
+            other languages: each view is a line on standard output, each action of the user a line on standard input; \
+            the last line is {"result": …}.
 
-            The copy of an import is for the process that ran this command; in a pipeline say --owner $$.
+            In a pipeline use --owner $$, so that the copy of an import stays until your shell ends.
 
             Examples:
               attach "$(hydrant pick --mode import --type image/* --type .pdf)"
@@ -27,29 +28,29 @@ struct PickCommand: AsyncParsableCommand {
               hydrant pick --mode export report.odt
               printf '%s\\n' '{"do":"choose","id":"letter.odt"}' | hydrant pick --mode open --json
 
-            Exit status: 1 the user has closed it, or it failed (then a line says why).
+            Exit status: 1 the user closed the picker, or it failed (then a line says why).
             """)
 
     enum Mode: String, CaseIterable, ExpressibleByArgument { case `import`, open, export, move }
 
-    @Option(help: "import or open a document; export or move SOURCE.")
+    @Option(help: "The mode: import or open a document; export or move SOURCE.")
     var mode: Mode
 
     @Option(
         name: .customLong("type"),
         help: ArgumentHelp(
-            "What may be chosen: public.image, image/jpeg, image/*, .pdf; may be repeated. Others are shown greyed.",
+            "A type that may be chosen: public.image, image/jpeg, image/*, .pdf; may be repeated. Others are greyed out.",
             valueName: "type"))
     var types: [String] = []
 
-    @Argument(help: "What to export or to move.", completion: .file())
+    @Argument(help: "The document to export or to move.", completion: .file())
     var source: String?
 
-    @Flag(help: "Begin with the menu of all places, not with the one that was used last.")
+    @Flag(help: "Begin with the menu of all places, not with the place used last.")
     var menu = false
 
     @Option(
-        help: ArgumentHelp("open, move: write a reference document into this folder as well.", valueName: "folder"),
+        help: ArgumentHelp("open, move: a folder to write a reference document into as well.", valueName: "folder"),
         completion: .directory)
     var container: String?
 
@@ -61,20 +62,21 @@ struct PickCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "import: the copy goes when this process ends; without: the one that ran this.", valueName: "pid"))
+            "import: the process whose end removes the copy; default: the one that ran this command.", valueName: "pid")
+    )
     var owner: Int32?
 
     @Flag(
-        help: "open, move: print a bookmark with the right to the document instead of a path; with --json, besides it.")
+        help: "open, move: print a bookmark with a right to the document instead of a path; with --json, both.")
     var bookmark = false
 
     @Option(
         help: ArgumentHelp(
-            "open, move: how long the right is good; without: until it is revoked (hydrant grants).",
+            "open, move: days until the right ends; default: it is valid until revoked (hydrant grants).",
             valueName: "number"))
     var days: Double?
 
-    @Flag(help: "Talk in JSON instead of drawing.")
+    @Flag(help: "Exchange JSON lines instead of drawing.")
     var json = false
 
     private struct Result: Encodable {
@@ -86,7 +88,7 @@ struct PickCommand: AsyncParsableCommand {
 
         private enum CodingKeys: String, CodingKey { case mode, path, bookmark, reference, inStore }
 
-        // By hand: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(mode, forKey: .mode)
@@ -101,21 +103,23 @@ struct PickCommand: AsyncParsableCommand {
         let chooses = mode == .import || mode == .open
         if chooses != (source == nil) {
             throw ValidationError(
-                chooses ? "there is no SOURCE to \(mode.rawValue)" : "say what to \(mode.rawValue): SOURCE")
+                chooses ? "--mode \(mode.rawValue) takes no SOURCE" : "name a SOURCE to \(mode.rawValue)")
         }
-        if !chooses && !types.isEmpty { throw ValidationError("--type is for import and open") }
+        if !chooses && !types.isEmpty { throw ValidationError("--type needs --mode import or open") }
         let shares = mode == .open || mode == .move
         if !shares && (container != nil || program != nil || bookmark || days != nil) {
-            throw ValidationError("--container, --for, --bookmark and --days are for open and move")
+            throw ValidationError("--container, --for, --bookmark and --days need --mode open or move")
         }
-        if let days, !(days > 0 && days < 1_000_000) { throw ValidationError("--days is more than 0") }
+        if let days, !(days > 0 && days < 1_000_000) {
+            throw ValidationError("--days: choose a number above 0 and below a million")
+        }
         if days != nil && !givesRight {
-            throw ValidationError("--days says more of a right: say --bookmark, --container or --for as well")
+            throw ValidationError("--days needs --bookmark, --container or --for")
         }
-        if mode != .import && owner != nil { throw ValidationError("--owner is for import") }
+        if mode != .import && owner != nil { throw ValidationError("--owner needs --mode import") }
     }
 
-    /// Where only a path is printed, nobody could use one.
+    /// A printed path alone gives nobody the use of a right.
     private var givesRight: Bool { bookmark || container != nil || program != nil }
 
     func run() async throws {
@@ -153,7 +157,7 @@ struct PickCommand: AsyncParsableCommand {
         let types = try types.map { name in
             guard let type = UniformTypeTable.system.type(named: name) else {
                 throw fail(
-                    "“\(name)” is no type that is known here; say an identifier, a MIME type or an extension",
+                    "“\(name)” is not a known type; name an identifier, a MIME type or an extension",
                     CommandExit.usage)
             }
             return type
@@ -181,7 +185,7 @@ struct JSONFront: DocumentPickerFront {
     }
 
     func refused(_ action: PickerAction, _ why: String) async {
-        warn("\(Output.json(action, oneLine: true).text): cannot be done now: \(why)")
+        warn("\(Output.json(action, oneLine: true).text): not possible now: \(why)")
     }
 
     func actions() -> AsyncStream<PickerAction> {
@@ -191,7 +195,7 @@ struct JSONFront: DocumentPickerFront {
                 if line.isEmpty { continue }
                 do { inbox.yield(try JSONDecoder().decode(PickerAction.self, from: Data(line.utf8))) } catch {
                     let why = (error as? DecodingError)?.words ?? "\(error)"
-                    warn("“\(line.prefix(200))” is no action: \(why)")
+                    warn("“\(line.prefix(200))” is not an action: \(why)")
                 }
             }
             inbox.finish()

@@ -5,7 +5,7 @@ import UniformTypes
 
 struct PickersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pickers", abstract: "Show the places that document pickers offer; order them, switch some off.",
+        commandName: "pickers", abstract: "List the places that document pickers offer; order or switch them off.",
         discussion: """
             Examples:
               hydrant pickers
@@ -13,13 +13,13 @@ struct PickersCommand: AsyncParsableCommand {
               hydrant pickers --on scratch --json | jq -r '.[] | select(.modes | index("export")) | .id'
             """)
 
-    @Option(help: ArgumentHelp("These first, in this order; separated by commas.", valueName: "ids"))
+    @Option(help: ArgumentHelp("The places to offer first, in this order; separated by commas.", valueName: "ids"))
     var order: String?
 
-    @Option(help: ArgumentHelp("Offer this one no more; may be repeated.", valueName: "id"))
+    @Option(help: ArgumentHelp("A place to switch off; may be repeated.", valueName: "id"))
     var off: [String] = []
 
-    @Option(help: ArgumentHelp("Offer this one again; may be repeated.", valueName: "id"))
+    @Option(help: ArgumentHelp("A place to switch on again; may be repeated.", valueName: "id"))
     var on: [String] = []
 
     @Flag(help: "Print an array of objects: id, title, modes, types, mountPoint, off, problem.")
@@ -36,7 +36,7 @@ struct PickersCommand: AsyncParsableCommand {
 
         private enum CodingKeys: String, CodingKey { case id, title, modes, types, mountPoint, off, problem }
 
-        // By hand: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(id, forKey: .id)
@@ -54,10 +54,10 @@ struct PickersCommand: AsyncParsableCommand {
         let (all, problems) = await PickerProvider.all()
         for problem in problems { warn(problem) }
         let wanted = order.map { $0.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) } }
-        // (What is not mounted now may have been named before.)
+        // The preferences may name places that are not mounted now.
         let known = Set(all.map(\.id)).union(preferences.order).union(preferences.off)
         if let unknown = ((wanted ?? []) + off + on).first(where: { !known.contains($0) }) {
-            throw fail("“\(unknown)” is no place that is there now; hydrant pickers shows them. Nothing was changed")
+            throw fail("“\(unknown)”: no such place, nothing was changed; hydrant pickers lists the places")
         }
         if let wanted { preferences.order = wanted }
         preferences.off.formUnion(off)

@@ -3,10 +3,10 @@ import ControlAPI
 
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pin", abstract: "Keep documents here, whole, whatever the cache limit says.",
+        commandName: "pin", abstract: "Keep documents here, whole, regardless of the cache limit.",
         discussion: """
-            Of a folder: all that is in it, and all that comes into it later. Returns when that is recorded, and says \
-            how much is still to come; it comes in the background, new versions as well, and goes on after the next \
+            Pinning a folder covers everything in it, now and later. The command returns at once, and prints how much \
+            is still to come. Hydrant downloads in the background, new versions too, and continues after the next \
             mount.
 
             Example: hydrant pin --wait ~/Documents/manuals
@@ -15,7 +15,7 @@ struct PinCommand: AsyncParsableCommand {
     @Argument(help: "Documents or folders in a mount.", completion: .file())
     var paths: [String]
 
-    @Flag(help: "Return when everything is here; shows how far it is.")
+    @Flag(help: "Return when everything is here; show the progress.")
     var wait = false
 
     @OptionGroup var output: TransferOutput
@@ -32,9 +32,9 @@ struct PinCommand: AsyncParsableCommand {
 
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unpin", abstract: "Keep documents here no longer than the cache limit allows.",
+        commandName: "unpin", abstract: "Let documents be evicted again.",
         discussion: """
-            What is here stays until it is evicted. What is pinned by itself in a folder stays pinned.
+            Nothing is evicted at once. Items in a folder that were pinned by themselves stay pinned.
 
             Example: hydrant unpin ~/Documents/manuals
             """)

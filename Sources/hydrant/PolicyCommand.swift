@@ -4,15 +4,17 @@ import Foundation
 
 struct PolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "policy", abstract: "Say which programs may download documents by opening them.",
+        commandName: "policy", abstract: "Set which programs may download documents by opening them.",
         discussion: """
-            Programs that make thumbnails or indexes open every document they see. By default such programs cannot open what is \
-            not on this machine (EAGAIN), and read what is; hydrant events names whom that befell. All others download what \
-            they open. A rule is for a program's name, or a pattern, and for all that the program starts; of several that fit, a \
-            later one given here goes before an earlier one, and all of them before config.toml and the built-in ones.
+            Programs that make thumbnails or indexes open every document they see. By default such programs can open \
+            what is on this machine, and get EAGAIN for the rest; hydrant events names the programs that were refused. \
+            All other programs download what they open. A rule holds for programs with a name, or a pattern, and for \
+            every program that they start. Of several rules that match, a later one given here takes precedence over \
+            an earlier one, these over config.toml, and that over the built-in rules.
 
-            With -- COMMAND nothing is changed, but this command, with all that it starts, is allowed or denied: for a backup \
-            program that is to leave out what is not here. (It is told by HYDRANT_DOWNLOADS=deny in its environment.)
+            With -- COMMAND, no rule changes; Hydrant only allows or denies COMMAND, and every program that it starts: \
+            for a backup program that should leave out documents that are not here. (COMMAND has \
+            HYDRANT_DOWNLOADS=deny in its environment.)
 
             Examples:
               hydrant policy
@@ -21,41 +23,48 @@ struct PolicyCommand: AsyncParsableCommand {
               hydrant policy --deny-command -- restic backup ~/Documents
             """)
 
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
-    @Option(help: ArgumentHelp("It may; may be repeated, as the others.", valueName: "program"))
+    @Option(
+        help: ArgumentHelp("A program that may download; may be repeated, as may the next three.", valueName: "program")
+    )
     var allow: [String] = []
 
-    @Option(help: ArgumentHelp("It may not.", valueName: "program"))
+    @Option(help: ArgumentHelp("A program that may not download.", valueName: "program"))
     var deny: [String] = []
 
-    @Option(help: ArgumentHelp("It may not before you say so: a notification asks you.", valueName: "program"))
+    @Option(
+        help: ArgumentHelp(
+            "A program that may not download until you agree: a notification asks you.", valueName: "program"))
     var ask: [String] = []
 
-    @Option(help: ArgumentHelp("There is no rule here for it any more.", valueName: "program"))
+    @Option(help: ArgumentHelp("A program whose rule here is removed.", valueName: "program"))
     var forget: [String] = []
 
-    @Flag(help: "Run the command behind -- and let it not download.")
+    @Flag(help: "Run the command behind -- without the right to download.")
     var denyCommand = false
 
-    @Flag(help: "Run the command behind -- and let it download, whatever it is called.")
+    @Flag(help: "Run the command behind -- with the right to download, regardless of its name.")
     var allowCommand = false
 
-    @Flag(help: "Print a list of objects, the first that fits before others: program, decision, origin.")
+    @Flag(help: "Print an array of objects, in order of precedence: program, decision, origin.")
     var json = false
 
-    @Argument(parsing: .postTerminator, help: "With --deny-command or --allow-command.")
+    @Argument(parsing: .postTerminator, help: "The command to run, with --deny-command or --allow-command.")
     var command: [String] = []
 
     func validate() throws {
         let isCommand = denyCommand || allowCommand
-        if denyCommand && allowCommand { throw ValidationError("--deny-command and --allow-command: choose one") }
+        if denyCommand && allowCommand {
+            throw ValidationError("--deny-command and --allow-command exclude each other")
+        }
         if isCommand != !command.isEmpty {
-            throw ValidationError("a command goes behind --, with --deny-command or --allow-command before it")
+            throw ValidationError(
+                "--deny-command or --allow-command needs a command behind --, and a command needs one of them")
         }
         if isCommand && !(allow + deny + ask + forget).isEmpty || isCommand && json {
-            throw ValidationError("a command is run, or rules are changed")
+            throw ValidationError("running a command and changing rules exclude each other")
         }
     }
 
@@ -74,7 +83,7 @@ struct PolicyCommand: AsyncParsableCommand {
             + deny.map { DownloadRuleChange(program: $0, decision: .deny) }
             + ask.map { DownloadRuleChange(program: $0, decision: .ask) }
         guard case .policy(let rules) = try await hydrant.ask(mountPoint, .policy(changes), timeout: 30) else {
-            throw fail("\(mountPoint): the daemon gave another answer; is it of another version?")
+            throw fail("\(mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         if json { return print(Output.json(rules)) }
         for rule in rules where rule.origin != .builtIn { print(line(rule)) }

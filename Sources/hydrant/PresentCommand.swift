@@ -4,28 +4,30 @@ import Foundation
 
 struct PresentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "present", abstract: "Be asked before others use an item, and told what happens to it.",
+        commandName: "present",
+        abstract: "Show an item: print when other programs want to use it, and what happens to it.",
         discussion: """
-            A line a message, until interrupted: registered; relinquishToReader, relinquishToWriter, saveChanges and \
-            accommodateDeletion, which somebody who coordinates waits for (at most 5 seconds); reacquire, when he is done; \
-            changed, moved, deleted, conflict and resolved, whoever did it. Of a folder also subitemChanged and \
-            subitemDeleted, with the path of an item in it, after somebody's coordinated access to that.
+            Prints a line for each message, until interrupted: registered; relinquishToReader, relinquishToWriter, \
+            saveChanges and accommodateDeletion, which are questions that a coordinating program waits for (at most 5 \
+            seconds); reacquire, when that program is done; changed, moved, deleted, conflict and resolved, whichever \
+            program caused it. For a folder also subitemChanged and subitemDeleted, with an item's path, after a \
+            coordinated access to that item.
 
-            With --json the questions carry a number, and are answered by a line with that number on standard input; \
-            without, they are answered at once.
+            With --json each question has a number, and a line with that number on standard input answers it. Without \
+            --json the command answers at once.
 
             Examples:
               hydrant present notes.txt
               hydrant present --json --purpose my-editor notes.txt
             """)
 
-    @Argument(help: "The item; it is followed wherever it goes.", completion: .file())
+    @Argument(help: "The item; renames and moves are followed.", completion: .file())
     var path: String
 
-    @Option(help: ArgumentHelp("Coordination with this purpose does not ask.", valueName: "identifier"))
+    @Option(help: ArgumentHelp("A purpose; accesses with this purpose do not ask.", valueName: "identifier"))
     var purpose: String?
 
-    @Flag(help: "Print an object a line: kind, question, path; null where there is none.")
+    @Flag(help: "Print an object a line: kind, question, path (each may be null).")
     var json = false
 
     private struct Line: Encodable {
@@ -60,12 +62,12 @@ struct PresentCommand: AsyncParsableCommand {
         if case .failure(let failure) = response { throw fail(failure.message) }
     }
 
-    /// Lines with the numbers of questions.
+    /// Reads lines with the numbers of questions, and answers these.
     private func answers(of id: String, to mountPoint: String) {
         Thread {
             while let line = readLine() {
                 guard let question = Int(line.trimmingCharacters(in: .whitespaces)) else {
-                    _ = fail("“\(line)” is no number of a question")
+                    _ = fail("“\(line)” is not the number of a question")
                     continue
                 }
                 Task { _ = try? await ask(mountPoint, .answer(presenter: id, question: question), timeout: 10) }

@@ -6,36 +6,37 @@ import UniformTypes
 
 struct PreviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "preview", abstract: "Show what is in documents, without a program for them.",
+        commandName: "preview", abstract: "Show documents without a program for them.",
         discussion: """
-            Texts and code, CSV as a table, PDF, pictures; RTF, Office and OpenDocument through LibreOffice, where that is \
-            installed. Documents are downloaded first. On a terminal: space and b turn pages, n and p go to the next document and the one \
-            before, q ends. Elsewhere all of it is printed. --to writes it as files that a browser shows.
+            Shows texts and code, CSV as a table, PDF, and pictures; RTF, Office and OpenDocument through LibreOffice, \
+            where that is installed. Documents are downloaded first. On a terminal, space and b turn pages, n and p go \
+            to the next and the previous document, q ends. Without a terminal the command prints everything. --to \
+            writes files for a browser.
 
             Examples:
               hydrant preview ~/Documents/report.pdf
               hydrant preview *.csv --title Figures
               hydrant preview letter.odt --to /tmp/letter && xdg-open /tmp/letter/1/index.html
 
-            Exit status: 3 there is no preview of one of these documents.
+            Exit status: 3 one of the documents has no preview.
             """)
 
     @Argument(help: "Documents, in a mount or not.", completion: .file())
     var paths: [String]
 
-    @Option(help: ArgumentHelp("Show this instead of the documents' names.", valueName: "text"))
+    @Option(help: ArgumentHelp("A title to show instead of the documents' names.", valueName: "text"))
     var title: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write files: for the first document 1/index.html in this folder, and so on.", valueName: "folder"),
+            "A folder to write files into: 1/index.html for the first document, and so on.", valueName: "folder"),
         completion: .directory)
     var to: String?
 
     @Flag(
         help: """
-            Print an array of objects: path, title, type, kind (text, table, pdf, picture, office), pages (number, lines), notes, \
-            files (path, mimeType, page), error.
+            Print an array of objects: path, title, type, kind (text, table, pdf, picture, office), pages (number, \
+            lines), notes, files (path, mimeType, page), error.
             """)
     var json = false
 
@@ -126,7 +127,7 @@ struct PreviewCommand: AsyncParsableCommand {
         var page: Int?
         private enum CodingKeys: String, CodingKey { case path, mimeType, page }
 
-        // By hand: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(path, forKey: .path)

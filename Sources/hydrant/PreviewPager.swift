@@ -5,7 +5,7 @@ import DocumentInteraction
 import Foundation
 import Surroundings
 
-/// Previews on a terminal, a screen at a time.
+/// Shows previews on a terminal, a screen at a time.
 final class PreviewPager {
     private enum Event {
         case key(String)
@@ -13,15 +13,15 @@ final class PreviewPager {
         case progress(Int, DownloadProgress)
         case resized
         case interrupted
-        /// This process is to end.
+        /// A signal is to end this process.
         case ended(Int32)
     }
 
     private let controller: PreviewController
     private var preview: Preview?
-    /// What is said instead of a preview.
+    /// Shown instead of a preview.
     private var message = ""
-    /// Which line stands at the top.
+    /// The index of the line at the top.
     private var top = 0
     private var statuses: [Int: Int32] = [:]
     private var loading: Task<Void, Never>?
@@ -63,7 +63,7 @@ final class PreviewPager {
         }
         terminal.end()
         loading?.cancel()
-        // (It ends what is running for it.)
+        // The cancelled task ends its child processes.
         await loading?.value
         preview?.close()
         told.finish()
@@ -115,7 +115,7 @@ final class PreviewPager {
         }
     }
 
-    /// All lines as wide as the terminal, with the page that each is on.
+    /// All lines, as wide as the terminal, each with its page.
     private func lines(_ width: Int) -> [(text: String, page: Int)] {
         guard let preview else {
             return TextWidth.wrapped(ShownText.line(ByteText.shown(message)), width).map { ($0, 0) }
@@ -154,20 +154,20 @@ final class PreviewPager {
     }
 }
 
-/// A terminal that gives keys as they are pressed, and is as it was afterwards.
+/// A terminal in raw mode: delivers keys as they are pressed, and restores the mode afterwards.
 final class RawTerminal {
     private var before = termios()
     private var isRaw = true
     private let signals: [any DispatchSourceSignal]
 
-    /// - Parameter ended: a signal has come that is to end this process; the terminal is as it was.
+    /// - Parameter ended: called for a signal that is to end this process, with the terminal restored.
     init(ended: @escaping @Sendable (Int32) -> Void) throws {
-        guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw fail("standard input is no terminal") }
+        guard tcgetattr(STDIN_FILENO, &before) == 0 else { throw fail("standard input is not a terminal") }
         var raw = before
         cfmakeraw(&raw)
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw)
         let saved = before
-        // Whoever ends this gets the terminal back first.
+        // Restore the terminal before a signal ends us.
         signals = [SIGTERM, SIGHUP, SIGINT].filter { !Interruption.isIgnored($0) }.map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -190,7 +190,7 @@ final class RawTerminal {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
     }
 
-    /// Calls for each key: a character, or an escape sequence; nil: there are no more.
+    /// - Parameter told: called for each key, a character or an escape sequence; nil: the input has ended.
     func keys(_ told: @escaping @Sendable (String?) -> Void) {
         Thread {
             var buffer = [UInt8](repeating: 0, count: 64)
@@ -205,7 +205,7 @@ final class RawTerminal {
     }
 
     var size: (rows: Int, columns: Int) {
-        // struct winsize, ioctl_tty(2): rows, columns, and two that nobody uses.
+        // struct winsize of ioctl_tty(2): rows, columns, and two unused fields.
         var size: [UInt16] = [0, 0, 0, 0]
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size[0] > 1, size[1] > 1 else { return (24, 80) }
         return (Int(size[0]), Int(size[1]))

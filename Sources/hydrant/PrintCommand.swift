@@ -7,23 +7,24 @@ struct PrintCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "print", abstract: "Print documents through CUPS.",
         discussion: """
-            Texts, PDF, PostScript and pictures as they are; RTF, Office, OpenDocument and web pages as the PDF that LibreOffice makes \
-            of them, where that is installed. Documents are downloaded first; when the command ends, CUPS has them.
+            Prints texts, PDF, PostScript and pictures as they are; RTF, Office, OpenDocument and web pages through \
+            LibreOffice, where that is installed. Documents are downloaded first; when the command ends, CUPS has \
+            them.
 
             Examples:
               hydrant print ~/Documents/report.pdf
               hydrant print letter.odt --printer laser --copies 2 --json | jq -r '.[].job'
 
-            Exit status: 3 such a document cannot be printed.
+            Exit status: 3 a document of this type cannot be printed.
             """)
 
     @Argument(help: "Documents, in a mount or not.", completion: .file())
     var paths: [String]
 
-    @Option(help: ArgumentHelp("As lpstat -e names it; without, the default.", valueName: "name"))
+    @Option(help: ArgumentHelp("A printer of lpstat -e; default: the default printer.", valueName: "name"))
     var printer: String?
 
-    @Option(help: ArgumentHelp("1 to 999.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of copies, 1 to 999.", valueName: "number"))
     var copies = 1
 
     @Flag(help: "Print an array of objects: path, job, printer, error.")
@@ -40,7 +41,7 @@ struct PrintCommand: AsyncParsableCommand {
         var error: String?
         private enum CodingKeys: String, CodingKey { case path, job, printer, error }
 
-        // By hand: the keys of nil values stay.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(path, forKey: .path)

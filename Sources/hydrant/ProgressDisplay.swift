@@ -3,26 +3,25 @@ import Dispatch
 import Foundation
 import Surroundings
 
-/// How far a command is: a bar on a terminal, a line every few seconds elsewhere. On standard error, so that the results
-/// stay by themselves.
+/// Shows a command's progress on standard error: a bar on a terminal, a line every few seconds elsewhere.
 final class ProgressDisplay {
     /// Seconds between two lines where there is no terminal.
     private static let pause = 5.0
 
     private var lastLine = ProcessInfo.processInfo.systemUptime
-    /// Where it stood at a moment, for the rate: the last few seconds.
+    /// The bytes done at moments of the last few seconds, for the rate.
     private var seen: [(moment: Double, bytes: Int64)] = []
     private var isShown = false
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let interrupt: (any DispatchSourceSignal)?
 
-    /// - Parameter isInterrupted: whether Ctrl-C ends this process at once; else somebody else sees to that.
+    /// - Parameter isInterrupted: whether Ctrl-C ends this process at once; otherwise the caller handles it.
     init(isInterrupted: Bool = true) {
         guard isTerminal, isInterrupted else {
             interrupt = nil
             return
         }
-        // Ctrl-C takes the bar away first. That the command is gone tells the daemon to stop.
+        // At Ctrl-C remove the bar first. The daemon stops when the command's connection closes.
         signal(SIGINT, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
         source.setEventHandler {
@@ -49,7 +48,7 @@ final class ProgressDisplay {
         }
     }
 
-    /// The terminal is as it was.
+    /// Removes the bar.
     func clear() {
         if isShown { Self.write("\r\u{1b}[K") }
         isShown = false
@@ -57,9 +56,9 @@ final class ProgressDisplay {
 
     private static func write(_ text: String) { FileHandle.standardError.write(Data(text.utf8)) }
 
-    /// In columns; asked for each time, for windows change.
+    /// In columns; read each time, because windows change.
     private static func width() -> Int {
-        // struct winsize, ioctl_tty(2): rows, columns, and two that nobody uses.
+        // struct winsize of ioctl_tty(2): rows, columns, and two unused fields.
         var size: [UInt16] = [0, 0, 0, 0]
         guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size[1] > 0 else { return 80 }
         return Int(size[1])
@@ -89,7 +88,7 @@ struct ProgressLine {
         return parts.joined(separator: ", ")
     }
 
-    /// Never as wide as the terminal, or it would begin a new line.
+    /// Always narrower than the terminal, which would otherwise begin a new line.
     func bar(width: Int) -> String {
         var text = hasBytes ? " \(percent) %  \(Output.share(progress.bytes, progress.bytesTotal, percent: false))" : ""
         if rate > 0 { text += "  \(Output.bytes(Int64(bounding: rate)))/s" }

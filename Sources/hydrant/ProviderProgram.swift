@@ -5,15 +5,15 @@ import Stores
 /// The program that serves a scheme: `hydrant` itself, or a `hydrant-provider-SCHEME` in `PATH`.
 struct ProviderProgram {
     let path: String
-    /// `argv` of the daemon, for people who look at processes: nothing in it is a secret, and the daemon reads nothing
-    /// there but the subcommand.
+    /// `argv` of the daemon, for people who look at processes: it holds no secrets, and the daemon reads only the
+    /// subcommand.
     let arguments: [String]
 
     init(store: String, mountPoint: String) throws(DaemonError) {
         let (scheme, _) = try StoreLocation.split(store)
         let shown = StoreLocation.shown(store)
         if builtInStores[scheme] != nil {
-            // By its own name, so that ps shows it.
+            // The executable's own name, not /proc/self/exe, so that ps shows it.
             path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "/proc/self/exe"
             arguments = ["hydrant", ServeCommand.name, shown, mountPoint]
         } else {
@@ -23,7 +23,7 @@ struct ProviderProgram {
         }
     }
 
-    /// As execvp(3) looks, but never where the user happens to be.
+    /// Searches like execvp(3), but never in the working directory.
     private static func find(_ name: String, _ scheme: String) throws(DaemonError) -> String {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin")
             .split(separator: ":").filter { $0.hasPrefix("/") }
@@ -35,9 +35,9 @@ struct ProviderProgram {
             if status.st_mode & S_IFMT == S_IFREG, access(path, X_OK) == 0 { return path }
             refused = refused ?? path
         }
-        if let refused { throw DaemonError("\(refused): is there, but is no program that you may run (chmod +x?)") }
+        if let refused { throw DaemonError("\(refused): not executable for you (chmod +x?)") }
         throw DaemonError(
-            "the scheme \(scheme) is not known: it is not built in (those are: \(builtInStores.schemes)), and there is no \(name) in PATH "
+            "the scheme \(scheme) is unknown: it is not built in (\(builtInStores.schemes)), and there is no \(name) in PATH "
                 + "(\(folders.joined(separator: ":")))")
     }
 }

@@ -4,32 +4,31 @@ import Foundation
 
 struct RescueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rescue", abstract: "Bring modified documents out of a state directory whose catalog is lost.",
+        commandName: "rescue", abstract: "Copy modified documents out of a state directory whose catalog is lost.",
         discussion: """
-            Needs neither the catalog nor the store, and changes nothing in the state directory. Every document with \
-            changes that the store has not confirmed is copied to its path below TARGET, where rescue.json tells \
-            what came from where. Of a document that was only partly here there are NAME.partial and \
-            NAME.partial.ranges, which says which bytes are real. If a folder was renamed after the change, its \
-            old name may be used.
+            Needs neither the catalog nor the store, and changes nothing in the state directory. Copies every document \
+            with changes that the store has not confirmed to its path below TARGET, where rescue.json lists the source \
+            of each. A document that was only partly here becomes NAME.partial; NAME.partial.ranges lists its real \
+            bytes. The path of a document whose folder was renamed after the change may have the folder's old name.
 
             Example: hydrant rescue ~/.local/share/hydrant/domains/dir-documents-1f2e3d ~/rescued
 
-            Exit status: 0 everything is in TARGET, or there was nothing; 1 something could not be rescued.
+            Exit status: 0 everything is in TARGET, or there was nothing to rescue; 1 a document could not be rescued.
             """)
 
-    @Argument(help: "Where the domain keeps its state; no daemon may be using it.", completion: .directory)
+    @Argument(help: "The domain's state directory; no daemon may be using it.", completion: .directory)
     var stateDir: String
 
     @Argument(help: "An empty directory, or one that does not exist.", completion: .directory)
     var target: String
 
-    @Flag(help: "Take all other files that are whole as well, as lost+found/INODE.GENERATION.")
+    @Flag(help: "Copy all other whole files as well, as lost+found/INODE.GENERATION.")
     var all = false
 
-    @Flag(help: "Only say what would be rescued.")
+    @Flag(help: "Only list what would be rescued.")
     var dryRun = false
 
-    @Flag(help: "Print an array of objects, as rescue.json has them: path, size, source, isPartial, failure, …")
+    @Flag(help: "Print an array of objects, as in rescue.json: path, size, source, isPartial, failure, …")
     var json = false
 
     func run() throws {
@@ -45,7 +44,7 @@ struct RescueCommand: ParsableCommand {
             return
         }
         if let problem = report.catalogProblem {
-            print("the catalog cannot be used (\(problem)); going by the labels of the files")
+            print("the catalog cannot be used (\(problem)); using the files' own labels instead")
         }
         for file in report.files {
             if let failure = file.failure {
@@ -66,7 +65,7 @@ struct RescueCommand: ParsableCommand {
             if report.failed.isEmpty {
                 print(
                     "nothing to rescue: no file in \(stateDir) is marked as modified"
-                        + (all ? "" : "; --all takes every file that is whole"))
+                        + (all ? "" : "; --all copies every whole file"))
             }
             return
         }
@@ -76,7 +75,7 @@ struct RescueCommand: ParsableCommand {
         } else {
             print("\(documents), \(Output.bytes(report.bytes)), rescued to \(target); see \(target)/\(Rescue.manifest)")
             print(
-                "next: look them over, move \(stateDir) aside, mount the store again, and copy into it what you want to keep"
+                "next: check the documents, move \(stateDir) aside, mount the store again, and copy into it what you want to keep"
             )
         }
     }

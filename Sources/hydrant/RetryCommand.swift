@@ -3,20 +3,20 @@ import ControlAPI
 
 struct RetryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "retry", abstract: "Try changes that could not be sent again, now.",
+        commandName: "retry", abstract: "Send changes again now that could not be sent.",
         discussion: """
-            Without paths: all that are pending, of every mount. Returns when each has been tried, and lists what the \
-            store still does not take, with the reason.
+            Without paths, tries all pending changes of every mount. Returns when each has been tried, and lists the \
+            changes that the store still refuses, with the reasons.
 
             Examples:
               hydrant retry
               hydrant retry ~/Documents/report.odt ~/Documents/figures
 
-            Exit status: 0 all of it is in the store; 75 something is still pending.
+            Exit status: 0 all changes are in the store; 75 changes are still pending.
             """)
 
     @Argument(
-        help: "Documents or folders in a mount, also those that were deleted there; without any: everything.",
+        help: "Documents or folders in a mount, deleted ones included; default: everything.",
         completion: .file())
     var paths: [String] = []
 
@@ -39,7 +39,7 @@ struct RetryCommand: AsyncParsableCommand {
             do {
                 if case .synced(let pending) = try await ask(group.mountPoint, request) { left += pending }
             } catch {
-                // Its line is on standard error; the other mounts have their turn all the same.
+                // The error is on standard error already; try the other mounts.
                 failure = error
             }
         }

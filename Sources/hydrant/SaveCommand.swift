@@ -6,14 +6,14 @@ struct SaveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "save", abstract: "Copy a document with its local changes out of the mount.",
         discussion: """
-            For changes that the store refuses, before they are discarded. What is not here is downloaded. Never \
-            overwrites anything; TO is there only when all of it is.
+            For changes that the store refuses, before you discard them. Downloads missing bytes. Never overwrites a \
+            file; TO appears when the copy is whole.
 
             Examples:
               hydrant save ~/Documents/report.odt ~/report-mine.odt
               hydrant save ~/Documents/report.odt /tmp
 
-            Exit status: 0 saved; 1 not, and nothing is at TO.
+            Exit status: 0 saved; 1 not saved, and nothing is at TO.
             """)
 
     @Argument(help: "A document in a mount.", completion: .file())
@@ -35,13 +35,13 @@ struct SaveCommand: ParsableCommand {
         _ = try MountedPath(path)
         let source = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else {
-            throw fail("\(path): \(errno == ELOOP ? "is a link; name the document itself" : reason())")
+            throw fail("\(path): \(errno == ELOOP ? "a link; name the document itself" : reason())")
         }
         defer { close(source) }
         var status = stat()
         guard fstat(source, &status) == 0 else { throw fail("\(path): \(reason())") }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw fail("\(path): is no document; name the documents that are to be saved")
+            throw fail("\(path): not a document; name the documents to save")
         }
         let target = try SaveTarget(to, named: (path as NSString).lastPathComponent)
         let bytes = try target.fill { descriptor in try copy(source, status, to: descriptor, target.path) }
@@ -58,7 +58,7 @@ struct SaveCommand: ParsableCommand {
                 if errno == EINTR { continue }
                 throw fail(
                     "\(path): \(reason()) after \(Output.bytes(total)): the rest is not here and cannot be downloaded; "
-                        + "hydrant status \(path) says more, and unmounted hydrant rescue brings out what is here")
+                        + "hydrant status \(path) says why; after an unmount, hydrant rescue copies what is here")
             }
             if count == 0 { break }
             var done = 0
@@ -96,7 +96,7 @@ private struct SaveTarget {
         folder = String(cString: resolved)
         path = (folder as NSString).appendingPathComponent((wanted as NSString).lastPathComponent)
         if let mount = MountTable.hydrantMount(containing: path) {
-            throw fail("\(named): lies in the mount \(mount.mountPoint); save it outside")
+            throw fail("\(named): in the mount \(mount.mountPoint); choose a place outside")
         }
         if lstat(path, &status) == 0 { throw fail("\(path): exists already; nothing is overwritten") }
     }
@@ -110,7 +110,7 @@ private struct SaveTarget {
             unlink(draft)
         }
         let count = try body(descriptor)
-        // link(2) does not overwrite; where there are no hard links nothing better than a look is to be had.
+        // link(2) does not overwrite. Without hard links, checking first is the best that we can do.
         if link(draft, path) != 0 {
             var status = stat()
             guard errno != EEXIST, lstat(path, &status) != 0 else {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Surroundings
 
-/// How long a command is to wait at most, as a user says it.
+/// The time that a command waits at most, as a user writes it.
 struct Seconds: ExpressibleByArgument {
     let value: Double
 

@@ -6,34 +6,33 @@ struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Stop uploads, and downloads that nobody waits for, until hydrant resume.",
         discussion: """
-            Changes are kept, and sent after hydrant resume; also over an unmount and a restart. What programs read, \
-            and what hydrant download brings, comes all the same; so does news of the store.
+            Hydrant keeps changes, and sends them after hydrant resume, also across an unmount and a restart. \
+            Programs' reads and hydrant download still download, and the store's changes still arrive.
 
             Example: hydrant pause ~/Documents
             """)
 
     @OptionGroup var target: SettingTarget
 
-    func run() async throws { try await target.set(.pause) { _ in "paused; hydrant resume goes on" } }
+    func run() async throws { try await target.set(.pause) { _ in "paused until hydrant resume" } }
 }
 
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Go on with what hydrant pause stopped.",
+        commandName: "resume", abstract: "Resume the transfers that hydrant pause stopped.",
         discussion: "Example: hydrant resume ~/Documents")
 
     @OptionGroup var target: SettingTarget
 
-    func run() async throws { try await target.set(.resume) { _ in "goes on" } }
+    func run() async throws { try await target.set(.resume) { _ in "resumed" } }
 }
 
 struct LimitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "limit", abstract: "Limit how fast transfers are, or say how fast they may be.",
+        commandName: "limit", abstract: "Limit the speed of transfers, or print the limits.",
         discussion: """
-            Each limit is for all transfers in that direction together, which share it alike; reads that programs \
-            wait for count. Holds at once, until the unmount; hydrant mount --limit-download and --limit-upload set \
-            it from the start.
+            All transfers in a direction share its limit equally, programs' reads included. A limit holds from now \
+            until the unmount; hydrant mount --limit-download and --limit-upload set it from the start.
 
             Examples:
               hydrant limit --download 2M --upload 500K
@@ -42,10 +41,10 @@ struct LimitCommand: AsyncParsableCommand {
 
     @OptionGroup var target: SettingTarget
 
-    @Option(help: ArgumentHelp("2M, 500K, a number of bytes a second, or none.", valueName: "rate"))
+    @Option(help: ArgumentHelp("The limit of downloads: 2M, 500K, bytes a second, or none.", valueName: "rate"))
     var download: String?
 
-    @Option(help: ArgumentHelp("In the same way.", valueName: "rate"))
+    @Option(help: ArgumentHelp("The limit of uploads, in the same form.", valueName: "rate"))
     var upload: String?
 
     func validate() throws { _ = try request() }
@@ -68,9 +67,9 @@ struct LimitCommand: AsyncParsableCommand {
     }
 }
 
-/// Which mount a setting is for, and how it is said.
+/// The mount that a setting is for, and the form of the output.
 struct SettingTarget: ParsableArguments {
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
     @Flag(help: "Print an object: paused, downloadLimit, uploadLimit (bytes a second, or null).")

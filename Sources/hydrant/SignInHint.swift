@@ -1,9 +1,9 @@
 import Accounts
 import ControlAPI
 
-/// What somebody does about a domain that waits for a password.
+/// The advice for a domain that waits for a password.
 enum SignInHint {
-    /// Nil: it does not.
+    /// Nil: the domain does not wait for a password.
     static func line(_ domain: DomainStatus) -> String? {
         guard domain.connection?.needsSignIn == true else { return nil }
         let named = (try? ConfigurationFile().load().domains[domain.domain]) ?? nil

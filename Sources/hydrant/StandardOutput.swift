@@ -4,7 +4,7 @@ import Foundation
 import Glibc
 import Surroundings
 
-/// Prints a line, whatever names are in it. (In place of Swift's own, which would print them raw.)
+/// Prints a line, with names made safe for a terminal. (Hides Swift's own `print`, which would print names raw.)
 func print(_ line: String, terminator: String = "\n") {
     Swift.print(ShownText.line(ByteText.shown(line)), terminator: terminator)
 }
@@ -13,14 +13,14 @@ func print(_ lines: [String]) { for line in lines { print(line) } }
 
 func print(_ json: JSONText) { Swift.print(json.text) }
 
-/// What a program reads: its line ends are its own, and no name in it does anything to a terminal.
+/// JSON for programs. It keeps its line ends; JSON's escapes make names safe for a terminal.
 struct JSONText {
     let text: String
 
     init(_ text: String) { self.text = ShownText.json(text) }
 }
 
-/// Standard output for what comes line by line for as long as somebody reads it.
+/// Standard output, line by line, for as long as somebody reads.
 enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -30,26 +30,27 @@ enum StandardOutput {
 
     static func write(_ json: JSONText) throws(ExitCode) { try writeRaw((json.text + "\n").utf8) }
 
-    /// Paths, a line each. Programs get them as they are.
+    /// Writes paths, a line each; programs get them unchanged.
     static func write(paths: [String]) throws(ExitCode) {
         try isTerminal ? write(paths) : writeRaw(ByteText.bytes(paths.map { $0 + "\n" }.joined()))
     }
 
-    /// Paths as they are, each ended by a NUL.
+    /// Writes unchanged paths, each ended by a NUL.
     static func write(nullTerminated paths: [String]) throws(ExitCode) {
         try writeRaw(paths.flatMap { ByteText.bytes($0) + [0] })
     }
 
-    /// From the top, over what was there; what is left of it goes at last: nothing flickers.
+    /// Overwrites the screen from the top and clears the rest at the end, so that nothing flickers.
     static func redraw(_ lines: [String]) throws(ExitCode) {
         try writeRaw(("\u{1b}[H" + lines.map { shown($0) + "\u{1b}[K\n" }.joined() + "\u{1b}[J").utf8)
     }
 
-    /// (The characters that stand for bytes become none of those: a name with some of them could begin anything.)
+    /// Characters that stand for raw bytes are shown escaped, not written as bytes: these could begin an escape
+    /// sequence.
     private static func shown(_ line: String) -> String { ShownText.line(ByteText.shown(line)) }
 
-    /// Written when it returns, also into a pipe. When nobody reads any more (`| head`) the command ends as it would
-    /// by SIGPIPE, which the network library keeps from us.
+    /// Returns when all is written, also into a pipe. When the reader has closed the pipe (`| head`), ends the command
+    /// as SIGPIPE would, which the network library ignores.
     private static func writeRaw(_ bytes: some Sequence<UInt8>) throws(ExitCode) {
         var rest = Array(bytes)[...]
         while !rest.isEmpty {

@@ -3,34 +3,34 @@ import ControlAPI
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show what is here, what is pending, what runs, and what failed.",
+        commandName: "status", abstract: "Show which documents are here, pending changes, transfers and errors.",
         discussion: """
             Examples:
               hydrant status --watch
-              hydrant status ~/Documents    (of a mount point: the state of that mount)
+              hydrant status ~/Documents    (for a mount point, the state of that mount)
               hydrant status --json ~/Documents/report.odt
             """)
 
-    @Argument(help: "Documents or folders in a mount; without any: every mount.", completion: .file())
+    @Argument(help: "Documents or folders in a mount; default: all mounts.", completion: .file())
     var paths: [String] = []
 
     @Flag(
         help:
-            "Print an array of objects: path, identifier, kind, state, modified, pinned, excluded, size, bytesDownloaded, version, error. Without paths: of what is pending or failed."
+            "Print an array of objects: path, identifier, kind, state, modified, pinned, excluded, size, bytesDownloaded, version, error. Without paths: of items that are pending or failed."
     )
     var json = false
 
     @Flag(
         help:
-            "With --json and no path: an array of the mounts themselves, with their pending changes, transfers, settings and disk use."
+            "With --json and without paths: print an array of the mounts, with their pending changes, transfers, settings and disk use."
     )
     var mounts = false
 
-    @Flag(help: "Again every second, until interrupted; with --json an array a line.")
+    @Flag(help: "Repeat every second, until interrupted; with --json, print an array a line.")
     var watch = false
 
     func validate() throws {
-        if mounts && (!json || !paths.isEmpty) { throw ValidationError("--mounts goes with --json, and without paths") }
+        if mounts && (!json || !paths.isEmpty) { throw ValidationError("--mounts needs --json, and excludes paths") }
     }
 
     func run() async throws {
@@ -81,7 +81,7 @@ struct StatusCommand: AsyncParsableCommand {
         return items
     }
 
-    /// In words: of a mount point the state of the mount.
+    /// The lines for the named paths; for a mount point, the state of the mount.
     private func named() async throws -> [String] {
         var lines: [String] = []
         for group in try MountedPath.grouped(paths) {
@@ -116,7 +116,7 @@ struct StatusCommand: AsyncParsableCommand {
             guard let answer = try? await ask(mount.mountPoint, .status(paths: []), timeout: 30),
                 case .domain(let domain, let items) = answer
             else {
-                // Its line is on standard error; the other mounts are shown all the same.
+                // The error is on standard error already; show the other mounts.
                 failures += 1
                 continue
             }

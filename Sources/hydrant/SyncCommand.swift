@@ -4,17 +4,17 @@ import Glibc
 
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "sync", abstract: "Send what is pending now; returns when nothing is.",
+        commandName: "sync", abstract: "Send pending changes now; return when none is left.",
         discussion: """
-            Ends with status 75 and a list when the time is up and something is still pending, and at once while the \
-            domain is paused.
+            Ends with status 75 and a list of the changes that are still pending when the time is up, or at once if \
+            the domain is paused.
 
             Examples:
               hydrant sync
               hydrant sync --timeout 60 ~/Documents
             """)
 
-    @Argument(help: "Where it is mounted; may be left out when there is one mount only.", completion: .mountPoints)
+    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
     var mountpoint: String?
 
     @Option(help: "Seconds to wait at most (default: as long as it takes).")
@@ -37,12 +37,12 @@ struct SyncCommand: AsyncParsableCommand {
         if isShown { for change in pending.prefix(100) { print(Output.lines(change)) } }
         var why = ""
         if isReadOnly(mountPoint) {
-            why = ": \(mountPoint) is mounted read-only; they are sent after a mount that is not"
+            why = ": \(mountPoint) is mounted read-only; mount it writable to send them"
         } else if case .settings(let settings) = try await ask(
             mountPoint, .limit(download: .keep, upload: .keep), timeout: 30),
             settings.isPaused
         {
-            why = ": \(mountPoint) is paused; hydrant resume sends what waits"
+            why = ": \(mountPoint) is paused; send them with hydrant resume"
         }
         throw fail("\(Output.changes(pending.count)) still pending\(why)", CommandExit.tryAgain)
     }

@@ -6,12 +6,12 @@ import Pictures
 
 struct ThumbnailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "thumbnail", abstract: "Get a small picture of a document without downloading it, or give it one.",
+        commandName: "thumbnail", abstract: "Get a document's thumbnail without downloading the document, or set it.",
         discussion: """
-            The picture is the one that a program gave the document, or the provider's; of a document that is here your desktop's \
-            thumbnailers make one. File managers then find it in the thumbnail cache ($XDG_CACHE_HOME/thumbnails, \
-            freedesktop.org). With --set the document gets this picture until its contents change; where the store keeps \
-            pictures, other machines have it before the document. Examples:
+            The picture is the one that a program gave the document, or the store's; for a document that is here, your \
+            desktop's thumbnailers make one. File managers then find it in the thumbnail cache \
+            ($XDG_CACHE_HOME/thumbnails, freedesktop.org). With --set the document keeps the picture until its \
+            contents change; where the store keeps pictures, other machines get it too. Examples:
 
               hydrant thumbnail ~/Documents/photo.jpg
               hydrant thumbnail ~/Documents/photo.jpg --size 512 -o photo.png
@@ -22,21 +22,21 @@ struct ThumbnailCommand: AsyncParsableCommand {
     var path: String
 
     @Option(
-        help: "The picture fits into a square of so many pixels, 16 to 1024 (if you say nothing: 1024, with -o 256).")
+        help: "The side of the square that the picture fits into, 16 to 1024 pixels (default: 1024, with -o 256).")
     var size: Int?
 
-    @Option(name: [.short, .long], help: "Write the picture to this file.", completion: .file())
+    @Option(name: [.short, .long], help: "The file to write the picture to.", completion: .file())
     var output: String?
 
     @Option(
         help: ArgumentHelp(
-            "Give the document this picture: a PNG of at most 1024 × 1024 pixels and 4 MiB.", valueName: "picture"),
+            "The picture to give the document: a PNG of at most 1024 × 1024 pixels and 4 MiB.", valueName: "picture"),
         completion: .file(extensions: ["png"]))
     var set: String?
 
     @Flag(
         help: """
-            Print an object: path, output and cached (where the picture is now, or null), bytes; with --set path, kept \
+            Print an object: path, output and cached (the picture's paths, or null), bytes; with --set: path, kept \
             (store or machine), bytes.
             """)
     var json = false
@@ -49,7 +49,7 @@ struct ThumbnailCommand: AsyncParsableCommand {
 
         private enum CodingKeys: String, CodingKey { case path, output, cached, bytes }
 
-        // Written by hand: the synthesized one leaves out the keys of nil values.
+        // By hand, to keep the keys of nil values.
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
             try container.encode(path, forKey: .path)
@@ -72,7 +72,7 @@ struct ThumbnailCommand: AsyncParsableCommand {
             throw ValidationError("--size \(pixels): choose 16 to 1024")
         }
         if set != nil, size != nil || output != nil {
-            throw ValidationError("--set gives a picture, --size and -o are for getting one")
+            throw ValidationError("--set excludes --size and -o")
         }
     }
 
@@ -82,7 +82,7 @@ struct ThumbnailCommand: AsyncParsableCommand {
         guard
             case .thumbnail(let answer) = try await ask(
                 mounted.mountPoint, .thumbnail(path: mounted.relative, size: pixels))
-        else { throw fail("\(path): the daemon gave another answer; is it of another version?") }
+        else { throw fail("\(path): unexpected answer from the daemon; unmount and mount again") }
         if let output {
             do { try answer.picture.write(to: URL(filePath: output, directoryHint: .notDirectory)) } catch {
                 throw fail("\(output): \(error.localizedDescription)")
@@ -94,7 +94,8 @@ struct ThumbnailCommand: AsyncParsableCommand {
             cached = try await install(raster, answer, mounted)
         } else if output == nil {
             throw fail(
-                "\(path): the thumbnail is no whole PNG or JPEG, which the thumbnail cache needs; get it with -o FILE")
+                "\(path): the thumbnail is not a valid PNG or JPEG, which the thumbnail cache needs; get it with -o FILE"
+            )
         }
         if json {
             print(Output.json(Found(path: path, output: output, cached: cached, bytes: answer.picture.count)))
@@ -103,13 +104,13 @@ struct ThumbnailCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Returns: where it is: among the pictures of its size.
+    /// - Returns: the picture's path in the cache folder of its size.
     private func install(
         _ raster: Raster, _ answer: DocumentThumbnail, _ mounted: MountedPath
     ) async throws -> String {
         do {
             let (cache, bytes, place) = try install(raster, answer)
-            // (So that it goes with the document.)
+            // Lets Hydrant remove the thumbnail with the document.
             let note = CachedThumbnailNote(
                 folder: cache.folder, uri: answer.uri, modified: answer.modified, bytes: bytes)
             _ = try await ask(mounted.mountPoint, .noteThumbnail(path: mounted.relative, note))
@@ -123,7 +124,7 @@ struct ThumbnailCommand: AsyncParsableCommand {
         let sizes = ThumbnailCache.Size.allCases
         let cache = try ThumbnailCache()
         let longest = max(raster.width, raster.height)
-        // What was asked for may be smaller than the document's picture: it is none for the larger folders then.
+        // A picture that was asked for smaller than the document's must not go into the folders of larger sizes.
         guard let largest = sizes.first(where: { $0.rawValue >= pixels }), longest <= pixels else {
             throw ThumbnailCache.Problem(
                 "the provider's picture has \(raster.width) × \(raster.height) pixels, more than was asked for")
@@ -138,17 +139,17 @@ struct ThumbnailCommand: AsyncParsableCommand {
             let url = URL(filePath: file, directoryHint: .notDirectory)
             let size = try url.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0
             guard size <= GivenThumbnail.bytes else {
-                throw fail("\(file): has \(size) bytes; a thumbnail has at most \(GivenThumbnail.bytes)")
+                throw fail("\(file): \(size) bytes; a thumbnail may have at most \(GivenThumbnail.bytes)")
             }
             picture = try Data(contentsOf: url)
         } catch let exit as ExitCode { throw exit } catch { throw fail("\(file): \(error.localizedDescription)") }
         let request = ControlRequest.giveThumbnail(path: mounted.relative, picture: picture, contents: nil)
         guard case .thumbnailGiven(let kept) = try await ask(mounted.mountPoint, request) else {
-            throw fail("\(path): the daemon gave another answer; is it of another version?")
+            throw fail("\(path): unexpected answer from the daemon; unmount and mount again")
         }
         if json { return print(Output.json(Given(path: path, kept: kept, bytes: picture.count))) }
         print(
-            "\(path): \(kept == .store ? "the store gets its picture" : "this machine keeps its picture, the store keeps none")"
+            "\(path): \(kept == .store ? "the store gets the picture" : "this machine keeps the picture, because the store keeps none")"
         )
     }
 }

@@ -3,10 +3,10 @@ import ControlAPI
 
 struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "evict", abstract: "Drop the local bytes of documents that are in the store.",
+        commandName: "evict", abstract: "Remove the local bytes of documents that are in the store.",
         discussion: """
-            Refused for what is pinned, what has changes that are not in the store yet, and what a program uses. Of a \
-            folder: all that can be evicted; how much stays, and why, is said.
+            A document is refused if it is pinned, has changes that are not in the store yet, or is in use by a \
+            program. In a folder, evicts every document that it can, and prints how many stay, and why.
 
             Example: hydrant evict ~/Documents/videos
             """)
@@ -25,10 +25,10 @@ struct EvictCommand: AsyncParsableCommand {
 
 struct DownloadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "download", abstract: "Bring documents here, whole; returns when they are.",
+        commandName: "download", abstract: "Download whole documents; return when they are here.",
         discussion: """
-            Shows how far it is: a bar on a terminal, a line every few seconds elsewhere. Ctrl-C ends it; what nobody \
-            else waits for stops, and what has come stays. Also while the domain is paused.
+            Shows the progress: a bar on a terminal, a line every few seconds elsewhere. Ctrl-C ends it: downloads \
+            that nobody else waits for stop, and the bytes that have arrived stay. Works while the domain is paused.
 
             Example: hydrant download ~/Documents/manuals
             """)
@@ -45,7 +45,7 @@ struct DownloadCommand: AsyncParsableCommand {
     }
 }
 
-/// What commands on paths print.
+/// The output options of commands on paths.
 struct TransferOutput: ParsableArguments {
     @Flag(help: "Print an array of objects: path, bytes, error, note.")
     var json = false
@@ -54,11 +54,11 @@ struct TransferOutput: ParsableArguments {
     var quiet = false
 
     func validate() throws {
-        if json && quiet { throw ValidationError("--json or --quiet, not both") }
+        if json && quiet { throw ValidationError("--json and --quiet exclude each other") }
     }
 }
 
-/// What became of a path, for programs: every key is always there.
+/// The outcome for a path, for programs: every key is always there.
 private struct Outcome: Encodable {
     var path: String
     var outcome: PathOutcome
@@ -74,9 +74,9 @@ private struct Outcome: Encodable {
     }
 }
 
-/// Runs a request on paths and reports each outcome; what failed for one does not keep the others.
+/// Runs a request on paths and reports each outcome; a failed path does not stop the others.
 ///
-/// - Parameter reports: the request takes long enough to show how far it is.
+/// - Parameter reports: show the progress, because the request may take long.
 func transfer(
     _ paths: [String], _ output: TransferOutput, reports: Bool = false,
     _ request: ([PathBytes]) -> ControlRequest, _ say: (PathOutcome) -> String
@@ -105,7 +105,7 @@ func transfer(
     if failures > 0 { throw ExitCode(CommandExit.failed) }
 }
 
-/// Asks, and shows how far it is until the answer comes.
+/// Sends a request, and shows its progress until the answer comes.
 func watching(_ mountPoint: String, _ request: ControlRequest) async throws(ExitCode) -> ControlResponse {
     let display = ProgressDisplay()
     return try await follow(mountPoint, .reporting(request), ended: { display.clear() }) { news in

@@ -6,10 +6,11 @@ import UniformTypes
 
 struct TypesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "types", abstract: "Register the types of documents that a program opens; show who has.",
+        commandName: "types", abstract: "Register the types of documents that programs open, or list them.",
         discussion: """
-            A program says in a manifest (TOML) which documents it opens, and whether they are its own. It becomes a desktop entry, \
-            a package of shared-mime-info and icons in $XDG_DATA_HOME, so that file managers, gio and xdg-mime find it.
+            A program's manifest (TOML) lists the documents that it opens, and whether they are its own. Hydrant makes \
+            a desktop entry, a package of shared-mime-info and icons from it, in $XDG_DATA_HOME, for file managers, \
+            gio and xdg-mime.
 
               identifier = "org.example.notes"
               name = "Notes"
@@ -35,12 +36,12 @@ struct TypesCommand: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Show what programs have registered.", discussion: "Example: hydrant types list --json")
+            abstract: "List the types that programs have registered.", discussion: "Example: hydrant types list --json")
 
         @Flag(
             help: """
-                Print an array of objects: identifier, name, program, documents (name, types, mimeTypes, rank), types (identifier, \
-                name, conformsTo, mimeType, extensions).
+                Print an array of objects: identifier, name, program, documents (name, types, mimeTypes, rank), types \
+                (identifier, name, conformsTo, mimeType, extensions).
                 """)
         var json = false
 
@@ -62,13 +63,13 @@ struct TypesCommand: AsyncParsableCommand {
 
     struct Register: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Register a program, in place of what it has registered before.",
+            abstract: "Register a program's types; replaces its earlier registration.",
             discussion: "Example: hydrant types register notes.toml")
 
         @Argument(help: "The manifest.", completion: .file(extensions: ["toml"]))
         var manifest: String
 
-        @Flag(help: "Print what was registered, as list --json has it.")
+        @Flag(help: "Print the registration, in the form of list --json.")
         var json = false
 
         func run() async throws {
@@ -84,7 +85,7 @@ struct TypesCommand: AsyncParsableCommand {
 
     struct Unregister: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take back what a program has registered.",
+            abstract: "Remove a program's registration.",
             discussion: "Example: hydrant types unregister org.example.notes")
 
         @Argument(help: "The program's identifier.")
@@ -98,13 +99,13 @@ struct TypesCommand: AsyncParsableCommand {
                 for note in try await DocumentTypeRegistry().unregister(identifier) { warn(note) }
             }
             if json { return try StandardOutput.write(Output.json(["identifier": identifier])) }
-            try StandardOutput.write(["\(identifier): registered no more"])
+            try StandardOutput.write(["\(identifier): unregistered"])
         }
     }
 
     struct Of: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "of", abstract: "Show what a document is and what can be done with it; downloads nothing.",
+            commandName: "of", abstract: "Show a document's type, icons and preview; download nothing.",
             discussion: "Example: hydrant types of ~/Documents/a.note --json")
 
         @Argument(help: "A document or a folder, in a mount or not.", completion: .file())
@@ -112,8 +113,8 @@ struct TypesCommand: AsyncParsableCommand {
 
         @Flag(
             help: """
-                Print an object: path, name, type, mimeType, icons (paths by size in pixels), preview (text, table, pdf, picture, \
-                office or null), prints, here.
+                Print an object: path, name, type, mimeType, icons (paths by size in pixels), preview (text, table, \
+                pdf, picture, office or null), prints, here.
                 """)
         var json = false
 
@@ -145,7 +146,7 @@ struct TypesCommand: AsyncParsableCommand {
                 case path, name, type, mimeType, icons, preview, prints, here
             }
 
-            // By hand: the keys of nil values stay.
+            // By hand, to keep the keys of nil values.
             func encode(to encoder: any Encoder) throws {
                 var container = encoder.container(keyedBy: CodingKeys.self)
                 try container.encode(path, forKey: .path)

@@ -4,15 +4,14 @@ import Foundation
 
 struct UnmountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unmount", abstract: "Unmount; returns when the daemon has ended.",
+        commandName: "unmount", abstract: "Unmount a store; return when the daemon has ended.",
         discussion: """
-            Changes that are still pending are listed, kept, and sent after the next mount. While programs have files \
-            open it is not unmounted, and they are named, as far as you may see them; those that are just ending are \
-            waited for, up to 10 seconds.
+            Lists changes that are still pending; Hydrant keeps them, and sends them after the next mount. While \
+            programs have files open, the command refuses and names the programs that you may see; it waits up to 10 \
+            seconds for programs that are just ending.
 
-            --force unmounts at once all the same: programs keep what they have open for a moment, then get ENOTCONN. A \
-            daemon that has not ended by itself in time is sent SIGTERM, and at last SIGKILL; nothing that was closed \
-            is lost by that.
+            --force unmounts in spite of open files: programs can use them for a moment, then get ENOTCONN. A daemon \
+            that does not end in time gets SIGTERM, then SIGKILL; this loses nothing that was closed.
 
             Examples:
               hydrant unmount ~/Documents
@@ -22,13 +21,14 @@ struct UnmountCommand: AsyncParsableCommand {
             unmounted, but the daemon has not ended yet.
             """)
 
-    @Argument(help: "Where it is mounted.", completion: .mountPoints)
+    @Argument(help: "The mount point.", completion: .mountPoints)
     var mountpoint: String
 
     @Flag(help: "Unmount although programs have files open, or the daemon hangs.")
     var force = false
 
-    @Option(help: "Seconds until a daemon that does not end is ended, with --force; without, until that is said.")
+    @Option(
+        help: "Seconds to wait for the daemon to end; then --force kills it, without --force the command returns 75.")
     var timeout: Seconds?
 
     @Flag(help: "Print an object: mountPoint, unmounted, pid, ended, pending, users, unseen.")
@@ -38,7 +38,7 @@ struct UnmountCommand: AsyncParsableCommand {
         var mountPoint: String
         var unmounted = false
         var pid: Int32?
-        /// How the daemon ended: `byItself`, `terminated`, `killed`, or `none` was found; nil: it has not.
+        /// How the daemon ended: `byItself`, `terminated`, `killed`, or `none` (not found); nil: it still runs.
         var ended: String?
         var pending: [PendingChange] = []
         var users: [MountUsers.Process] = []
@@ -46,24 +46,24 @@ struct UnmountCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Root may unmount anybody's.
+        // Root may unmount any user's mount.
         let mountPoint = try MountedPath.mountPoint(mountpoint, anybodys: geteuid() == 0)
-        // Or we would be one of those who use it.
+        // A working directory in the mount would keep it in use.
         chdir("/")
         var report = Report(mountPoint: mountPoint)
         let serving = ServingProcess.serving(mountPoint)
         let connection = KernelConnection(mountPoint: mountPoint)
-        // Killed in a bad moment, it keeps its programs waiting, and itself.
+        // A daemon killed while programs wait for its answers cannot end before the connection is aborted.
         if serving?.isAlive == false { connection?.abort() }
         let daemon = serving.flatMap { $0.isAlive ? $0 : nil }
         report.pid = daemon?.pid
         let answer = try await pending(mountPoint, daemon)
         report.pending = answer ?? []
-        // The kernel's word counts; who it was is asked afterwards. A dead mount has nothing to be kept for.
+        // The kernel decides whether the mount is busy; we list the users afterwards. A dead mount is always unmounted.
         var outcome = Unmounter.attempt(mountPoint, lazily: force)
         if outcome == .busy, daemon == nil, isDead(mountPoint) { outcome = Unmounter.attempt(mountPoint, lazily: true) }
         var users = MountUsers()
-        // Killed a moment ago, they are still letting go; between the kernel's word and our look they may have.
+        // Programs that were killed a moment ago may still be closing their files: wait for these.
         let patience = ContinuousClock.now + .seconds(10)
         while outcome == .busy {
             users = MountUsers.look(at: mountPoint)
@@ -94,7 +94,7 @@ struct UnmountCommand: AsyncParsableCommand {
         } catch  where error.code == .notRunning {
             return []
         } catch {}
-        // Killed since; the kernel may hold its socket for a while.
+        // The daemon was killed meanwhile; the kernel may keep its socket for a while.
         if !daemon.isAlive { return [] }
         if force { return nil }
         throw fail(
@@ -102,7 +102,7 @@ struct UnmountCommand: AsyncParsableCommand {
             CommandExit.unavailable)
     }
 
-    /// Its daemon has ended, and the kernel answers for it.
+    /// The daemon has ended, and the kernel answers in its place.
     private func isDead(_ mountPoint: String) -> Bool {
         var statistics = statvfs()
         return statvfs(mountPoint, &statistics) != 0 && (errno == ENOTCONN || errno == ECONNABORTED)
@@ -119,21 +119,21 @@ struct UnmountCommand: AsyncParsableCommand {
         listPending(report.pending, "pending; kept, and sent as before")
         var message = "\(report.mountPoint): not unmounted, "
         switch users.processes.count {
-        case 0: message += "programs use it that cannot be seen from here"
+        case 0: message += "programs use it that you may not see"
         case 1: message += "1 process uses it"
         default: message += "\(users.processes.count) processes use it"
         }
-        if users.unseen > 0 { message += " (\(users.unseen) that run could not be looked into)" }
+        if users.unseen > 0 { message += " (\(users.unseen) processes could not be inspected)" }
         return fail(message + "; end them, or unmount --force", CommandExit.inUse)
     }
 
-    /// The catalog is closed and the state directory free when the process is gone. Closed changes are in the catalog,
-    /// so that ending it in whatever way loses none of them.
+    /// Waits until the process is gone: then the catalog is closed and the state directory free. Closed changes are in
+    /// the catalog, so killing the daemon loses none of them.
     private func end(of daemon: ServingProcess, _ connection: KernelConnection?) async -> String? {
         if await daemon.hasEnded(within: timeout?.value ?? (force ? 5 : 30)) { return "byItself" }
         guard force else { return nil }
         daemon.signal(SIGTERM)
-        // A stopped process takes the signal when it goes on.
+        // A stopped process handles SIGTERM only after SIGCONT.
         daemon.signal(SIGCONT)
         if await daemon.hasEnded(within: 10) { return "terminated" }
         daemon.signal(SIGKILL)
@@ -147,7 +147,9 @@ struct UnmountCommand: AsyncParsableCommand {
             print("the daemon (pid \(report.pid ?? 0)) did not end by itself and was \(report.ended ?? "")")
         }
         if !isKnown {
-            print("the daemon did not say what is pending; whatever was closed is kept and sent after the next mount")
+            print(
+                "the daemon did not say what is pending; everything that was closed is kept, and sent after the next mount"
+            )
         }
         listPending(report.pending, "pending; kept and sent after the next mount")
     }

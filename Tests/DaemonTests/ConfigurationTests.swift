@@ -4,9 +4,9 @@ import Foundation
 import Logging
 import SyncEngine
 import Testing
+import Trees
 
 @testable import Daemon
-import Trees
 
 @Suite("What the command hands over to a daemon")
 struct ConfigurationTests {

@@ -70,7 +70,7 @@ struct DismissalRuleTests {
             await refusal(rules(.import, files, types: ["public.text"]), files.url("storage/sub/x.png"))?
                 .contains("not of public.text") == true)
         #expect(
-            await refusal(rules(.import, files), URL(string: "https://example.org/a.txt")!)?.contains("no file URL")
+            await refusal(rules(.import, files), URL(string: "https://example.org/a.txt")!)?.contains("not a file URL")
                 == true)
     }
 
@@ -132,7 +132,7 @@ struct DismissalRuleTests {
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: files.url("original.txt"))
         try FileManager.default.linkItem(at: files.url("original.txt"), to: second)
         for mode in [DocumentPickerMode.export, .move] {
-            #expect(await refusal(rules(mode, files), link)?.contains("is not a document") == true)
+            #expect(await refusal(rules(mode, files), link)?.contains("not a document") == true)
             #expect(await refusal(rules(mode, files), second)?.contains("is the original") == true)
         }
     }

@@ -53,7 +53,7 @@ struct PickerSessionTests {
         let pages = views.filter { $0.screen == .page }.compactMap(\.page)
         #expect(pages.first?.isLoading == true)
         #expect(pages.last?.isLoading == false)
-        #expect(pages.last?.message == "What is put here is not listed.")
+        #expect(pages.last?.message == "Documents that are put here are not listed.")
         #expect(views.last?.screen == .cancelled)
     }
 

@@ -9,9 +9,9 @@ import Surroundings
 import SyncEngine
 import Synchronization
 import Testing
+import Trees
 
 @testable import Daemon
-import Trees
 
 @Suite("Persistent identifiers") struct IdentifierTests {
     @Test("of the catalog survive renames, saves, eviction and a remount") func survive() async throws {

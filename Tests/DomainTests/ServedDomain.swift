@@ -7,11 +7,11 @@ import Logging
 import MountFrontend
 import MountHarness
 import SyncEngine
+import Trees
 import Volume
 
 @testable import ControlAPI
 @testable import Daemon
-import Trees
 
 /// A provider in this process, served at a real mount with a control socket. What looks at the mount are children: this
 /// process would wait for itself.

@@ -3,9 +3,9 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import MountHarness
+import Trees
 import Volume
 import WebDAVProvider
-import Trees
 
 /// The catalog's transactions.
 func catalogBenchmarks(_ stage: Stage) throws -> [Benchmark] {

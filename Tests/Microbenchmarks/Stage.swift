@@ -4,8 +4,8 @@ import Foundation
 import Glibc
 import MountHarness
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// A volume with a folder of many documents, and the same documents in a folder of the local file system.
 final class Stage {

@@ -1,8 +1,8 @@
 import FileProvider
 import Glibc
 import ItemCatalog
-import Volume
 import Trees
+import Volume
 
 // The cost of the kernel's requests, beside the system call on the local file system.
 

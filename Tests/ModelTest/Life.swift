@@ -4,8 +4,8 @@ import Glibc
 import ItemCatalog
 import Logging
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// The daemon from one start to its death: catalog, content store, engine and volume over a state directory.
 final class Life: @unchecked Sendable {

@@ -2,8 +2,8 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// Programs and users in process: calls of a ``Volume``, as the kernel would make them for an ``Operation``.
 ///

@@ -3,8 +3,8 @@ import FileProviderTesting
 import Glibc
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// Plays a sequence: each operation in the world and in the model, and compares.
 struct Player {

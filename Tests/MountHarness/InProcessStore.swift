@@ -4,8 +4,8 @@ import Foundation
 package import ItemCatalog
 import Logging
 package import SyncEngine
-package import Volume
 package import Trees
+package import Volume
 
 /// A volume with catalog, content store and engine in this process, over any provider.
 package final class InProcessStore: Sendable {

@@ -5,8 +5,8 @@ import ItemCatalog
 import Logging
 import MountFrontend
 package import SyncEngine
-package import Volume
 package import Trees
+package import Volume
 
 /// A real mount served by this process, over any provider. Code of this process must not access the mount; child
 /// processes do.

@@ -3,8 +3,8 @@ import FileProvider
 package import FileProviderTesting
 import Foundation
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// The environment of a scenario.
 package enum Stage: String, Sendable, CaseIterable, CustomStringConvertible {

@@ -2,8 +2,8 @@ import FileProvider
 import Foundation
 import SyncEngine
 import Synchronization
-package import Volume
 import Trees
+package import Volume
 
 /// A ``Volume`` in this process, called as by the kernel: look up, call, forget. The volume must also answer cases that
 /// the kernel itself handles (a folder renamed into itself, a type that does not fit).

@@ -273,7 +273,8 @@ struct AccountTests {
             try wait("ready")
             let out = try account.hydrant("logout", "work")
             #expect(
-                out.succeeded && out.stdout.contains("still have documents open") && out.stdout.contains("python3"),
+                out.succeeded && out.stdout.contains("these programs have documents open")
+                    && out.stdout.contains("python3"),
                 "\(out)")
             #expect(!FileManager.default.fileExists(atPath: mount.sandbox.path + "/data/hydrant/credentials/work"))
             #expect(try mount.run("ls -A") == "")

@@ -5,8 +5,8 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// A provider that cannot be right, as programs see it through the kernel.
 @Suite("A bad provider at a real mount")

@@ -287,7 +287,7 @@ struct CacheTests {
         try await withMount(Self.limited(["--cache-limit", argument, "--min-free", "3M"])) { mount in
             let status = try mount.hydrant(["status"])
             #expect(status.stdout.contains(shown), "\(status)")
-            #expect(status.stdout.contains("3.0 MiB to stay so"))
+            #expect(status.stdout.contains("3.0 MiB to stay free"))
         }
     }
 }

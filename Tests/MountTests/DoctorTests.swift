@@ -104,7 +104,7 @@ struct DoctorTests {
             try #require(symlink(mount.mountPoint, link) == 0 && symlink("link", mount.scratch + "/second") == 0)
             for place in [link, link + "/", mount.scratch + "/second"] {
                 let result = try Self.doctor(mount, at: place)
-                #expect(result.succeeded && result.stdout.contains("(looked at while mounted)"), "\(result)")
+                #expect(result.succeeded && result.stdout.contains("(checked while mounted)"), "\(result)")
                 let status = try mount.hydrant(["status", place])
                 #expect(status.succeeded, "\(status)")
             }

@@ -125,14 +125,14 @@ struct DocumentFaultTests {
                 """)
             #expect(
                 told == """
-                    hydrant-jot: folder: is no text in UTF-8
+                    hydrant-jot: folder: not UTF-8 text
                     status 1
                     kept
-                    hydrant-jot: folder: is no text in UTF-8
+                    hydrant-jot: folder: not UTF-8 text
                     status 1
                     in.txt
                     inner
-                    hydrant-jot: latin: is no text in UTF-8
+                    hydrant-jot: latin: not UTF-8 text
                     status 1
                        a 377   b  \\n
                       \\n   a  \\r  \\n  \\n  \\n   b  \\n   w   o   r   d  \\n

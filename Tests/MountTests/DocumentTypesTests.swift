@@ -130,7 +130,7 @@ struct DocumentTypesTests {
                     """)
             #expect(
                 after == """
-                    org.example.notes: registered no more
+                    org.example.notes: unregistered
                     status 1
                     org.aaa.desktop (default)
 
@@ -163,7 +163,7 @@ struct DocumentTypesTests {
                       standard::content-type: application/x-hynote
                     org.example.notes.desktop (default)
                     org.example.notes.desktop (default)
-                    org.example.notes: registered no more
+                    org.example.notes: unregistered
                     No default applications for “application/x-hynote”
                       standard::content-type: text/plain
                     status 3
@@ -213,18 +213,18 @@ struct DocumentTypesTests {
                 told == """
                     hydrant: none.toml: No such file or directory
                     hydrant: bad.toml: a manifest needs identifier, name, program and documents: 
-                    hydrant: icons: none.png: cannot be read, or is larger than 4 MiB
-                    hydrant: program: /no/such: there is no such program
+                    hydrant: icons: none.png: unreadable, or larger than 4 MiB
+                    hydrant: program: /no/such: no such program
                     org.example.notes: registered for Note, Text
                     hydrant: org.example.note: org.example.notes has declared it; name it in documents only
-                    hydrant: org.example.mine.desktop: is there, and hydrant did not make it; remove it, or take another identifier
-                    hydrant: org.example.mine.xml: is there, and hydrant did not make it; remove it, or take another identifier
-                    hydrant: org.example.mine.service: is there, and hydrant did not make it; remove it, or take another identifier
-                    hydrant: org.example.mine.svg: is there, and not this program's; remove it, or take another identifier or MIME type
-                    hydrant: application-x-mynote.png: is there, and not this program's; remove it, or take another identifier or MIME type
+                    hydrant: org.example.mine.desktop: exists, and hydrant did not make it; remove it, or choose another identifier
+                    hydrant: org.example.mine.xml: exists, and hydrant did not make it; remove it, or choose another identifier
+                    hydrant: org.example.mine.service: exists, and hydrant did not make it; remove it, or choose another identifier
+                    hydrant: org.example.mine.svg: exists, and is not this program's; remove it, or choose another identifier or MIME type
+                    hydrant: application-x-mynote.png: exists, and is not this program's; remove it, or choose another identifier or MIME type
                     org.example.mine: registered for Note, Text
                     org.example.mine: registered for Note, Text
-                    org.example.mine: registered no more
+                    org.example.mine: unregistered
                     org.example.mine.service
                     org.example.mine.svg
                     org.example.mine.xml

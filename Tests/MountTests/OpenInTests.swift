@@ -151,7 +151,7 @@ struct OpenInMountTests {
             let listed = try mount.shell(Desktop.prelude + #"exec "$HYDRANT" open --list thing.zzz --json"#)
             #expect(listed.status == 3 && listed.stdout == "[\n\n]\n", "\(listed)")
             let unknown = try mount.shell(Desktop.prelude + #"exec "$HYDRANT" open letter.txt --with org.none"#)
-            #expect(unknown.status == 1 && unknown.stderr.contains("is no program that is installed"), "\(unknown)")
+            #expect(unknown.status == 1 && unknown.stderr.contains("is not an installed program"), "\(unknown)")
             let gone = try mount.shell(Desktop.prelude + #"exec "$HYDRANT" open none.txt"#)
             #expect(gone.status == 1 && gone.stderr.contains("none.txt: No such file"), "\(gone)")
             #expect(try mount.status("thing.zzz").state == .placeholder)
@@ -450,9 +450,9 @@ struct OpenInMountTests {
                     word \(mount.mountPoint)/letter.txt
                     annotation {"asked-by":"hydrant-interact"}
                     source hydrant-interact
-                    nothingToShow: letter.txt: “none” is no entry of its menu
+                    nothingToShow: letter.txt: no entry “none” in its menu
                     status 1
-                    failed: there is no clipboard here: this is no session of a desktop
+                    failed: there is no clipboard here; run this in a desktop session
                     status 1
 
                     """.replacing("downloading: 9 of 9 bytes\n", with: ""),

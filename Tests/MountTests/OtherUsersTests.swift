@@ -49,13 +49,13 @@ struct OtherUsersTests {
                     conflicts: 69
                     hydrant: nothing is mounted
                     sync: 69
-                    hydrant: S/mnt/doc: is in a mount of root's (S/mnt), whose daemon answers to nobody else; run this as root
+                    hydrant: S/mnt/doc: in a mount of root's (S/mnt), whose daemon answers only root; run this as root
                     named: 69
                     S/own/mnt  dir:S/own/store
                     status: 0
                     synced
                     hydrant: S/mnt: another user's mount is there; choose another directory
-                    hydrant: S/mnt: is in a mount of root's (S/mnt), whose daemon answers to nobody else; run this as root
+                    hydrant: S/mnt: in a mount of root's (S/mnt), whose daemon answers only root; run this as root
 
                     """, "\(result)")
         }

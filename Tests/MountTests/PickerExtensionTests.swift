@@ -114,7 +114,7 @@ struct PickerExtensionTests {
             assert "public.jpeg" in refused(picker, MOUNT + "/photo.jpg")
             assert "is a folder" in refused(picker, MOUNT + "/Folder")
             assert "nothing.txt" in refused(picker, MOUNT + "/nothing.txt")
-            assert "no file URL" in refused(picker, "https://example.org/x")
+            assert "not a file URL" in refused(picker, "https://example.org/x")
             # It need not have been looked at: the provider makes the placeholder.
             os.listdir(MOUNT + "/Folder/Below"); os.makedirs(STORE + "/Folder/Below/new/newer")
             write(STORE + "/Folder/Below/new/newer/made just now.txt", b"made")
@@ -158,7 +158,7 @@ struct PickerExtensionTests {
             picker.page(); picker.do("choose", id="fail")
             assert picker.error() == "it cannot be done today"
             picker.do("choose", id="babble")
-            assert "is not understood" in picker.error()
+            assert "sent a malformed message" in picker.error()
             picker.do("choose", id="die")
             assert "has ended" in picker.error()
             picker.do("choose", id="fail")

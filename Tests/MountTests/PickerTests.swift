@@ -329,7 +329,7 @@ struct PickerTests {
                 # What is not there is said, and nothing is changed.
                 for words in (["--off", "nosuch"], ["--on", "nosuch"], ["--order", "zebra,nosuch"]):
                     unknown = hydrant("pickers", "--off", "zebra", *words)
-                    assert unknown.returncode == 1 and "“nosuch” is no place" in unknown.stderr, unknown
+                    assert unknown.returncode == 1 and "“nosuch”: no such place" in unknown.stderr, unknown
                 assert not any(line["off"] for line in json.loads(hydrant("pickers", "--json").stdout))
             finally:
                 for folder in (other, third): hydrant("unmount", folder)
@@ -348,7 +348,7 @@ struct PickerTests {
             assert entries["photo.jpg"]["isSelectable"] and not entries["letter.txt"]["isSelectable"], entries
             assert entries["photo.jpg"]["type"] == "public.jpeg", entries
             picker.do("choose", id="letter.txt")
-            assert "of another type" in picker.error()
+            assert "none of the wanted types" in picker.error()
             picker.do("choose", id="nothing")
             assert "not in this folder" in picker.error()
             picker.do("search", text="PHO")
@@ -383,14 +383,14 @@ struct PickerTests {
             done = subprocess.run([HYDRANT, "pick", "--mode", "open", "--json"], input="".join(line + "\\n" for line in lines),
                                   capture_output=True, text=True)
             said = done.stderr.splitlines()
-            for line, end in zip(said, ["it is no JSON", "it is not an object", "“do” is missing", "“do” has a value that is not known",
+            for line, end in zip(said, ["it is not JSON", "it is not an object", "“do” is missing", "“do” has a value that is not known",
                                         "“id” is missing", "“index” is not a number in range"]):
-                assert line.endswith("is no action: " + end), said
-            assert len(said) == 7 and "cannot be done now: " in said[6], said
+                assert line.endswith("is not an action: " + end), said
+            assert len(said) == 7 and "not possible now: " in said[6], said
             views = [json.loads(line) for line in done.stdout.splitlines()]
             # The error was not dismissed; what follows is done all the same.
             assert views[-1]["result"]["path"] == MOUNT + "/letter.txt" and done.returncode == 0, views[-1]
-            assert [view["error"] for view in views[:-1] if view.get("error")] == ["“nothing” is not in this folder (any more)"], views
+            assert [view["error"] for view in views[:-1] if view.get("error")] == ["“nothing” is not in this folder, or no longer"], views
             picker = Picker("--mode", "open")
             picker.page(); picker.do("choose", id="nothing")
             picker.until(lambda view: view["screen"] == "error"); picker.do("cancel")

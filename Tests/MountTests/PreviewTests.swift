@@ -103,7 +103,7 @@ struct PreviewTests {
                     + ["data.bin", "false.txt", "broken.pdf", "notes.txt"].map { mount.mountPoint + "/" + $0 })
             #expect(result.status == 3 && result.stdout.contains("Grüße"), "\(result)")
             #expect(result.stderr.contains("data.bin: there is no preview of application/octet-stream"))
-            #expect(result.stderr.contains("false.txt: is no text, whatever its name says"))
+            #expect(result.stderr.contains("false.txt: is not text, whatever its name says"))
             #expect(result.stderr.contains("broken.pdf: cannot be read as PDF"))
             #expect(result.stderr.split(separator: "\n").count == 3 && !result.stderr.contains("\u{1b}"), "\(result)")
             #expect(try mount.status("data.bin").state == .placeholder)
@@ -197,12 +197,12 @@ struct PreviewTests {
             #expect(
                 told == """
                     hydrant: S/a/1/document.pdf: is the document itself; choose another folder
-                    hydrant: S/a/1/page-1.png: is there, and not of a preview; choose another folder
+                    hydrant: S/a/1/page-1.png: exists, and is not of a preview; choose another folder
                     S/a/1/index.html
                     mine
                     hydrant: S/a/1/document.pdf: is the document itself; choose another folder
                     hydrant: S/b/1/picture.png: is the document itself; choose another folder
-                    hydrant: S/c/1/index.html: is there, and not of a preview; choose another folder
+                    hydrant: S/c/1/index.html: exists, and is not of a preview; choose another folder
                     mine
                     S/a/1/index.html
                     index.html page-7.png S/d/e/1/index.html

@@ -92,7 +92,7 @@ struct PrintTests {
             #expect(paper.contains("title=main.swift copies=3 type=text/plain\nlet x = 1\n"))
             let errors = try Seeding(mount.scratch).text("err")
             #expect(errors.contains("data.bin: application/octet-stream cannot be printed"))
-            #expect(errors.contains("letter.txt: is not printed: ") && errors.contains("does not exist"), "\(errors)")
+            #expect(errors.contains("letter.txt: not printed: ") && errors.contains("does not exist"), "\(errors)")
             #expect(try mount.status("letter.txt").state == .downloaded)
             #expect(try mount.status("data.bin").state == .placeholder)
         }

@@ -286,9 +286,9 @@ struct UnmountTests {
                         """,
                 ], environment: ["HYDRANT_SETTLE": "3600"], limit: 35)
             #expect(
-                result.stdout.hasPrefix("status 32\n") && result.stderr.contains("cannot be seen from here"),
+                result.stdout.hasPrefix("status 32\n") && result.stderr.contains("that you may not see"),
                 "\(result)")
-            #expect(result.stderr.contains("could not be looked into"))
+            #expect(result.stderr.contains("could not be inspected"))
             #expect(result.stdout.contains("create   \(mount.mountPoint)/new.txt"))
             #expect(result.stdout.hasSuffix("status 0\n0\n"), "\(result)")
         }

@@ -3,9 +3,9 @@ import FileProviderTesting
 import ItemCatalog
 import Synchronization
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// No test here looks at the machine's clock: time goes by when everybody waits for it.
 @Suite("Bandwidth limits", .timeLimit(.minutes(10))) struct BandwidthTests {

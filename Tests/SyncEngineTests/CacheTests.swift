@@ -4,9 +4,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite("The cache limit", .timeLimit(.minutes(10))) struct CacheTests {
     private static let letters = "abcdefghijkl".map(String.init)

@@ -5,9 +5,9 @@ import Foundation
 import ItemCatalog
 import Logging
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// Changes since an anchor, instead of listings.
 @Suite(.timeLimit(.minutes(10))) final class ChangeFeedTests {

@@ -5,9 +5,9 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
+import Trees
 import TreesHarness
 import Volume
-import Trees
 
 /// Programs here and another client at the store change the same documents at once, and some programs keep them open
 /// meanwhile. Everybody adds a line to what he found, so that a line may only go with what somebody deleted.

@@ -6,9 +6,9 @@ import Glibc
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite("Downloads that have ended, and the catalog", .timeLimit(.minutes(5))) struct DownloadRecordTests {
     private let bytes = [UInt8](repeating: 7, count: 10_000)

@@ -5,9 +5,9 @@ import Foundation
 import Glibc
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite("What the engine tells", .timeLimit(.minutes(10))) struct EventTests {
     private let test: TestEngine

@@ -4,9 +4,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// Answers that come twice or late, and connections that break in the middle: nothing is lost, no wrong byte is shown, and
 /// both sides end up with the same.

@@ -4,9 +4,9 @@ import ItemCatalog
 import MountHarness
 import Synchronization
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// Which folders are asked for again where the store says nothing by itself.
 @Suite(.timeLimit(.minutes(10))) struct FolderLookTests {

@@ -3,9 +3,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// One question that fails as if the store were away, while the store answers all others.
 @Suite(.timeLimit(.minutes(5))) struct LoneFailureTests {

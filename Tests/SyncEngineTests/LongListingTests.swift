@@ -5,9 +5,9 @@ import ItemCatalog
 import MountHarness
 import Synchronization
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// Listings of many items, which are not in memory as a whole.
 @Suite(.timeLimit(.minutes(5))) struct LongListingTests {

@@ -2,9 +2,9 @@ import FileProvider
 import FileProviderTesting
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// The store made something, and its reply was lost; here it is moved or deleted before that is known.
 @Suite("Creations whose reply was lost", .timeLimit(.minutes(10))) struct LostCreationTests {

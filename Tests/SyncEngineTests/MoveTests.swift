@@ -4,9 +4,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// Moves, and moves against moves.
 @Suite(.timeLimit(.minutes(10))) struct MoveTests {

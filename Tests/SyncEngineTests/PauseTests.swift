@@ -3,9 +3,9 @@ import FileProviderTesting
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite("Pause", .timeLimit(.minutes(10))) struct PauseTests {
     private func prepared() async throws -> TestEngine {

@@ -4,9 +4,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite("What is pinned", .timeLimit(.minutes(10))) struct PinTests {
     private func prepared() async throws -> TestEngine {

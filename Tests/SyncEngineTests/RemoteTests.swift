@@ -4,9 +4,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite(.timeLimit(.minutes(10))) struct RemoteTests {
     /// The others who wait for the same listing, and whoever comes next, have it.

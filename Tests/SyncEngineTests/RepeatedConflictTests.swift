@@ -4,9 +4,9 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// A store that says of every name that something else has it.
 @Suite(.timeLimit(.minutes(10))) struct RepeatedConflictTests {

@@ -5,9 +5,9 @@ import ItemCatalog
 import MountHarness
 import Synchronization
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// What a program is told while the store does not let us in, and right after the user has signed in.
 @Suite(.timeLimit(.minutes(10))) struct SigningInTests {

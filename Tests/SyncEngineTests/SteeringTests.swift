@@ -3,9 +3,9 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// What a user says about changes that the store refuses, and about conflicts.
 @Suite(.timeLimit(.minutes(10))) struct SteeringTests {

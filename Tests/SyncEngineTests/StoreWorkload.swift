@@ -5,8 +5,8 @@ import Glibc
 import ItemCatalog
 import MountHarness
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// What a program does with a document store in an ordinary hour, as steps; and what must be there at the end, whatever
 /// the store did meanwhile.

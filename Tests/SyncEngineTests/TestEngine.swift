@@ -5,9 +5,9 @@ import Foundation
 import ItemCatalog
 import Logging
 import Synchronization
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// An engine over a store in memory, without a volume.
 final class TestEngine: Sendable {

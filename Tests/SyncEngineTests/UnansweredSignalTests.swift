@@ -2,9 +2,9 @@ import FileProvider
 import FileProviderTesting
 import Foundation
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// A signal that comes while the store does not answer is not lost: what it names is asked for again.
 @Suite(.timeLimit(.minutes(10))) struct UnansweredSignalTests {

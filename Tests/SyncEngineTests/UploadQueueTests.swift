@@ -4,9 +4,9 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite(.timeLimit(.minutes(10))) struct UploadQueueTests {
     private let test: TestEngine

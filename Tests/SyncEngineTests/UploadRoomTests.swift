@@ -5,9 +5,9 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// What is sent from a disk on which there is no room for a second one of it, and that has no shared blocks.
 @Suite("Uploads from a small disk", .timeLimit(.minutes(10))) struct UploadRoomTests {

@@ -1,9 +1,9 @@
 import FileProvider
 import FileProviderTesting
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 /// Folders that are fetched before a program asks for them.
 @Suite(.timeLimit(.minutes(10))) struct WalkAheadTests {

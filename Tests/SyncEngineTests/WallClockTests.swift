@@ -4,9 +4,9 @@ import Foundation
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import SyncEngine
-import Trees
 
 @Suite("The clock on the wall", .timeLimit(.minutes(10))) struct WallClockTests {
     @Test("that it was set back shows against the clock that nobody can set, once")

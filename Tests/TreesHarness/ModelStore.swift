@@ -106,7 +106,7 @@ package struct ModelStore {
                 content: ContentVersion("\(node.content)"), metadata: MetadataVersion("\(node.placement)")))
     }
 
-    private func path(_ identifier: ItemIdentifier) -> String {
+    package func path(_ identifier: ItemIdentifier) -> String {
         guard let node = nodes[identifier] else { return "" }
         return path(node.parent) + "/" + node.name.string
     }

@@ -63,7 +63,7 @@ package final class Simulation<Trees: SimulatedTrees> {
             try send(rounds: 500)
             while let id = underWay.keys.min(by: { $0.rawValue < $1.rawValue }) { try reply(to: id) }
             if kinds.contains(.remote) { try listAll() }
-            guard problem == nil, try isPendingNothing(), try tree().paths == store.paths else { continue }
+            guard problem == nil, try isPendingNothing(), try tree().paths == pathsToShow() else { continue }
             if let lost = owed.subtracting(store.everStored).subtracting(try tree().contents).min() {
                 fail("content \(lost) is lost")
             }
@@ -71,6 +71,23 @@ package final class Simulation<Trees: SimulatedTrees> {
         }
         let waiting = try trees.read { try $0.pending(at: .farFuture, limit: 100) }
         fail("here \(try tree().paths), at the store \(store.paths); pending \(waiting.map { Self.show($0) })")
+    }
+
+    /// What of the store is to be seen here: all but what has the name of something excluded.
+    private func pathsToShow() throws -> [String: Int?] {
+        var paths = store.paths
+        try trees.read { reader in
+            for id in try reader.itemsNotInPlace() {
+                guard let row = try reader.item(id), let place = row.remote, let identifier = row.identifier,
+                    let folder = try reader.item(place.parent)?.inode,
+                    let occupant = try reader.child(of: folder, named: place.name),
+                    try reader.item(of: occupant.id)?.isExcluded == true
+                else { continue }
+                let path = store.path(identifier)
+                paths = paths.filter { $0.key != path && !$0.key.hasPrefix(path + "/") }
+            }
+        }
+        return paths
     }
 
     private func isPendingNothing() throws -> Bool {

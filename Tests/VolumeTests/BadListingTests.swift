@@ -5,8 +5,8 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// A provider is not trusted: what it lists may be impossible. Nothing escapes the domain, the rest of the listing is
 /// there, and a person can see what is missing and why.

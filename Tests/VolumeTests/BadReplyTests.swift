@@ -5,8 +5,8 @@ import Glibc
 import MountHarness
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// A provider is not trusted: its answer to a change, or its download, may be about something else. What is here is not
 /// lost, nothing is asked over and over without a pause, and no other item is harmed.

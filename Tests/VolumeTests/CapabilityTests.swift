@@ -4,8 +4,8 @@ import Glibc
 import MountHarness
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// What the store does not let be done with an item: the mode says so, and programs are refused, the superuser's too.
 @Suite(.timeLimit(.minutes(10))) struct CapabilityTests {

@@ -5,8 +5,8 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// The table of conflicts (*Conflicts* in the documentation), row by row, in both orders.
 @Suite("The table of conflicts")

@@ -3,10 +3,10 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
+import Trees
 import Volume
 
 @testable import SyncEngine
-import Trees
 
 /// Databases, and the files that they keep beside themselves.
 @Suite struct DatabaseTests {

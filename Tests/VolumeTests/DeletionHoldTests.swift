@@ -5,8 +5,8 @@ import Foundation
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// The store deletes much at once: what a program sees, and what may happen to it then.
 @Suite struct DeletionHoldTests {

@@ -6,8 +6,8 @@ import MountHarness
 import SyncEngine
 import Synchronization
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// What has to survive a power cut is on the disk before anything is built on it.
 @Suite(.timeLimit(.minutes(10))) struct DurabilityTests {

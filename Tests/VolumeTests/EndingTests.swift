@@ -8,9 +8,9 @@ import MountHarness
 import SyncEngine
 import Synchronization
 import Testing
+import Trees
 
 @testable import Volume
-import Trees
 
 /// A closed document's mark is taken away a moment after the close.
 @Suite struct EndingTests {

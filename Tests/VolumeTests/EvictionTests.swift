@@ -5,8 +5,8 @@ import Foundation
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 @Suite struct EvictionTests {
     private let test: TestVolume

@@ -3,8 +3,8 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// What a program gets to see of a store that answers twice, late, or not to the end.
 @Suite(.timeLimit(.minutes(10))) struct FaultyAnswerTests {

@@ -7,8 +7,8 @@ import MountHarness
 import SyncEngine
 import Synchronization
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// A store that does as a file system does for an ordinary user: no entry of a folder comes, goes or is replaced without its
 /// owner's `w` and `x`, and each that does gives the folder another date.

@@ -6,8 +6,8 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// Modified content says what it is, as long as it is nowhere else.
 @Suite struct LabelTests {

@@ -5,8 +5,8 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// Sizes that programs ask for, on a disk that takes them all (tmpfs; so do XFS and Btrfs).
 @Suite struct LargestSizeTests {

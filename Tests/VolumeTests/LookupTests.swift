@@ -3,8 +3,8 @@ import FileProviderTesting
 import Foundation
 import ItemCatalog
 import Testing
-import Volume
 import Trees
+import Volume
 
 @Suite struct LookupTests {
     private let test: TestVolume

@@ -1,7 +1,7 @@
 import Testing
+import Trees
 
 @testable import Volume
-import Trees
 
 /// What the kernel references: most of it by number only.
 @Suite struct NodeTableTests {

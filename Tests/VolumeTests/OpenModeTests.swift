@@ -6,8 +6,8 @@ import ItemCatalog
 import SyncEngine
 import Synchronization
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// Cached and passthrough exclude each other for one node (EIO in the kernel, design.md).
 @Suite struct OpenModeTests {

@@ -4,8 +4,8 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 @Suite("user.hydrant.*", .timeLimit(.minutes(10))) struct OwnAttributeTests {
     private func value(_ name: String, _ path: String, _ test: TestVolume) async throws -> String {

@@ -5,8 +5,8 @@ import Foundation
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// What the next daemon makes of what a power loss left: the catalog is as of its last sync or later, and of files that
 /// were not synced any part may be zeros.

@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import ItemCatalog
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// What made a program more than its user does not outlive a write by somebody else (inode(7)).
 @Suite struct PrivilegeTests {

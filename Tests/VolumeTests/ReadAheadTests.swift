@@ -5,9 +5,9 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
+import Trees
 
 @testable import Volume
-import Trees
 
 /// Programs that read a folder's documents one after another.
 @Suite(.timeLimit(.minutes(10))) struct ReadAheadTests {

@@ -5,9 +5,9 @@ import Glibc
 import ItemCatalog
 import MountHarness
 import Testing
+import Trees
 
 @testable import Volume
-import Trees
 
 /// What is removed and the kernel has let go of goes a moment later, many at once.
 @Suite struct ReclaimTests {

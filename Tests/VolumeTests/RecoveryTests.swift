@@ -6,9 +6,9 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
+import Trees
 
 @testable import Volume
-import Trees
 
 /// What the next daemon makes of what a killed one left.
 @Suite struct RecoveryTests {

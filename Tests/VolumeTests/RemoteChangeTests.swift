@@ -6,8 +6,8 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 @Suite struct RemoteChangeTests {
     private let test: TestVolume

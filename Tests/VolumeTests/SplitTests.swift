@@ -6,8 +6,8 @@ import Glibc
 import ItemCatalog
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// A new version comes from the store while a program has the old one open for writing.
 @Suite struct SplitTests {

@@ -7,8 +7,8 @@ import ItemCatalog
 import Logging
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 
 /// Keeps what the kernel would be told to forget.
 final class RecordingKernel: KernelNotifying {

@@ -6,8 +6,8 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
-import Volume
 import Trees
+import Volume
 
 /// What is deleted goes to the store's trash, where it has one.
 @Suite(.timeLimit(.minutes(10))) struct StoreTrashTests {

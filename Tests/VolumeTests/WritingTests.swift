@@ -6,9 +6,9 @@ import ItemCatalog
 import SyncEngine
 import Synchronization
 import Testing
+import Trees
 
 @testable import Volume
-import Trees
 
 @Suite struct WritingTests {
     /// Nothing is sent unless a test says so.

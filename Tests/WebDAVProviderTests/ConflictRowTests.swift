@@ -4,10 +4,10 @@ import ItemCatalog
 import MountHarness
 import SyncEngine
 import Testing
+import Trees
 import Volume
 import WebDAVHarness
 import WebDAVProvider
-import Trees
 
 /// The table of conflicts over Apache, whose other client works in its folder. The table itself, over a store that can do
 /// everything, is in VolumeTests.

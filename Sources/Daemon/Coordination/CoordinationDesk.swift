@@ -6,8 +6,8 @@ import ItemCatalog
 import Logging
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 
 /// Where programs claim the items of a mounted domain, and say that they show them.
 final class CoordinationDesk: Sendable {

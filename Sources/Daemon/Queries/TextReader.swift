@@ -1,8 +1,8 @@
 import ChildProcess
 import ContentStore
 import Foundation
-import UniformTypes
 import Trees
+import UniformTypes
 
 /// The text of a document that is here: of texts as they are, of markup without it, of PDF by pdftotext (poppler-utils), where
 /// that is installed.

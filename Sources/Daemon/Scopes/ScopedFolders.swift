@@ -5,8 +5,8 @@ import Logging
 import MountFrontend
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 
 /// The scoped folders of a domain.
 final class ScopedFolders: Sendable {

@@ -5,8 +5,8 @@ import ItemCatalog
 import Logging
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 
 /// Signs the user out while the domain is mounted. Nothing is found or opened from then on; what no program uses goes at
 /// once, and the rest when the last program has let go of it: then the mount, which its user has detached, ends, and the

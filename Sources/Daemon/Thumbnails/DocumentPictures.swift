@@ -5,8 +5,8 @@ import ItemCatalog
 import Pictures
 import SyncEngine
 import Synchronization
-import UniformTypes
 import Trees
+import UniformTypes
 
 /// Where a document's picture comes from: of the program that saved it, of the store, or of the desktop's thumbnailers, if the
 /// document is here. None of these downloads anything.

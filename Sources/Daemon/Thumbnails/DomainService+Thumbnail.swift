@@ -4,8 +4,8 @@ import Foundation
 import ItemCatalog
 import Pictures
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// Pictures of documents that need not be here.
 extension DomainService {

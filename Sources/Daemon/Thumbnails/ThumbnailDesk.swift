@@ -6,8 +6,8 @@ import Logging
 import Pictures
 import SyncEngine
 import Synchronization
-import Volume
 import Trees
+import Volume
 
 /// Puts pictures of the documents in folders that somebody looks at into the user's cache of thumbnails, so that file managers find
 /// them there, and need not open a document for one. In the background, bounded in number and speed; downloads no document.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a program tells the one that opens its document: any value that JSON has.
+/// An annotation that a program sends to the program that opens its document: any JSON value.
 ///
 /// Source: Apple, `UIDocumentInteractionController.annotation`, a property list.
 public enum AnnotationValue: Sendable, Hashable {
@@ -19,14 +19,14 @@ public enum AnnotationValue: Sendable, Hashable {
 
     /// From JSON (RFC 8259).
     ///
-    /// - Throws: ``DocumentInteractionError`` when it is none.
+    /// - Throws: ``DocumentInteractionError`` when the text is not JSON.
     public init(json text: String) throws {
         do { self = try JSONDecoder().decode(AnnotationValue.self, from: Data(text.utf8)) } catch {
-            throw DocumentInteractionError(.failed, "the annotation is no JSON")
+            throw DocumentInteractionError(.failed, "the annotation is not JSON")
         }
     }
 
-    /// As JSON, on one line, with the names in order.
+    /// JSON on one line, with sorted names.
     public var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -60,7 +60,7 @@ extension AnnotationValue: Codable {
         case .null: try container.encodeNil()
         case .bool(let value): try container.encode(value)
         case .number(let value):
-            // (1 and not 1.0.)
+            // Write 1, not 1.0.
             if let whole = Int64(exactly: value) { try container.encode(whole) } else { try container.encode(value) }
         case .string(let value): try container.encode(value)
         case .array(let value): try container.encode(value)
@@ -82,7 +82,7 @@ extension AnnotationValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiter
     public init(integerLiteral value: Int) { self = .number(Double(value)) }
     /// ``array(_:)``.
     public init(arrayLiteral elements: AnnotationValue...) { self = .array(elements) }
-    /// ``object(_:)``; of one name twice, the last.
+    /// ``object(_:)``; the last value of a repeated name counts.
     public init(dictionaryLiteral elements: (String, AnnotationValue)...) {
         self = .object(Dictionary(elements) { $1 })
     }

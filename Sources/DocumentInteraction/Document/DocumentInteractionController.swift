@@ -5,22 +5,22 @@ import MetadataQuery
 import Synchronization
 public import UniformTypes
 
-/// What can be done with a document that a program cannot show itself: open it in another program, preview, copy, print it.
+/// Opens, previews, copies or prints a document that a program cannot show itself.
 ///
-/// It is made for one document. Making one downloads nothing: what is known of a placeholder is enough to say which programs
-/// there are. Opening, previewing and printing download the document first.
+/// A controller is for one document. Making a controller downloads nothing: a placeholder is enough to find programs
+/// for the document. Opening, previewing and printing download the document first.
 ///
 /// Source: Apple, `UIDocumentInteractionController`.
 public final class DocumentInteractionController: Sendable {
-    /// As it was given.
+    /// The URL that was given.
     public let url: URL
-    /// The last part of its path. Bytes that are no UTF-8 are U+FFFD.
+    /// The last component of the path. Invalid UTF-8 is shown as U+FFFD.
     public let name: String
-    /// As its name tells it; of a document that is here and whose name says nothing, as its contents do.
+    /// The type that the name implies; if it implies none and the document is here, the type that the contents imply.
     public let type: UniformType
-    /// A folder is opened, not previewed or printed.
+    /// A folder can be opened, but not previewed or printed.
     public let isFolder: Bool
-    /// In bytes, of folders 0; as it was when this was made.
+    /// In bytes, when the controller was made; 0 for folders.
     public let size: Int64
     let place: DocumentPlace
 
@@ -30,9 +30,9 @@ public final class DocumentInteractionController: Sendable {
     }
     private let told = Mutex(Told(source: ProcessInfo.processInfo.processName))
 
-    /// Looks at the document, and downloads nothing.
+    /// Makes a controller; downloads nothing.
     ///
-    /// - Parameter type: what it is, if the program knows better than its name.
+    /// - Parameter type: the document's type, if the program knows better than the name.
     /// - Throws: ``DocumentInteractionError``; ``DocumentInteractionError/Code/noSuchDocument``.
     public init(url: URL, type: UniformType? = nil) async throws {
         let place = try await onThread { try DocumentPlace(url) }
@@ -55,10 +55,10 @@ public final class DocumentInteractionController: Sendable {
         UniformTypeTable.system.mimeType(of: type) == "application/octet-stream"
     }
 
-    /// In bytes: shared-mime-info's magic looks no further.
+    /// Bytes to examine: shared-mime-info's magic looks no further.
     private static let mostSniffed = 16 << 10
 
-    /// Nil: it is not here, or its contents say nothing either.
+    /// The type that the contents imply; nil: none, or the document is not here.
     private static func sniffed(_ place: DocumentPlace, _ name: String) async throws -> UniformType? {
         guard place.size > 0, (try? await place.isHere()) == true else { return nil }
         return try await onThread {
@@ -72,27 +72,28 @@ public final class DocumentInteractionController: Sendable {
         }
     }
 
-    /// What other programs call its type; nil: they do not know it.
+    /// The document's MIME type; nil: it has none.
     public var mimeType: String? { isFolder ? "inode/directory" : UniformTypeTable.system.mimeType(of: type) }
 
-    /// Told to the program that opens the document; at most 64 KiB of JSON.
+    /// Sent to the program that opens the document; at most 64 KiB of JSON.
     public var annotation: AnnotationValue? {
         get { told.withLock { $0.annotation } }
         set { told.withLock { $0.annotation = newValue } }
     }
 
-    /// Told to the program that opens the document: who has it opened. This process's name unless it is set.
+    /// The name of the program that has the document opened, sent to the one that opens it. Default: this process's
+    /// name.
     public var sourceProgram: String {
         get { told.withLock { $0.source } }
         set { told.withLock { $0.source = newValue } }
     }
 
-    /// Whether all of it is on this machine.
+    /// Whether the whole document is on this machine.
     ///
     /// - Throws: ``DocumentInteractionError``.
     public func isDownloaded() async throws -> Bool { try await place.isHere() }
 
-    /// Returns when the document is here.
+    /// Downloads the document; returns when it is here.
     ///
     /// - Throws: ``DocumentInteractionError``; ``DocumentInteractionError/Code/download``. `CancellationError`.
     public func download(progress: (@Sendable (DownloadProgress) -> Void)? = nil) async throws {
@@ -101,16 +102,17 @@ public final class DocumentInteractionController: Sendable {
 
     // MARK: Pictures
 
-    /// The files of the icon theme with the icon of its type, by the sizes that they are asked for (pixels, 8 to 1,024); the same
-    /// file may be good for several. A size for which no theme has an icon is missing.
+    /// The icon theme's files for the document's type, by the wanted sizes (pixels, 8 to 1,024). Several sizes may have
+    /// the same file. A size for which no theme has an icon is missing.
     public func icons(sizes: [Int] = [16, 24, 32, 48, 64, 128, 256]) async -> [Int: URL] {
         let mime = mimeType ?? "application/octet-stream"
         return (try? await onThread { IconTheme.current().icons(TypeIcons.names(mime), sizes: sizes) }) ?? [:]
     }
 
-    /// A small picture of it, PNG or JPEG, if there is one: the store's, or one that the desktop has made. Nothing is downloaded.
+    /// The document's thumbnail, PNG or JPEG, if there is one: the store's, or one that the desktop has made. Downloads
+    /// nothing.
     ///
-    /// - Parameter size: it fits into a square of so many pixels, 16 to 1,024.
+    /// - Parameter size: the side of the square that the thumbnail fits into, 16 to 1,024 pixels.
     public func thumbnail(size: Int = 256) async -> Data? {
         let size = min(max(size, 16), 1_024)
         if place.mountPoint != nil,

@@ -1,26 +1,26 @@
 import ControlAPI
 import Foundation
 
-/// Where a document is, and in whose mount.
+/// A document's path, and the mount that it is in.
 struct DocumentPlace: Sendable {
-    /// Absolute, links followed; as ``ByteText`` has it.
+    /// Absolute, links followed, in the form of ``ByteText``.
     let path: String
-    /// Nil: it lies in no mounted domain, and is here.
+    /// Nil: the document is in no mounted domain, and so is here.
     let mountPoint: String?
     /// Relative to the mount point.
     let relative: PathBytes
     let isFolder: Bool
-    /// In bytes; of folders 0.
+    /// In bytes; 0 for folders.
     let size: Int64
     /// In seconds since 1970.
     let modified: Int64
     /// Its permission bits.
     let mode: UInt32
 
-    /// Blocks. Nothing is downloaded: the path is looked at, and not what it leads to.
+    /// Blocks. Downloads nothing, because it only takes the status of the path.
     init(_ url: URL) throws {
         guard url.isFileURL else {
-            throw DocumentInteractionError(.noSuchDocument, "\(url.absoluteString): is no file")
+            throw DocumentInteractionError(.noSuchDocument, "\(url.absoluteString): not a file URL")
         }
         let asked = ByteText.text(of: url)
         guard let path = ByteText.resolved(asked) else { throw Self.failure(asked) }
@@ -48,10 +48,10 @@ struct DocumentPlace: Sendable {
 
     var shown: String { ByteText.shown(path) }
 
-    /// In seconds: longer nobody waits to be told how a document is.
+    /// The seconds to wait for the daemon's answer.
     private static let patience = 60.0
 
-    /// Whether all of its bytes are on this machine.
+    /// Whether all of the document's bytes are on this machine.
     func isHere() async throws -> Bool {
         guard mountPoint != nil, !isFolder else { return true }
         guard case .items(let items) = try await ask(.status(paths: [relative])), let item = items.first else {
@@ -60,8 +60,8 @@ struct DocumentPlace: Sendable {
         return item.state == .downloaded || item.size == 0
     }
 
-    /// Returns when all of it is here; of a folder, and of what lies in no domain, at once. Cancelled, what nobody else waits
-    /// for stops.
+    /// Downloads the document; returns when all of it is here, and at once for a folder, or outside of domains.
+    /// Cancellation stops the download unless somebody else waits for it.
     func download(_ progress: (@Sendable (DownloadProgress) -> Void)?) async throws {
         guard let mountPoint, !isFolder else { return }
         if (try? await isHere()) == true { return }
@@ -93,7 +93,7 @@ struct DocumentPlace: Sendable {
 
     private var unexpected: DocumentInteractionError {
         DocumentInteractionError(
-            .failed, "\(mountPoint ?? ""): the daemon says something else; are it and this of one version?")
+            .failed, "\(mountPoint ?? ""): unexpected answer from the daemon; unmount and mount again")
     }
 
     private func ask(_ request: ControlRequest) async throws -> ControlResponse {
@@ -108,8 +108,8 @@ struct DocumentPlace: Sendable {
 
 /// How far a download is.
 public struct DownloadProgress: Sendable, Hashable {
-    /// That have come.
+    /// Bytes that have arrived.
     public let bytes: Int64
-    /// Of so many.
+    /// Bytes in all.
     public let total: Int64
 }

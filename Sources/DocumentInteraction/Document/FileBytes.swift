@@ -5,7 +5,7 @@ import Foundation
 enum FileBytes {
     /// Blocks.
     ///
-    /// - Returns: at most so many bytes, and whether these are all.
+    /// - Returns: at most `most` bytes, and whether these are all.
     static func read(_ path: String, most: Int) throws -> (bytes: [UInt8], isWhole: Bool) {
         let file = ByteText.withPath(path) { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard file >= 0 else { throw failure(path) }

@@ -3,7 +3,7 @@ import ControlAPI
 import Foundation
 import Surroundings
 
-/// A picture that a file manager or a thumbnailer has left in the user's cache.
+/// A thumbnail that a file manager or a thumbnailer has put into the user's cache.
 ///
 /// Source: freedesktop.org, *Thumbnail Managing Standard* 0.9.
 enum CachedThumbnail {
@@ -11,7 +11,7 @@ enum CachedThumbnail {
     private static let most = 16 << 20
     private static let sizes = [("normal", 128), ("large", 256), ("x-large", 512), ("xx-large", 1_024)]
 
-    /// The smallest that is as large as that, else the largest. Blocks.
+    /// The smallest thumbnail that is large enough, otherwise the largest. Blocks.
     static func find(of place: DocumentPlace, size: Int) -> Data? {
         guard let cache = BaseDirectory.cache.path(), let uri = FileURI.text(place.path),
             let digest = g_compute_checksum_for_string(G_CHECKSUM_MD5, uri, -1)
@@ -21,7 +21,7 @@ enum CachedThumbnail {
         let (large, small) = (sizes.filter { $0.1 >= size }, sizes.filter { $0.1 < size }.reversed())
         for (folder, _) in large + small {
             guard let read = try? FileBytes.read("\(cache)/thumbnails/\(folder)/\(name)", most: most), read.isWhole,
-                // Of an older document it is none.
+                // Skip a thumbnail of earlier contents.
                 PNGText.value("Thumb::MTime", in: read.bytes) == "\(place.modified)"
             else { continue }
             return Data(read.bytes)
@@ -31,7 +31,7 @@ enum CachedThumbnail {
 }
 
 enum FileURI {
-    /// As GLib writes it, so that others find it under the same name.
+    /// The URI as GLib writes it, so that the hash of the name is the same.
     static func text(_ path: String) -> String? {
         guard let uri = ByteText.withPath(path, { g_filename_to_uri($0, nil, nil) }) else { return nil }
         defer { g_free(uri) }

@@ -2,7 +2,7 @@ import ControlAPI
 import Foundation
 import Surroundings
 
-/// Finds the files of icons in a theme, in those that it inherits from, in hicolor, and among icons without a theme.
+/// Finds icon files in a theme, in the themes that it inherits from, in hicolor, and among icons without a theme.
 ///
 /// Source: freedesktop.org, *Icon Theme Specification* 0.13, "Icon Lookup".
 struct IconTheme {
@@ -14,7 +14,7 @@ struct IconTheme {
         var directories: [Directory]
     }
 
-    /// A subfolder of a theme, with what sizes are in it.
+    /// A subfolder of a theme, with the sizes in it.
     private struct Directory {
         enum Kind { case fixed, scalable, threshold }
         var path: String
@@ -42,18 +42,18 @@ struct IconTheme {
     }
 
     private static let suffixes = ["png", "svg", "xpm"]
-    /// Of which one may inherit from the other, in a circle as well.
+    /// Bounds the chain of inheritance, which may be a cycle.
     private static let mostThemes = 32
     private static let mostDirectories = 4_000
 
-    /// The user's theme. Blocks, as all of this.
+    /// The user's theme. Blocks, as does everything in this type.
     static func current(in environment: [String: String] = ProcessInfo.processInfo.environment) -> IconTheme {
         let home = environment["HOME"].flatMap { $0.hasPrefix("/") ? [$0 + "/.icons"] : nil } ?? []
         let folders = home + BaseDirectory.shared(in: environment).map { $0 + "/icons" }
         return IconTheme(named: settings(environment) ?? "Adwaita", folders: folders, unthemed: ["/usr/share/pixmaps"])
     }
 
-    /// What GTK or KDE was told.
+    /// The theme in the settings of GTK or KDE.
     private static func settings(_ environment: [String: String]) -> String? {
         guard let configuration = BaseDirectory.configuration.path(in: environment) else { return nil }
         for (file, group, key) in [
@@ -79,7 +79,7 @@ struct IconTheme {
     }
 
     private static func theme(_ name: String, _ folders: [String]) -> (theme: Theme, parents: [String])? {
-        // The first index counts, wherever the icons are.
+        // The first index.theme counts; icons may be in any folder.
         for folder in folders {
             guard let index = KeyFile(path: "\(folder)/\(name)/index.theme") else { continue }
             let paths = ["Directories", "ScaledDirectories"].flatMap { index.strings("Icon Theme", $0, separator: ",") }
@@ -95,7 +95,7 @@ struct IconTheme {
         guard !path.contains(".."), let size = index.integer(path, "Size"), (1...4_096).contains(size) else {
             return nil
         }
-        // (Those for screens of two dots a pixel have twice the pixels.)
+        // Skip icons of scale 2, which have twice the pixels.
         guard index.integer(path, "Scale") ?? 1 == 1 else { return nil }
         func number(_ key: String, _ usual: Int) -> Int { min(max(index.integer(path, key) ?? usual, 0), 4_096) }
         let kind: Directory.Kind =
@@ -109,7 +109,7 @@ struct IconTheme {
             threshold: number("Threshold", 2))
     }
 
-    /// What hicolor has where nobody has installed its index.
+    /// The folders of hicolor, if its index is not installed.
     private static let usual: [Directory] = ["mimetypes", "apps", "places"].flatMap { kind in
         [16, 22, 24, 32, 36, 48, 64, 72, 96, 128, 192, 256, 512, 1_024].map { size in
             Directory(
@@ -121,15 +121,15 @@ struct IconTheme {
         ]
     }
 
-    /// By the sizes that are asked for, those that there is an icon for.
+    /// Icon files by the wanted sizes; sizes without an icon are missing.
     func icons(_ names: [String], sizes: [Int]) -> [Int: URL] {
         let usable = names.filter { !$0.contains("/") && !$0.isEmpty }
-        // All that there are, once; which of them is best is another question.
+        // List all files once; then choose the best one for each size.
         let found = themes.map { files(usable, $0) }
         let unthemed = self.unthemed(usable)
         var icons: [Int: URL] = [:]
         for size in Set(sizes) where (8...1_024).contains(size) {
-            // A better name goes before a better theme: the icon that a program has brought for its type is in hicolor.
+            // A better name precedes a better theme, because programs install icons for their types into hicolor.
             let path = usable.lazy.compactMap { name in
                 found.lazy.compactMap { Self.best($0[name] ?? [], size) }.first
             }.first
@@ -167,7 +167,7 @@ struct IconTheme {
         return files
     }
 
-    /// In one theme.
+    /// The best file for a size in one theme.
     private static func best(_ all: [(directory: Directory, path: String)], _ size: Int) -> String? {
         if let fitting = all.first(where: { $0.directory.matches(size) }) { return fitting.path }
         return all.min { $0.directory.distance(size) < $1.directory.distance(size) }?.path

@@ -1,8 +1,8 @@
 import CGIO
 
-/// What the icon of a type is called.
+/// The names of a type's icons.
 enum TypeIcons {
-    /// The best first: that of the type, then that of its group (`text-x-generic`).
+    /// The best name first: that of the type, then that of its group (`text-x-generic`).
     ///
     /// Source: freedesktop.org, *Shared MIME-info Database*, `icon` and `generic-icon`.
     static func names(_ mimeType: String) -> [String] {
@@ -20,7 +20,7 @@ enum TypeIcons {
             g_free(generic)
         }
         var seen: Set<String> = []
-        // (Symbolic ones are for buttons.)
+        // Symbolic icons are for buttons.
         return (names + ["text-x-generic"]).filter { !$0.hasSuffix("-symbolic") && seen.insert($0).inserted }
     }
 }

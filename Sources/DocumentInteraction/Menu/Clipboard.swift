@@ -1,15 +1,15 @@
 import ChildProcess
 import Foundation
 
-/// What a program that pastes a document can take.
+/// A document in the forms that pasting programs take.
 public struct ClipboardContents: Sendable, Hashable {
-    /// `text/uri-list` (RFC 2483): file managers take that.
+    /// `text/uri-list` (RFC 2483), for file managers.
     public let uriList: String
-    /// The path, for whoever takes text only.
+    /// The path, for programs that take text only.
     public let text: String
 }
 
-/// The desktop's clipboard, by the programs that set it.
+/// The desktop's clipboard, through the programs that set it.
 enum Clipboard {
     private static let patience = Duration.seconds(10)
 
@@ -21,7 +21,7 @@ enum Clipboard {
         if environment["WAYLAND_DISPLAY"] != nil { ways.append(["wl-copy", "--type", "text/uri-list"]) }
         if environment["DISPLAY"] != nil { ways.append(["xclip", "-selection", "clipboard", "-t", "text/uri-list"]) }
         guard !ways.isEmpty else {
-            throw DocumentInteractionError(.failed, "there is no clipboard here: this is no session of a desktop")
+            throw DocumentInteractionError(.failed, "there is no clipboard here; run this in a desktop session")
         }
         for words in ways {
             do {

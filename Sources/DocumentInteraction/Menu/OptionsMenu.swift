@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// What can be done with a document: its programs, a preview, copy, print, and what the host adds.
+/// The actions for a document: its programs, preview, copy, print, and the host's own entries.
 ///
 /// Source: Apple, `UIDocumentInteractionController.presentOptionsMenu(from:in:animated:)`.
 public final class OptionsMenu: Sendable {
     /// One entry.
     public struct Item: Sendable, Hashable, Identifiable {
-        /// What it does.
+        /// The kind of action.
         public enum Kind: String, Sendable, Hashable, Codable {
             /// Opens it in a program.
             case openIn = "open-in"
@@ -31,36 +31,36 @@ public final class OptionsMenu: Sendable {
         public let icon: String?
     }
 
-    /// What came of it.
+    /// The result of an entry.
     public enum Outcome: Sendable {
-        /// A program has it.
+        /// A program has opened the document.
         case opened(OpenedDocument)
-        /// To be shown by the host.
+        /// A preview for the host to show.
         case preview(Preview)
-        /// It is on the clipboard.
+        /// The document is on the clipboard.
         case copied
-        /// CUPS has it.
+        /// CUPS has the document.
         case printed(PrintJob)
         /// The host's own handler has returned.
         case performed
     }
 
-    /// Its document.
+    /// The menu's document.
     public let controller: DocumentInteractionController
-    /// In their order. Empty: there is nothing to show.
+    /// The entries, in order. Empty: nothing can be done with the document.
     public let items: [Item]
     private let programs: [String: OpenInProgram]
     private let handlers: [String: @Sendable () async throws -> Void]
 
     /// An entry of the host's own.
     public struct Action: Sendable {
-        /// Of no other entry.
+        /// Unique in the menu.
         public var id: String
         /// For people.
         public var title: String
         /// A name of an icon theme, or a path.
         public var icon: String?
-        /// What it does.
+        /// Called when the user chooses the entry.
         public var handler: @Sendable () async throws -> Void
 
         /// See the properties.
@@ -94,9 +94,9 @@ public final class OptionsMenu: Sendable {
         handlers = Dictionary(own.map { ($0.id, $0.handler) }) { first, _ in first }
     }
 
-    /// Does what an entry says.
+    /// Performs an entry.
     ///
-    /// - Throws: ``DocumentInteractionError``, also when there is no such entry; what a handler of the host's throws.
+    /// - Throws: ``DocumentInteractionError``, also when there is no such entry; the errors of the host's handler.
     public func perform(
         _ id: String, progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws -> Outcome {
@@ -112,23 +112,24 @@ public final class OptionsMenu: Sendable {
             return .copied
         case .print: return .printed(try await controller.print(progress: progress))
         default:
-            throw DocumentInteractionError(.nothingToShow, "\(controller.name): “\(id)” is no entry of its menu")
+            throw DocumentInteractionError(.nothingToShow, "\(controller.name): no entry “\(id)” in its menu")
         }
     }
 }
 
 extension DocumentInteractionController {
-    /// What can be done with the document, with entries of the host's own at the end. Nothing is downloaded for it.
+    /// The menu of actions for the document, with the host's own entries at the end. Downloads nothing.
     public func optionsMenu(adding actions: [OptionsMenu.Action] = []) async -> OptionsMenu {
         OptionsMenu(self, await programs(), actions)
     }
 
-    /// What a host puts on a clipboard of its own.
+    /// The document for a host's own clipboard.
     public var clipboardContents: ClipboardContents {
         ClipboardContents(uriList: (FileURI.text(place.path) ?? "") + "\r\n", text: place.shown)
     }
 
-    /// Puts the document on the desktop's clipboard: a file manager pastes a copy of it, which is when it is downloaded.
+    /// Puts the document on the desktop's clipboard, from which a file manager pastes a copy. Pasting downloads the
+    /// document.
     ///
     /// - Throws: ``DocumentInteractionError``.
     public func copyToClipboard() async throws {

@@ -2,22 +2,22 @@ import CGIO
 import Foundation
 import Synchronization
 
-/// Asking a program over D-Bus to open a document: whoever has its name, or is started to have it.
+/// Asks a program over D-Bus to open a document; the bus starts the program if it does not run.
 ///
 /// Source: freedesktop.org, *Desktop Entry Specification* 1.5, "D-Bus Activation".
 enum BusActivation {
-    /// In milliseconds: a program that is started may be slow to come.
+    /// In milliseconds; a program may be slow to start.
     private static let patience: gint = 60_000
 
     enum Failure: Error {
-        /// There is no session bus, or nobody has the name.
+        /// There is no session bus, or no program has the name.
         case unavailable(String)
         case refused(String)
     }
 
     /// Blocks.
     ///
-    /// - Parameter data: what goes into `platform-data`, besides the startup token of this process's own.
+    /// - Parameter data: entries for `platform-data`, besides this process's startup token.
     static func open(_ uri: String, with program: OpenInProgram, data: [String: String]) throws(Failure) {
         let bus = try session()
         defer { g_object_unref(UnsafeMutableRawPointer(bus)) }
@@ -39,7 +39,8 @@ enum BusActivation {
         throw gio_is_unknown_service(error) != 0 ? .unavailable(message) : .refused(message)
     }
 
-    /// Returns when nobody has its name any more. Blocks; looks twice a second, so that it needs no loop of GLib's.
+    /// Returns when no program has the name any more. Blocks, and polls twice a second, which needs no main loop of
+    /// GLib.
     static func waitForEnd(of program: OpenInProgram) {
         guard let bus = try? session() else { return }
         defer { g_object_unref(UnsafeMutableRawPointer(bus)) }
@@ -56,7 +57,7 @@ enum BusActivation {
             defer { g_clear_error(&error) }
             throw .unavailable(error.flatMap { $0.pointee.message }.map { String(cString: $0) } ?? "no session bus")
         }
-        // (It would end this process with the bus.)
+        // By default GLib ends this process with the bus.
         g_dbus_connection_set_exit_on_close(bus, 0)
         return bus
     }

@@ -4,38 +4,39 @@ public import FileCoordination
 import Foundation
 public import UniformTypes
 
-/// How a program gets a document.
+/// The way in which a program gets a document.
 public enum DocumentAccess: Sendable, Hashable {
     /// By its path in the mount.
     case path
-    /// In a folder of its own, with nothing else of the domain in it, as long as the program runs (`SecurityScopedURL`).
+    /// In a folder of its own, with nothing else of the domain in it, as long as the program runs
+    /// (`SecurityScopedURL`).
     case scoped(SecurityScope.Access)
 }
 
-/// Names of environment variables, and of what is in `platform-data` of `org.freedesktop.Application.Open`.
+/// Names of environment variables, and of entries in `platform-data` of `org.freedesktop.Application.Open`.
 public enum OpenInVariable {
     /// ``DocumentInteractionController/annotation``, as JSON; empty without one.
     public static let annotation = "HYDRANT_ANNOTATION"
     /// ``DocumentInteractionController/sourceProgram``.
     public static let sourceProgram = "HYDRANT_SOURCE_PROGRAM"
-    /// The same in `platform-data`, a text.
+    /// Its key in `platform-data`, with a text.
     public static let annotationData = "hydrant-annotation"
-    /// The same in `platform-data`, a text.
+    /// Its key in `platform-data`, with a text.
     public static let sourceProgramData = "hydrant-source-program"
-    /// With ``DocumentAccess/scoped(_:)``: where the document is, and in which folder; as `hydrant access` has it.
+    /// With ``DocumentAccess/scoped(_:)``: the document's path, as in `hydrant access`.
     public static let scopedPath = "HYDRANT_SCOPED_PATH"
-    /// See ``scopedPath``.
+    /// With ``DocumentAccess/scoped(_:)``: the path of the document's folder.
     public static let scopedFolder = "HYDRANT_SCOPED_FOLDER"
 }
 
 extension DocumentInteractionController {
     private static let mostAnnotation = 64 << 10
 
-    /// What *Open in* offers: the programs that are registered for the document's type, the default first, then those whose own
-    /// type it is, then the others. Empty: there is nothing to show. The document need not be here.
+    /// The programs for *Open in*, which are registered for the document's type: the default first, then owners of the
+    /// type, then the others. Empty: there is nothing to show. The document need not be here.
     public func programs() async -> [OpenInProgram] { await Self.programs(for: mimeType) }
 
-    /// The same for a type, without a document.
+    /// The programs for a type, without a document.
     public static func programs(for type: UniformType) async -> [OpenInProgram] {
         await programs(for: type == .folder ? "inode/directory" : UniformTypeTable.system.mimeType(of: type))
     }
@@ -45,18 +46,18 @@ extension DocumentInteractionController {
         return (try? await onThread { ProgramFinder.programs(for: mimeType) }) ?? []
     }
 
-    /// One that is registered, by the name of its desktop entry or its own; or an executable. It need not be registered for the
-    /// document's type.
+    /// A registered program, by the name of its desktop entry or its own name; or an executable. It need not be
+    /// registered for the document's type.
     public func program(named text: String) async -> OpenInProgram? {
         let mimeType = mimeType ?? "application/octet-stream"
         return try? await onThread { ProgramFinder.program(named: text, for: mimeType) }
     }
 
-    /// Downloads the document, starts a program with it, and returns when the program has been started.
+    /// Downloads the document, starts a program with it, and returns when the program has started.
     ///
     /// - Parameters:
     ///   - program: nil: the first of ``programs()``.
-    ///   - inTerminal: this process's terminal is the program's if it needs one, until it ends.
+    ///   - inTerminal: whether a program that needs a terminal gets this process's, until it ends.
     ///   - progress: of the download.
     /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when no program is
     ///   registered, ``DocumentInteractionError/Code/download``, ``DocumentInteractionError/Code/notStarted``.
@@ -70,7 +71,7 @@ extension DocumentInteractionController {
         guard let program = chosen else { throw nothing("no program is registered for") }
         let json = annotation?.json
         if let json, json.utf8.count > Self.mostAnnotation {
-            throw DocumentInteractionError(.tooMuch, "\(name): an annotation has at most 64 KiB of JSON")
+            throw DocumentInteractionError(.tooMuch, "\(name): the annotation has more than 64 KiB of JSON")
         }
         try await download(progress: progress)
         var scope: HeldScope?
@@ -103,9 +104,9 @@ extension DocumentInteractionController {
                 try await onThread { [data] in try BusActivation.open(uri, with: program, data: data) }
                 return OpenedDocument(program, nil, scope)
             } catch BusActivation.Failure.refused(let message) {
-                throw DocumentInteractionError(.notStarted, "\(program.name): does not open it: \(message)")
+                throw DocumentInteractionError(.notStarted, "\(program.name): refuses to open the document: \(message)")
             } catch BusActivation.Failure.unavailable(let message) {
-                // Its command line serves those who have no bus.
+                // Without the bus, use the command line.
                 why = message
             }
         }
@@ -124,7 +125,7 @@ extension DocumentInteractionController {
             guard let shown = ProgramStart.inTerminal(words) else {
                 throw DocumentInteractionError(
                     .notStarted,
-                    "\(program.name): runs in a terminal, and no program that shows one is installed; run this in a terminal"
+                    "\(program.name): runs in a terminal, and no terminal emulator is installed; run this in a terminal"
                 )
             }
             words = shown
@@ -135,11 +136,11 @@ extension DocumentInteractionController {
     }
 }
 
-/// A document that a program was started with.
+/// A document that was opened in a program.
 public final class OpenedDocument: Sendable {
-    /// Which one.
+    /// The program.
     public let program: OpenInProgram
-    /// Its process, a child of this one; nil: it was asked over D-Bus.
+    /// The program's process, a child of this one; nil: it was asked over D-Bus.
     public let processIdentifier: Int32?
     private let end: Task<Int32, Never>
     private let scope: HeldScope?
@@ -154,7 +155,7 @@ public final class OpenedDocument: Sendable {
                 status = await Spawn.ending(of: child)
             } else {
                 status = 0
-                // Nobody asks of those that have nothing of ours.
+                // Only a scope needs the end of a program on the bus.
                 if scope != nil { await Self.busEnd(of: program) }
             }
             await scope?.end()
@@ -171,10 +172,10 @@ public final class OpenedDocument: Sendable {
         }
     }
 
-    /// Returns when the program has ended, and nothing of a scope is there any more: how it ended, as a shell would say it. A
-    /// program that was asked over D-Bus without a scope is not waited for.
+    /// Waits until the program has ended and its scope is removed; does not wait for a program that was asked over
+    /// D-Bus without a scope. If the task is cancelled, the scope is removed, but the program goes on.
     ///
-    /// If the task is cancelled, nothing of the scope is there either when this returns, but the program goes on: 128.
+    /// - Returns: the exit status as a shell reports it; 128 after a cancellation.
     @discardableResult
     public func ended() async -> Int32 {
         let (endings, told) = AsyncStream<Int32>.makeStream()
@@ -183,12 +184,12 @@ public final class OpenedDocument: Sendable {
             told.finish()
         }
         for await status in endings { return status }
-        // Cancelled: the stream has ended.
+        // The stream has ended, or the task was cancelled.
         waiting.cancel()
         await endAccess()
         return 128
     }
 
-    /// Ends the scope, whether or not the program goes on; without one, nothing.
+    /// Ends the scope, if there is one; the program may go on.
     public func endAccess() async { await scope?.end() }
 }

@@ -6,13 +6,15 @@ import Foundation
 ///
 /// Source: freedesktop.org, *Desktop Entry Specification* 1.5, "The Exec key".
 enum ExecLine {
-    /// The words that open a document. What takes no document gets its path as the last word, as GIO does it.
+    /// The words that open a document. A command line without a field code for the document gets the path as its last
+    /// word, as in GIO.
     ///
-    /// - Throws: ``DocumentInteractionError`` when it is none.
+    /// - Throws: ``DocumentInteractionError`` when the command line is malformed.
     static func words(_ program: OpenInProgram, path: String) throws -> [String] {
         guard let split = split(program.exec), !split.isEmpty else {
             throw DocumentInteractionError(
-                .notStarted, "\(program.name): “\(program.exec)” in \(program.entry ?? "its entry") is no command line")
+                .notStarted,
+                "\(program.name): “\(program.exec)” in \(program.entry ?? "its entry") is not a command line")
         }
         var (words, isGiven) = ([String](), false)
         for word in split {
@@ -22,7 +24,7 @@ enum ExecLine {
             }
             let (expanded, hasPath) = expand(word, program, path)
             isGiven = isGiven || hasPath
-            // A word of a code that stands for nothing is none.
+            // Drop a word of a code that expands to nothing.
             if !expanded.isEmpty || !word.hasPrefix("%") { words.append(expanded) }
         }
         return isGiven ? words : words + [path]
@@ -46,14 +48,14 @@ enum ExecLine {
             case "c": text += program.name
             case "k": text += program.entry ?? ""
             case "%": text += "%"
-            // Those that are deprecated, and those that nobody knows.
+            // Deprecated and unknown codes.
             default: break
             }
         }
         return (text, hasPath)
     }
 
-    /// As a shell splits it, without doing anything else that a shell does.
+    /// Splits words like a shell, without a shell's other expansions.
     private static func split(_ line: String) -> [String]? {
         var (count, words): (gint, UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?) = (0, nil)
         guard g_shell_parse_argv(line, &count, &words, nil) != 0, let words else { return nil }

@@ -4,17 +4,17 @@ import Foundation
 
 /// A document in a folder of its own, for as long as a program has it.
 final class HeldScope: Sendable {
-    /// Where the program finds it.
+    /// The document's place for the program.
     let url: URL
     private let scoped: SecurityScopedURL
     private let mountPoint: String
 
-    /// The right is for this once: nothing keeps it.
+    /// Makes a right for this one use, which is not recorded.
     init(_ place: DocumentPlace, _ access: SecurityScope.Access) async throws {
         guard let mountPoint = place.mountPoint else {
             throw DocumentInteractionError(
                 .failed,
-                "\(place.shown): lies in no mounted domain, so that there is no right to it; open it by its path")
+                "\(place.shown): in no mounted domain, so there is no right to it; open it by its path")
         }
         do {
             let bookmark = try await Bookmark.make(of: ByteText.url(place.path), scope: SecurityScope(access))
@@ -32,7 +32,7 @@ final class HeldScope: Sendable {
         }
     }
 
-    /// Nothing of the document is there any more.
+    /// Removes the document from the scoped folder.
     func end() async {
         await scoped.stopAccessing()
         await Self.revoke(scoped.bookmark, mountPoint)

@@ -2,49 +2,49 @@ import Foundation
 
 /// A program that opens documents.
 public struct OpenInProgram: Sendable, Hashable, Identifiable {
-    /// What it says of the document's type.
+    /// The program's relation to the document's type.
     public enum Rank: String, Sendable, Hashable, Codable {
-        /// The user, or the system, has chosen it for this type.
+        /// The user or the system has chosen the program for this type.
         case preferred = "default"
         /// The type is the program's own.
         case owner
-        /// It can open such documents as well.
+        /// The program can also open such documents.
         case alternate
     }
 
     /// The name of its desktop entry (`org.gnome.TextEditor.desktop`), or the path of an executable that has none.
     public let id: String
-    /// As the user knows it, in his language.
+    /// The name to show, in the user's language.
     public let name: String
     /// A name of an icon theme, or a path.
     public let icon: String?
     /// See ``Rank``.
     public let rank: Rank
-    /// Where it runs.
+    /// Where the program shows itself.
     let surface: Surface
     /// `Exec` of its desktop entry; empty: D-Bus alone starts it.
     let exec: String
     /// The desktop entry.
     let entry: String?
-    /// Where it wants to be started.
+    /// The working directory to start the program in.
     let folder: String?
-    /// Whether it is asked over D-Bus.
+    /// Whether documents are opened over D-Bus.
     public let isActivatedOverDBus: Bool
 
     /// Where a program shows itself.
     enum Surface: String, Sendable {
-        /// It has windows.
+        /// In windows.
         case window
-        /// It needs a terminal.
+        /// In a terminal.
         case terminal
-        /// Nobody has said.
+        /// Unknown.
         case unknown
     }
 
-    /// Whether it needs a terminal.
+    /// Whether the program needs a terminal.
     public var needsTerminal: Bool { surface == .terminal }
 
-    /// Whether it gets the terminal of a process that offers its own.
+    /// Whether the program gets the terminal of a process that offers its own.
     public var isShownInTerminal: Bool { surface != .window && !isActivatedOverDBus }
 }
 

@@ -1,18 +1,18 @@
 import CGIO
 import Foundation
 
-/// The programs that are registered, as GIO knows them: the same that file managers and `gio mime` show. Everything here blocks.
+/// Finds registered programs through GIO, as do file managers and `gio mime`. Everything here blocks.
 ///
 /// Source: freedesktop.org, *Association between MIME types and applications* 1.0.1, *Desktop Entry Specification* 1.5.
 enum ProgramFinder {
-    /// In a desktop entry: the types that are the program's own.
+    /// The key of a desktop entry for the program's own types.
     static let ownerKey = "X-Hydrant-Owner"
     private static let group = "Desktop Entry"
 
-    /// For a type and what it conforms to: the default, then its owners, then what was added and the others, in the order of the
-    /// folders that they are registered in.
+    /// The programs for a type and the types that it conforms to: the default, then its owners, then added programs and
+    /// the others, in the order of the folders in which they are registered.
     static func programs(for mimeType: String) -> [OpenInProgram] {
-        // (It may be left over: its desktop entry, or what the entry starts, is gone.)
+        // The default may be stale: its desktop entry, or the entry's program, may be gone.
         let preferred = g_app_info_get_default_for_type(mimeType, 0)
         defer { if let preferred { g_object_unref(UnsafeMutableRawPointer(preferred)) } }
         let all = g_app_info_get_all_for_type(mimeType)
@@ -32,8 +32,8 @@ enum ProgramFinder {
             + found.filter { $0.rank == .alternate }
     }
 
-    /// What a person or a script calls a program: a desktop entry, its name, or an executable. Those that are registered for the type go
-    /// first. Nil: there is none.
+    /// The program that a person or a script names: by a desktop entry, by its name, or by an executable. Programs that
+    /// are registered for the type take precedence. Nil: none.
     static func program(named text: String, for mimeType: String) -> OpenInProgram? {
         let registered = programs(for: mimeType)
         func matching(_ programs: [OpenInProgram]) -> OpenInProgram? {
@@ -70,8 +70,8 @@ enum ProgramFinder {
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
     }
 
-    /// Nil: it is not to be used (on this desktop). What is not shown in menus opens documents all the same: that is what such
-    /// an entry is for.
+    /// Nil: the program is not for use, or not on this desktop. Programs that menus do not show (`NoDisplay`) are
+    /// included, because their entries exist for opening documents.
     private static func program(_ info: gpointer?, _ mimeType: String) -> OpenInProgram? {
         guard let info, let app = gio_desktop_app(info), g_desktop_app_info_get_is_hidden(app) == 0,
             g_desktop_app_info_get_show_in(app, nil) != 0, let id = g_app_info_get_id(app),

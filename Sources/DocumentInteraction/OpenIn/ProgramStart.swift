@@ -3,13 +3,14 @@ import ChildProcess
 import ControlAPI
 import Foundation
 
-/// Starting a program, and hearing of its end.
+/// Starts a program, and waits for its end.
 struct ProgramStart: Sendable {
     var words: [String]
-    /// Besides what is in the environment.
+    /// Variables added to our environment.
     var environment: [String: String]
     var folder: String?
-    /// It has this process's terminal; else a session of its own, which outlives the terminal, and nobody reads what it prints.
+    /// The program has this process's terminal; otherwise it has a session of its own, which outlives the terminal, and
+    /// its output is discarded.
     var isInForeground: Bool
 
     /// Blocks. The program is a child of this process.
@@ -41,13 +42,13 @@ struct ProgramStart: Sendable {
         }
     }
 
-    /// Programs that show a terminal, with what stands before a command line.
+    /// Terminal emulators, with the words before a command line.
     private static let emulators = [
         ["xdg-terminal-exec"], ["gnome-terminal", "--wait", "--"], ["konsole", "-e"], ["x-terminal-emulator", "-e"],
         ["xterm", "-e"],
     ]
 
-    /// The words that show a command in a window; nil: nothing here can.
+    /// The words that run a command in a terminal emulator; nil: none is installed.
     static func inTerminal(_ words: [String]) -> [String]? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
         let found = emulators.first { emulator in

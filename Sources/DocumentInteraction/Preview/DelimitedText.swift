@@ -1,9 +1,9 @@
 import Surroundings
 
-/// Rows and columns of a text: CSV (RFC 4180), or with another separator.
+/// A text of rows and columns: CSV (RFC 4180), or with another separator.
 struct DelimitedText {
     static let (mostRows, mostColumns) = (1_000, 50)
-    /// In columns of a terminal, and in characters of a cell.
+    /// The largest width of a column on a terminal, and the largest number of characters in a cell.
     private static let (widest, longest) = (40, 1_000)
 
     private(set) var rows: [[String]] = []
@@ -11,8 +11,8 @@ struct DelimitedText {
     private(set) var hasMoreColumns = false
 
     /// - Parameters:
-    ///   - separator: nil: whichever of `,`, `;`, tab and `|` there is most of in the first line.
-    ///   - isWhole: else the last row may be half of one, and is left out.
+    ///   - separator: nil: the one of `,`, `;`, tab and `|` that is most frequent in the first line.
+    ///   - isWhole: if false, leave out the last row, which may be cut.
     init(_ text: String, separator: Character? = nil, isWhole: Bool = true) {
         let separator = separator ?? Self.separator(text)
         var (row, cell, isQuoted, length) = ([String](), "", false, 0)
@@ -69,7 +69,7 @@ struct DelimitedText {
         return counts.max { $0.1 < $1.1 }?.0 ?? ","
     }
 
-    /// In columns one below the other, with a line below the first.
+    /// Lines with aligned columns, and a rule below the first row.
     var lines: [String] {
         let count = rows.map(\.count).max() ?? 0
         var widths = [Int](repeating: 1, count: count)

@@ -5,18 +5,20 @@ import Foundation
 import UniformTypes
 
 extension DocumentInteractionController {
-    /// Which kind of preview there is of such a document; nil: nothing can be shown. The document need not be here.
+    /// The kind of preview for the document's type; nil: none. The document need not be here.
     public var previewKind: PreviewKind? { isFolder ? nil : PreviewKind(type, mimeType: mimeType) }
 
-    /// Downloads the document and makes a preview of it. It is read when nobody writes it (`FileCoordination`).
+    /// Downloads the document and makes a preview of it. Reads the document while nobody writes it
+    /// (`FileCoordination`).
     ///
     /// - Parameters:
     ///   - title: nil: the document's name.
     ///   - progress: of the download.
-    /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when there is no preview of
-    ///   such documents, or of this one; ``DocumentInteractionError/Code/missingProgram`` when what makes it is not installed;
-    ///   ``DocumentInteractionError/Code/tooMuch``, ``DocumentInteractionError/Code/download``. `CancellationError`: what was
-    ///   running for it has been ended, and nothing is left of it.
+    /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when the type, or this
+    ///   document,
+    ///   has no preview; ``DocumentInteractionError/Code/missingProgram`` when the program that makes it is not
+    ///   installed; ``DocumentInteractionError/Code/tooMuch``, ``DocumentInteractionError/Code/download``.
+    ///   `CancellationError`, when the programs that ran for it have ended and their files are removed.
     public func preview(
         title: String? = nil, progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws -> Preview {
@@ -34,7 +36,7 @@ extension DocumentInteractionController {
         guard kind == .office else {
             return try await reading { path in try await onThread { stop in try maker(stop).make(kind, path) } }
         }
-        // Only for as long as it is copied: LibreOffice takes its time.
+        // Hold the document only while it is copied, because LibreOffice is slow.
         let converter = try OfficeConverter(shown: shown)
         do {
             try await reading { path in try await onThread { try converter.take(path) } }
@@ -45,7 +47,7 @@ extension DocumentInteractionController {
         }
     }
 
-    /// While nobody writes it. A program that does not let go is not waited for for ever.
+    /// Reads the document while nobody writes it; waits a limited time for other programs.
     func reading<T: Sendable>(_ body: (String) async throws -> T) async throws -> T {
         guard place.mountPoint != nil else { return try await body(place.path) }
         do {

@@ -3,13 +3,13 @@ import ControlAPI
 import Foundation
 import Synchronization
 
-/// LibreOffice without a window, with a profile of its own: it makes a PDF of a document, runs no macro in it, and fetches nothing.
+/// Makes a PDF of a document with LibreOffice, without a window, with a profile of its own, without macros and fetches.
 final class OfficeConverter: Sendable {
     let folder: TemporaryFolder
     private let shown: String
     private let copy = Mutex("")
     private static let patience = Duration.seconds(180)
-    /// In bytes: of the document, and of any file that is written.
+    /// The largest document, and the largest file that LibreOffice may write, in bytes.
     private static let (mostRead, mostWritten) = (64 << 20, 256 << 20)
 
     init(shown: String) throws {
@@ -17,14 +17,15 @@ final class OfficeConverter: Sendable {
         folder = try TemporaryFolder()
     }
 
-    /// Copies the document, so that there is no lock file beside it, and nobody waits for LibreOffice.
+    /// Copies the document, so that LibreOffice makes no lock file beside it, and other programs do not wait for
+    /// LibreOffice.
     func take(_ path: String) throws {
         var status = stat()
         guard ByteText.withPath(path, { stat($0, &status) }) == 0 else { throw FileBytes.failure(path) }
         guard status.st_size > 0 else { throw DocumentInteractionError(.nothingToShow, "\(shown): is empty") }
         guard status.st_size <= Self.mostRead else {
             throw DocumentInteractionError(
-                .tooMuch, "\(shown): is larger than the \(Self.mostRead >> 20) MiB that are given to LibreOffice")
+                .tooMuch, "\(shown): larger than \(Self.mostRead >> 20) MiB, the limit for LibreOffice")
         }
         let suffix = (path as NSString).pathExtension.lowercased()
         let isPlain = suffix.wholeMatch(of: /[a-z0-9]{1,10}/) != nil
@@ -36,9 +37,9 @@ final class OfficeConverter: Sendable {
         copy.withLock { $0 = target }
     }
 
-    /// Of what was taken.
+    /// Converts the copy.
     ///
-    /// - Returns: its path; it goes with ``folder``.
+    /// - Returns: the PDF's path, in ``folder``.
     func pdf(_ stop: ChildProcess.Stop) throws -> String {
         try writeSettings(folder.path + "/profile/user")
         let out = folder.path + "/out"
@@ -61,7 +62,7 @@ final class OfficeConverter: Sendable {
         } catch { throw DocumentInteractionError(.failed, "\(shown): LibreOffice \(error)") }
         let made = out + "/document.pdf"
         guard FileManager.default.fileExists(atPath: made) else {
-            // (It may end as if all were well when it gets no more memory.)
+            // Without memory LibreOffice may end with status 0.
             if ending.memory > BoundedProgram.memory / 2 {
                 throw DocumentInteractionError(
                     .tooMuch,
@@ -69,7 +70,7 @@ final class OfficeConverter: Sendable {
             }
             throw DocumentInteractionError(
                 .nothingToShow,
-                "\(shown): LibreOffice makes no PDF of it; it may be damaged, need a password, or need a part of LibreOffice "
+                "\(shown): LibreOffice could not make a PDF; the document may be damaged, need a password, or need a part of LibreOffice "
                     + "that is not installed (libreoffice-writer, -calc, -impress, -draw)")
         }
         return made
@@ -82,11 +83,11 @@ final class OfficeConverter: Sendable {
         }
         throw DocumentInteractionError(
             .missingProgram,
-            "\(shown): such documents are shown and printed through LibreOffice, which is not installed")
+            "\(shown): shown and printed through LibreOffice, which is not installed; install it")
     }
 
-    /// Macros never run, and what a document refers to elsewhere is not fetched: some kinds of it LibreOffice asks for all the same,
-    /// of a proxy then that is not there (port 9, *discard*).
+    /// Disables macros, and the fetching of what a document refers to. LibreOffice fetches some kinds in spite of the
+    /// settings; so these also set a proxy that does not exist (port 9, *discard*).
     private func writeSettings(_ folder: String) throws {
         func item(_ path: String, _ name: String, _ value: String) -> String {
             "<item oor:path=\"/org.openoffice.\(path)\"><prop oor:name=\"\(name)\" oor:op=\"fuse\">"

@@ -1,14 +1,14 @@
 import ChildProcess
 import Foundation
 
-/// A PDF, by poppler's programs.
+/// A PDF, through poppler's programs.
 struct PDFDocument {
     let pageCount: Int
     private let path: String
     private let shown: String
     private let stop: ChildProcess.Stop
     private static let patience = Duration.seconds(120)
-    /// In bytes: of the texts of all pages.
+    /// The largest text of all pages together, in bytes.
     private static let mostText = 8 << 20
 
     init(_ path: String, shown: String, stop: ChildProcess.Stop) throws {
@@ -22,7 +22,7 @@ struct PDFDocument {
         pageCount = count
     }
 
-    /// As pdfinfo says it; nil: there are none. A title may have lines that look the same: they come before.
+    /// The page count that pdfinfo prints; nil: none. A title may contain a line that looks like it, but precedes it.
     static func pageCount(_ printed: String) -> Int? {
         let line = printed.split(separator: "\n").last { $0.hasPrefix("Pages:") }
         guard let count = line.flatMap({ Int($0.dropFirst(6).trimmingCharacters(in: .whitespaces)) }), count > 0 else {
@@ -31,7 +31,7 @@ struct PDFDocument {
         return min(count, mostPages)
     }
 
-    /// No document has more.
+    /// Bounds a document's claim.
     private static let mostPages = 10_000_000
 
     private static func run(_ words: [String], _ shown: String, _ stop: ChildProcess.Stop) throws -> String {
@@ -58,23 +58,23 @@ struct PDFDocument {
 
     private static func missing(_ program: String, _ shown: String) -> DocumentInteractionError {
         DocumentInteractionError(
-            .missingProgram, "\(shown): there is no preview without \(program): install poppler-utils")
+            .missingProgram, "\(shown): a preview needs \(program); install poppler-utils")
     }
 
-    /// Of the first pages, each.
+    /// The texts of the first pages.
     func texts(most: Int) throws -> [String] {
         let count = min(most, pageCount)
         let text = try Self.run(
             ["pdftotext", "-q", "-layout", "-enc", "UTF-8", "-l", "\(count)", path, "-"], shown, stop)
-        // (A form feed ends each. Of more text than is taken the last page is not whole.)
+        // A form feed ends each page. If the text was cut, the last page is incomplete.
         if text.utf8.count >= Self.mostText { return text.split(separator: "\u{c}").dropLast().map(String.init) }
         let pages = text.split(separator: "\u{c}", omittingEmptySubsequences: false).prefix(count).map(String.init)
         return pages + [String](repeating: "", count: max(0, count - pages.count))
     }
 
-    /// The first pages as pictures; where they are.
+    /// The paths of pictures of the first pages.
     func pictures(most: Int, in folder: String) throws -> [String] {
-        // (The longer side, whatever size a page claims to have.)
+        // Scale by the longer side, whatever size a page claims.
         _ = try Self.run(
             ["pdftoppm", "-q", "-png", "-scale-to", "1600", "-l", "\(min(most, pageCount))", path, folder + "/page"],
             shown, stop)

@@ -1,11 +1,11 @@
 import ChildProcess
 import Foundation
 
-/// A picture in characters, by chafa where that is installed.
+/// Draws a picture in characters, with chafa where that is installed.
 enum PictureDrawing {
     private static let patience = Duration.seconds(20)
 
-    /// Nil: chafa is not there, or cannot read it.
+    /// Nil: chafa is not installed, or cannot read the picture.
     static func draw(
         _ path: String, _ stop: ChildProcess.Stop, size: String = "80x24"
     ) throws -> (plain: [String], colored: [String])? {
@@ -26,7 +26,7 @@ enum PictureDrawing {
         return (plain.map { $0.replacing(/\u{1b}\[[0-9;]*m/, with: "") }, colored)
     }
 
-    /// Characters and colours; everything else that a terminal obeys goes.
+    /// Keeps characters and colours, and drops every other control sequence.
     static func harmless(_ line: String) -> String {
         var (text, rest) = ("", line.unicodeScalars[...])
         while let scalar = rest.popFirst() {
@@ -34,7 +34,7 @@ enum PictureDrawing {
                 let body = rest.dropFirst().prefix { "0123456789;".unicodeScalars.contains($0) }
                 let end = rest.dropFirst(1 + body.count).first
                 if end == "m" { text += "\u{1b}[" + String(String.UnicodeScalarView(body)) + "m" }
-                // (Another sequence, up to the character that ends it: `?25l`.)
+                // Skip another sequence, up to its final character: `?25l`.
                 while let next = rest.popFirst(), !(0x40...0x7e).contains(next.value) || next == "[" {}
             } else if scalar.value >= 0x20, !(0x7f..<0xa0).contains(scalar.value) {
                 text.unicodeScalars.append(scalar)

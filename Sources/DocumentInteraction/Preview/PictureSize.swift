@@ -1,4 +1,4 @@
-/// What the first bytes of a picture say of it.
+/// A picture's format and size, from its first bytes.
 struct PictureSize: Equatable {
     let format: String
     let width: Int
@@ -8,7 +8,7 @@ struct PictureSize: Equatable {
         (self.format, self.width, self.height) = (format, width, height)
     }
 
-    /// Nil: it is no picture of a kind that is known here.
+    /// Nil: not a picture of a known format.
     init?(_ bytes: [UInt8]) {
         func big(_ at: Int, _ count: Int = 2) -> Int { bytes[at..<at + count].reduce(0) { $0 << 8 | Int($1) } }
         func little(_ at: Int, _ count: Int = 2) -> Int {
@@ -34,7 +34,7 @@ struct PictureSize: Equatable {
                 self.init("WebP", little(26) & 0x3fff, little(28) & 0x3fff)
             }
         } else if bytes.starts(with: [0xff, 0xd8]) {
-            // Segment after segment, up to the one that begins a frame (ITU-T T.81, B.2).
+            // Skip segments, up to the one that begins a frame (ITU-T T.81, B.2).
             var place = 2
             while place + 9 < bytes.count, bytes[place] == 0xff {
                 let marker = bytes[place + 1]

@@ -1,14 +1,14 @@
 import Foundation
 import Surroundings
 
-/// Text of a document, as it may be shown.
+/// A document's text, made safe for a terminal.
 enum PlainText {
-    /// In characters: what is longer is cut.
+    /// The characters after which a line is cut.
     private static let longestLine = 4_000
 
-    /// UTF-8, UTF-16 with its mark, else what Western European systems wrote before. Nil: there is something else in it than text.
+    /// Decodes UTF-8, UTF-16 with its mark, or otherwise Windows-1252. Nil: the bytes are not text.
     ///
-    /// - Parameter isWhole: else it may end within a character.
+    /// - Parameter isWhole: if false, the bytes may end within a character.
     static func decoded(_ bytes: [UInt8], isWhole: Bool = true) -> String? {
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
             return String(data: Data(bytes.count % 2 == 0 ? bytes[...] : bytes.dropLast()), encoding: .utf16)
@@ -21,7 +21,7 @@ enum PlainText {
         return String(data: Data(marked), encoding: .windowsCP1252) ?? String(data: Data(marked), encoding: .isoLatin1)
     }
 
-    /// Without what does something to a terminal; one more than `most` if there are more.
+    /// Lines without control characters; one more than `most` if there are more.
     static func lines(_ text: String, most: Int) -> [String] {
         var lines: [String] = []
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
@@ -32,7 +32,7 @@ enum PlainText {
         return lines
     }
 
-    /// One line, with its tabs as blanks.
+    /// One line, with tabs expanded to blanks.
     static func shown(_ line: Substring) -> String {
         var (text, column) = ("", 0)
         for character in line.prefix(longestLine) {

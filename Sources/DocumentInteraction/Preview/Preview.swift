@@ -4,9 +4,9 @@ public import Foundation
 public struct PreviewPage: Sendable, Hashable, Codable {
     /// From 1.
     public let number: Int
-    /// For a terminal: whatever the document holds, nothing in them but text. They may be wider than it.
+    /// Lines for a terminal, with text only, whatever the document holds. They may be wider than the terminal.
     public let lines: [String]
-    /// The same with colours (SGR sequences of ECMA-48, and nothing else), where that shows more: pictures.
+    /// The lines with colours (SGR sequences of ECMA-48 only), for pictures.
     public let coloredLines: [String]?
 
     init(number: Int, lines: [String], coloredLines: [String]? = nil) {
@@ -18,37 +18,37 @@ public struct PreviewPage: Sendable, Hashable, Codable {
 
 /// A file of a preview, for a front end that shows HTML, pictures or PDF.
 public struct PreviewFile: Sendable, Hashable, Codable {
-    /// Where it is.
+    /// The file's URL.
     public let url: URL
-    /// `text/html`, `image/png`, `application/pdf`, or what the document is.
+    /// `text/html`, `image/png`, `application/pdf`, or the document's type.
     public let mimeType: String
-    /// Which page it shows; nil: all of them.
+    /// The page that it shows; nil: all pages.
     public let page: Int?
 }
 
-/// What is to be seen of a document.
+/// A preview of a document.
 ///
 /// Source: Apple, `QLPreviewItem` and *Quick Look Programming Guide*.
 public final class Preview: Sendable {
-    /// The document's name, or what the program says.
+    /// The document's name, or the title that the program gave.
     public let title: String
     /// See ``PreviewKind``.
     public let kind: PreviewKind
     /// At least one.
     public let pages: [PreviewPage]
-    /// What is not shown, for people: that a document goes on, for example.
+    /// Remarks on what is not shown, for people: for example, that the document goes on.
     public let notes: [String]
     let source: Source
-    /// Permission bits of the document: nobody else is to read its preview.
+    /// The document's permission bits, which the preview's files get.
     let mode: UInt32
-    /// What goes with this.
+    /// Temporary files, removed with this object.
     private let folder: TemporaryFolder?
 
-    /// What files are made of.
+    /// The source of the preview's files.
     enum Source: Sendable {
         case text([String])
         case table([[String]])
-        /// At these paths.
+        /// The PDF's path.
         case pdf(String)
         case picture(String, mimeType: String)
     }
@@ -66,29 +66,31 @@ public final class Preview: Sendable {
         self.folder = folder
     }
 
-    /// Writes it as files into a folder, which is made if it is not there (mode 0700): `index.html`, which shows all of it, and what
-    /// that refers to. Nothing in them runs, and they refer to nothing outside of the folder. They have the permissions of the
-    /// document. Those of an earlier preview are replaced; anything else in the folder stays as it is.
+    /// Writes the preview as files into a folder, which is made (mode 0700) if it does not exist: `index.html`, which
+    /// shows the whole preview, and the files that it refers to. They run nothing, refer to nothing outside of the
+    /// folder, and have the document's permissions. They replace files of an earlier preview; other files in the folder
+    /// stay.
     ///
-    /// - Returns: the files, `index.html` first. They are complete.
-    /// - Throws: ``DocumentInteractionError``, also when a file is in the way that is none of an earlier preview, or is the document
+    /// - Returns: all files, `index.html` first.
+    /// - Throws: ``DocumentInteractionError``, also when a file is in the way that is not of an earlier preview, or is
+    ///   the document
     ///   itself; `CancellationError`.
     public func write(to folder: URL) async throws -> [PreviewFile] {
         try await onThread { stop in try PreviewFiles(self, folder.path(percentEncoded: false), stop).write() }
     }
 
-    /// Removes the files that were made for the preview in `$TMPDIR` (the PDF of LibreOffice's). It happens by itself when this goes;
-    /// a program that may end before says so. ``write(to:)`` cannot be called any more.
+    /// Removes the preview's files in `$TMPDIR` (LibreOffice's PDF), as happens when this object is deallocated; for a
+    /// program that may end before. Do not call ``write(to:)`` afterwards.
     public func close() { folder?.remove() }
 }
 
-/// A folder that goes with this.
+/// A folder that is removed with this object.
 final class TemporaryFolder: Sendable {
     let path: String
 
     /// - Parameter parent: nil: `$TMPDIR`.
     init(in parent: String? = nil) throws {
-        // (Beside documents it is not shown. What Foundation says ends with a slash.)
+        // A leading dot hides the folder beside documents. NSTemporaryDirectory() ends with a slash.
         let folder = (parent.map { $0 + "/." } ?? NSTemporaryDirectory()) + "hydrant-preview-XXXXXX"
         var template = Array(folder.utf8CString)
         guard let made = mkdtemp(&template) else { throw FileBytes.failure(parent ?? NSTemporaryDirectory()) }

@@ -1,11 +1,11 @@
 public import Foundation
 import Synchronization
 
-/// A document to be previewed.
+/// A document to preview.
 public struct PreviewItem: Sendable, Hashable {
-    /// Where it is.
+    /// The document's URL.
     public var url: URL
-    /// Nil: its name.
+    /// The title; nil: the document's name.
     public var title: String?
 
     /// See the properties.
@@ -19,34 +19,34 @@ public struct PreviewItem: Sendable, Hashable {
 ///
 /// Source: Apple, `QLPreviewController`.
 public final class PreviewController: Sendable {
-    /// What there is to see.
+    /// The documents.
     public let items: [PreviewItem]
     private let current = Mutex(0)
 
     /// See ``items``.
     public init(items: [PreviewItem]) { self.items = items }
 
-    /// How many documents there are.
+    /// The number of documents.
     public var count: Int { items.count }
 
-    /// Which of them is shown, from 0.
+    /// The index of the current document, from 0.
     public var index: Int { current.withLock { $0 } }
 
-    /// Of the one that is shown: what the program says, or its name.
+    /// The current document's title, or its name.
     public var title: String {
         guard items.indices.contains(index) else { return "" }
         return items[index].title ?? items[index].url.lastPathComponent
     }
 
-    /// Shows the next one. False: this was the last.
+    /// Goes to the next document. False: this was the last.
     @discardableResult
     public func next() -> Bool { go(to: index + 1) }
 
-    /// Shows the one before. False: this was the first.
+    /// Goes to the previous document. False: this was the first.
     @discardableResult
     public func previous() -> Bool { go(to: index - 1) }
 
-    /// Shows this one. False: there is none of this number.
+    /// Goes to the document with an index. False: there is none.
     @discardableResult
     public func go(to index: Int) -> Bool {
         guard items.indices.contains(index) else { return false }
@@ -54,7 +54,7 @@ public final class PreviewController: Sendable {
         return true
     }
 
-    /// Of the one that is shown.
+    /// Makes a preview of the current document.
     ///
     /// - Throws: as ``DocumentInteractionController/preview(title:progress:)``.
     public func preview(progress: (@Sendable (DownloadProgress) -> Void)? = nil) async throws -> Preview {

@@ -2,7 +2,7 @@ import ChildProcess
 import ControlAPI
 import Foundation
 
-/// A preview as files: made beside their places, and then put there.
+/// Writes a preview as files: makes them in a folder beside their places, then renames them.
 struct PreviewFiles {
     private struct Made {
         var name: String
@@ -14,9 +14,9 @@ struct PreviewFiles {
     private let folder: String
     private let stop: ChildProcess.Stop
     private static let mostPictures = 50
-    /// In bytes: larger documents are not copied.
+    /// The largest document that is copied, in bytes.
     private static let mostCopied = 256 << 20
-    /// By it an index is known as ours, and the files that it shows.
+    /// Marks an index, and the files that it shows, as ours.
     private static let mark = "<meta name=\"generator\" content=\"hydrant preview\">"
     private static let index = "index.html"
 
@@ -37,7 +37,7 @@ struct PreviewFiles {
         defer { draft.remove() }
         let made = try make(draft.path)
         try check(made.map(\.name), earlier)
-        // The index last: as long as it is the old one, what it shows is known as ours.
+        // The index last: the old one still marks the old files as ours.
         for file in made.reversed() {
             let (from, to) = ("\(draft.path)/\(file.name)", "\(folder)/\(file.name)")
             guard chmod(from, preview.mode & 0o666) == 0, rename(from, to) == 0 else { throw FileBytes.failure(to) }
@@ -48,19 +48,19 @@ struct PreviewFiles {
         }
     }
 
-    // MARK: What is there
+    // MARK: Existing files
 
     /// The files of an earlier preview, by its index.
     private func earlier() throws -> Set<String> {
         guard let read = try? FileBytes.read("\(folder)/\(Self.index)", most: 64 << 10) else { return [] }
         let text = String(decoding: read.bytes, as: UTF8.self)
         guard text.contains(Self.mark) else { return [] }
-        // (In what comes from a document there are no quotes.)
+        // Text from the document contains no quotes, so it cannot match.
         let shown = text.matches(of: /(?:src|href)="(page-[0-9]+\.png|document\.pdf|picture(?:\.[a-z0-9]{1,10})?)"/)
         return Set(shown.map { String($0.1) } + [Self.index])
     }
 
-    /// Nothing of anybody else's is in the way, and the document itself is not.
+    /// Checks that no other file is in the way, and that none of ours is the document itself.
     private func check(_ names: [String], _ earlier: Set<String>) throws {
         var source: stat?
         switch preview.source {
@@ -77,15 +77,15 @@ struct PreviewFiles {
             guard earlier.contains(name), !isSource else {
                 throw DocumentInteractionError(
                     .failed,
-                    "\(ByteText.shown(folder))/\(name): \(isSource ? "is the document itself" : "is there, and not of a preview"); "
+                    "\(ByteText.shown(folder))/\(name): \(isSource ? "is the document itself" : "exists, and is not of a preview"); "
                         + "choose another folder")
             }
         }
     }
 
-    // MARK: What is made
+    // MARK: New files
 
-    /// The index first.
+    /// All files, the index first.
     private func make(_ draft: String) throws -> [Made] {
         switch preview.source {
         case .text(let lines):
@@ -100,7 +100,7 @@ struct PreviewFiles {
             return [try index(table, in: draft)]
         case .picture(let path, let mimeType):
             guard let file = try copy(path, "picture" + Self.suffix(of: path), mimeType, in: draft) else {
-                throw DocumentInteractionError(.tooMuch, "\(preview.title): is too large to be copied")
+                throw DocumentInteractionError(.tooMuch, "\(preview.title): too large to be copied")
             }
             let facts = preview.pages[0].lines.suffix(2).map(Self.escaped).joined(separator: ", ")
             return [try index("<p><img src=\"\(file.name)\" alt=\"\"></p><p>\(facts)</p>", in: draft), file]
@@ -120,7 +120,7 @@ struct PreviewFiles {
         return [try index((images + [link]).joined(separator: "\n"), in: draft)] + files
     }
 
-    /// Nil: it is too large.
+    /// Nil: the file is too large.
     private func copy(_ path: String, _ name: String, _ mimeType: String, in draft: String) throws -> Made? {
         var status = stat()
         guard ByteText.withPath(path, { stat($0, &status) }) == 0 else { throw FileBytes.failure(path) }
@@ -133,7 +133,7 @@ struct PreviewFiles {
 
     private func index(_ body: String, in draft: String) throws -> Made {
         let notes = preview.notes.map { "<p><em>\(Self.escaped($0))</em></p>" }.joined()
-        // Nothing runs, and nothing is fetched from elsewhere.
+        // The policy lets nothing run, and nothing be fetched from elsewhere.
         let html = """
             <!DOCTYPE html>
             <html><head><meta charset="utf-8">\(Self.mark)<title>\(Self.escaped(preview.title))</title>

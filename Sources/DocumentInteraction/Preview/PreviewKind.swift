@@ -1,20 +1,20 @@
 import Foundation
 import UniformTypes
 
-/// What kind of preview there is of a type.
+/// The kinds of previews.
 public enum PreviewKind: String, Sendable, Hashable, Codable {
-    /// Its lines.
+    /// Lines of text.
     case text
     /// Rows and columns.
     case table
     /// Pages of a PDF.
     case pdf
-    /// A picture, with what is known of it.
+    /// A picture, with its format and size.
     case picture
-    /// Pages of the PDF that LibreOffice makes of it.
+    /// Pages of the PDF that LibreOffice makes.
     case office
 
-    /// Nil: nothing can be shown of it.
+    /// Nil: the type has no preview.
     init?(_ type: UniformType, mimeType: String?) {
         let table = UniformTypeTable.system
         func isOf(_ identifiers: String...) -> Bool {

@@ -2,17 +2,17 @@ import ChildProcess
 import ControlAPI
 import Foundation
 
-/// Makes previews. Everything here blocks, and is bounded.
+/// Makes previews. Everything here blocks, for a bounded time.
 struct PreviewMaker: Sendable {
     let title: String
     /// The document's path, for people.
     let shown: String
     let mimeType: String
-    /// Of the document: its permission bits.
+    /// The document's permission bits.
     let mode: UInt32
     let stop: ChildProcess.Stop
 
-    /// In bytes: what of a text is looked at, and how large other documents may be.
+    /// Bytes of a text to read, and the largest sizes of other documents.
     private static let (mostText, mostPicture, mostPDF) = (1 << 20, 256 << 20, 1 << 30)
     private static let (mostLines, mostPages) = (20_000, 500)
 
@@ -54,7 +54,7 @@ struct PreviewMaker: Sendable {
     private func read(_ path: String) throws -> (String, isWhole: Bool) {
         let read = try FileBytes.read(path, most: Self.mostText)
         guard let text = PlainText.decoded(read.bytes, isWhole: read.isWhole) else {
-            throw failure(.nothingToShow, "is no text, whatever its name says")
+            throw failure(.nothingToShow, "is not text, whatever its name says")
         }
         return (text, read.isWhole)
     }
@@ -110,7 +110,7 @@ struct PreviewMaker: Sendable {
             folder: folder)
     }
 
-    /// Of a document that the converter has taken.
+    /// A preview of the document that the converter has copied.
     func office(_ converter: OfficeConverter) throws -> Preview {
         try pdf(try converter.pdf(stop), .office, converter.folder)
     }

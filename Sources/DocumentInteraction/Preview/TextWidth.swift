@@ -1,6 +1,6 @@
 import CGIO
 
-/// How many columns of a terminal text takes (Unicode Standard Annex 11, as GLib has it).
+/// The width of text in columns of a terminal (Unicode Standard Annex 11, by GLib).
 public enum TextWidth {
     static func columns(of character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
@@ -9,12 +9,12 @@ public enum TextWidth {
         return g_unichar_iswide(first.value) != 0 ? 2 : 1
     }
 
-    /// Of a whole text.
+    /// The columns that a text takes.
     public static func columns(of text: some StringProtocol) -> Int {
         text.utf8.allSatisfy { $0 < 0x80 } ? text.utf8.count : text.reduce(0) { $0 + columns(of: $1) }
     }
 
-    /// As many columns wide as that, with blanks or without its end.
+    /// The text, padded with blanks or cut to a width.
     public static func fitted(_ text: String, _ width: Int) -> String {
         let own = columns(of: text)
         if own <= width { return text + String(repeating: " ", count: width - own) }
@@ -28,7 +28,7 @@ public enum TextWidth {
         return cut + "…" + String(repeating: " ", count: max(0, width - 1 - count))
     }
 
-    /// In parts that fit; at least one.
+    /// The text in parts that fit; at least one.
     public static func wrapped(_ text: String, _ width: Int) -> [String] {
         let width = max(width, 2)
         if columns(of: text) <= width { return [text] }

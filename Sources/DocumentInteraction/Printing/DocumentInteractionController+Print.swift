@@ -3,9 +3,9 @@ import ControlAPI
 import Foundation
 import UniformTypes
 
-/// A document on its way to paper.
+/// A print job.
 public struct PrintJob: Sendable, Hashable, Codable {
-    /// As CUPS names it: `laser-42`.
+    /// The job's name in CUPS: `laser-42`.
     public let id: String
     /// The printer.
     public let printer: String
@@ -14,13 +14,13 @@ public struct PrintJob: Sendable, Hashable, Codable {
 extension DocumentInteractionController {
     private static let patience = Duration.seconds(120)
 
-    /// Whether it can be printed: as it is, or through LibreOffice. The document need not be here.
+    /// Whether the document can be printed, as it is or through LibreOffice. It need not be here.
     public var canPrint: Bool { printedAs != nil }
 
     private enum PrintedAs {
-        /// As this type, or as what CUPS takes it for.
+        /// As it is, with this type, or with the type that CUPS detects.
         case itself(String?)
-        /// Made by LibreOffice.
+        /// As a PDF that LibreOffice makes.
         case pdf
     }
 
@@ -36,7 +36,7 @@ extension DocumentInteractionController {
         }
         switch previewKind {
         case .office: return .pdf
-        // (A web page is printed as a page.)
+        // Print a web page as rendered, not its source.
         case .text where isOf("public.html", "public.xhtml"): return .pdf
         case .text, .table: return .itself("text/plain")
         case .picture where isOf("public.svg-image"): return .pdf
@@ -44,15 +44,16 @@ extension DocumentInteractionController {
         }
     }
 
-    /// Downloads the document and hands it to CUPS, which has a copy of it when this returns.
+    /// Downloads the document and sends it to CUPS, which has a copy when this returns.
     ///
     /// - Parameters:
     ///   - printer: nil: the user's default.
     ///   - copies: 1 to 999.
     ///   - progress: of the download.
-    /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when such a document
-    ///   cannot be printed, ``DocumentInteractionError/Code/missingProgram``, ``DocumentInteractionError/Code/download``,
-    ///   and what CUPS says. `CancellationError`.
+    /// - Throws: ``DocumentInteractionError``: ``DocumentInteractionError/Code/nothingToShow`` when the type cannot be
+    ///   printed,
+    ///   ``DocumentInteractionError/Code/missingProgram``, ``DocumentInteractionError/Code/download``, and errors of
+    ///   CUPS. `CancellationError`.
     public func print(
         on printer: String? = nil, copies: Int = 1, progress: (@Sendable (DownloadProgress) -> Void)? = nil
     ) async throws -> PrintJob {
@@ -82,7 +83,7 @@ extension DocumentInteractionController {
         }
     }
 
-    /// By lp(1) of CUPS.
+    /// Runs lp(1) of CUPS.
     private static func submit(
         _ path: String, _ shown: String, _ title: String, _ printer: String?, _ copies: Int, _ format: String?,
         _ stop: ChildProcess.Stop
@@ -90,7 +91,7 @@ extension DocumentInteractionController {
         var words = ["env", "LC_ALL=C", "LANGUAGE=C", "lp", "-n", "\(copies)", "-t", title]
         if let printer { words += ["-d", printer] }
         if let format { words += ["-o", "document-format=\(format)"] }
-        // (Both of its outputs: it complains on the other one.)
+        // Read standard error too, which has lp's errors.
         words = ["sh", "-c", "exec \"$@\" 2>&1", "sh"] + words + ["--", path]
         let ending: ChildProcess.Ending
         do {
@@ -99,7 +100,7 @@ extension DocumentInteractionController {
             throw CancellationError()
         } catch .tooSlow {
             throw DocumentInteractionError(
-                .failed, "\(shown): CUPS did not take it in \(patience.components.seconds) s")
+                .failed, "\(shown): CUPS did not take it within \(patience.components.seconds) s; try again")
         } catch { throw DocumentInteractionError(.failed, "\(shown): lp \(error)") }
         let said = String(decoding: ending.printed, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         if ending.status == 127 {
@@ -108,7 +109,7 @@ extension DocumentInteractionController {
         }
         guard ending.status == 0, let match = said.firstMatch(of: /request id is ((\S+)-[0-9]+)/) else {
             let why = said.isEmpty ? "lp has ended with \(ending.status)" : said
-            throw DocumentInteractionError(.failed, "\(shown): is not printed: \(why) (lpstat -e shows the printers)")
+            throw DocumentInteractionError(.failed, "\(shown): not printed: \(why) (lpstat -e lists the printers)")
         }
         return PrintJob(id: String(match.1), printer: String(match.2))
     }

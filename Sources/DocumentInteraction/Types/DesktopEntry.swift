@@ -1,10 +1,10 @@
 import Foundation
 
-/// The desktop entry that a program gets.
+/// Makes the desktop entry of a program.
 ///
 /// Source: freedesktop.org, *Desktop Entry Specification* 1.5.
 enum DesktopEntry {
-    /// Says that an entry is ours to change and to remove.
+    /// Marks an entry that Hydrant may change and remove.
     static let mark = "X-Hydrant-Registered"
     static let group = "Desktop Entry"
     static let serviceGroup = "D-BUS Service"
@@ -26,15 +26,15 @@ enum DesktopEntry {
         return file.text
     }
 
-    /// What starts it when somebody asks for its name.
+    /// The D-Bus service file, by which the bus starts the program; nil: the manifest has no arguments for that.
     static func busService(_ manifest: DocumentTypesManifest, executable: String) -> String? {
         guard let arguments = manifest.busArguments else { return nil }
         let file = KeyFile()
         file.set(serviceGroup, "Name", manifest.identifier)
         let words = ([executable] + arguments).map { quoted($0.replacing("%", with: "%%")) }
-        // (D-Bus has no codes in it.)
+        // Exec of a service file has no field codes.
         file.set(serviceGroup, "Exec", words.joined(separator: " ").replacing("%%", with: "%"))
-        // (Keys that it does not know it passes over.)
+        // D-Bus ignores unknown keys.
         file.set(serviceGroup, mark, "true")
         return file.text
     }
@@ -48,7 +48,7 @@ enum DesktopEntry {
         return words.filter { seen.insert($0).inserted }
     }
 
-    /// A word of `Exec`. Codes stand for what they stand for only outside of quotes.
+    /// A quoted word of `Exec`. Field codes work only outside of quotes.
     private static func quoted(_ word: String) -> String {
         if word.wholeMatch(of: /[A-Za-z0-9_.,:=@%\/+-]+/) != nil { return word }
         var text = "\""

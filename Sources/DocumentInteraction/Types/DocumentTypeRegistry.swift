@@ -5,15 +5,15 @@ import UniformTypes
 
 /// The document types that programs have registered for this user.
 ///
-/// A manifest becomes a desktop entry, a package of shared-mime-info, icons in the theme hicolor and, for types of which the program is the
-/// owner, its place in `mimeapps.list`: all in `$XDG_DATA_HOME`, so that file managers, `gio` and `xdg-mime` know the program, and
-/// a choice of the user's own (in `$XDG_CONFIG_HOME`) goes before it.
+/// From a manifest the registry makes a desktop entry, a package of shared-mime-info, icons in the theme hicolor and,
+/// for types that the program owns, a default in `mimeapps.list`. All are in `$XDG_DATA_HOME`, so that file managers,
+/// `gio` and `xdg-mime` know the program, and the user's own choice (in `$XDG_CONFIG_HOME`) takes precedence.
 public struct DocumentTypeRegistry: Sendable {
     private let folder: String
 
-    /// This user's.
+    /// This user's registry.
     ///
-    /// - Throws: ``DocumentInteractionError`` when there is no place for it.
+    /// - Throws: ``DocumentInteractionError`` when the user has no data folder.
     public init() throws {
         guard let folder = BaseDirectory.data.path() else {
             throw DocumentInteractionError(.failed, BaseDirectory.data.missing)
@@ -28,7 +28,7 @@ public struct DocumentTypeRegistry: Sendable {
     private func service(_ identifier: String) -> String { "\(folder)/dbus-1/services/\(identifier).service" }
     private var associations: String { folder + "/applications/mimeapps.list" }
 
-    /// All that are registered, by their identifiers. What cannot be read (any more) is left out.
+    /// All registered manifests, sorted by identifier. Unreadable ones are left out.
     public func registered() async -> [DocumentTypesManifest] {
         (try? await onThread { manifests() }) ?? []
     }
@@ -40,10 +40,11 @@ public struct DocumentTypeRegistry: Sendable {
         }
     }
 
-    /// Registers a program, in place of what it has registered before. Other programs know it when this returns.
+    /// Registers a program, in place of its earlier registration. Other programs see the registration when this
+    /// returns.
     ///
-    /// - Parameter url: the manifest; files that it names are looked for beside it.
-    /// - Returns: the manifest, and what is worth knowing.
+    /// - Parameter url: the manifest; paths in it are relative to its folder.
+    /// - Returns: the manifest, and remarks for people.
     /// - Throws: ``DocumentInteractionError``; ``DocumentInteractionError/Code/badManifest``.
     @discardableResult
     public func register(manifestAt url: URL) async throws -> (manifest: DocumentTypesManifest, notes: [String]) {
@@ -54,10 +55,10 @@ public struct DocumentTypeRegistry: Sendable {
         }
     }
 
-    /// Takes back what a program has registered.
+    /// Removes a program's registration.
     ///
-    /// - Returns: what is worth knowing.
-    /// - Throws: ``DocumentInteractionError``, also when it has registered nothing.
+    /// - Returns: remarks for people.
+    /// - Throws: ``DocumentInteractionError``, also when the program is not registered.
     @discardableResult
     public func unregister(_ identifier: String) async throws -> [String] {
         try await onThread {
@@ -65,7 +66,7 @@ public struct DocumentTypeRegistry: Sendable {
             return try locked {
                 guard FileManager.default.fileExists(atPath: record(identifier)) else {
                     throw DocumentInteractionError(
-                        .failed, "\(identifier): has registered nothing here; hydrant types shows who has")
+                        .failed, "\(identifier): has registered nothing; hydrant types lists the programs that have")
                 }
                 let manifest = try? DocumentTypesManifest(
                     contentsOf: URL(filePath: record(identifier), directoryHint: .notDirectory))
@@ -76,7 +77,7 @@ public struct DocumentTypeRegistry: Sendable {
         }
     }
 
-    // MARK: What becomes of it
+    // MARK: Files
 
     private func register(_ manifest: DocumentTypesManifest, _ beside: String) throws -> [String] {
         let identifier = manifest.identifier
@@ -84,7 +85,7 @@ public struct DocumentTypeRegistry: Sendable {
         let services = manifest.busArguments == nil ? [] : [service(identifier)]
         for path in [entry(identifier), package(identifier)] + services where isOthers(path) {
             throw DocumentInteractionError(
-                .failed, "\(path): is there, and hydrant did not make it; remove it, or take another identifier")
+                .failed, "\(path): exists, and hydrant did not make it; remove it, or choose another identifier")
         }
         for other in manifests() where other.identifier != identifier {
             if let type = manifest.declaredTypes.first(where: { type in
@@ -94,7 +95,7 @@ public struct DocumentTypeRegistry: Sendable {
                     .failed, "\(type.identifier): \(other.identifier) has declared it; name it in documents only")
             }
         }
-        // All that may fail of what the manifest says, first.
+        // Do everything first that may fail because of the manifest.
         let icons = TypeIconFiles(folder: folder, identifier: identifier)
         let program = try icons.plan(manifest.icons, named: identifier, kind: "apps", beside: beside)
         var names: [String: String] = [:]
@@ -108,7 +109,7 @@ public struct DocumentTypeRegistry: Sendable {
         let old = try? DocumentTypesManifest(
             contentsOf: URL(filePath: record(identifier), directoryHint: .notDirectory))
         try remove(identifier, old)
-        // First what says what is to be removed again.
+        // Write the record first, because removal goes by it.
         try write(manifest.text, to: record(identifier))
         try icons.install()
         try write(MIMEPackage.xml(manifest, icons: names), to: package(identifier))
@@ -121,7 +122,7 @@ public struct DocumentTypeRegistry: Sendable {
         return refresh(manifest, isRegistered: true, before: old)
     }
 
-    /// Something is there that does not say that it is ours.
+    /// Whether a file exists without our mark.
     private func isOthers(_ path: String) -> Bool {
         var status = stat()
         guard lstat(path, &status) == 0 else { return false }
@@ -133,9 +134,9 @@ public struct DocumentTypeRegistry: Sendable {
         return KeyFile(path: path)?.string(group, DesktopEntry.mark) != "true"
     }
 
-    /// All but the record, and what is not ours by now.
+    /// Removes all our files but the record.
     private func remove(_ identifier: String, _ manifest: DocumentTypesManifest?) throws {
-        // (First what may fail.)
+        // Do first what may fail.
         try associate(identifier, with: [])
         for path in [entry(identifier), package(identifier), service(identifier)] where !isOthers(path) { unlink(path) }
         unlink("\(records)/\(identifier).json")
@@ -146,7 +147,7 @@ public struct DocumentTypeRegistry: Sendable {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
         let candidates = name.hasPrefix("/") ? [name] : folders.map { "\($0)/\(name)" }
         guard let found = candidates.first(where: { $0.hasPrefix("/") && access($0, X_OK) == 0 }) else {
-            throw DocumentInteractionError(.badManifest, "program: \(name): there is no such program")
+            throw DocumentInteractionError(.badManifest, "program: \(name): no such program")
         }
         return found
     }
@@ -162,11 +163,11 @@ public struct DocumentTypeRegistry: Sendable {
         return String(decoding: try encoder.encode(entries), as: UTF8.self)
     }
 
-    /// The default for these types, behind those that were there before, and for no others.
+    /// Makes the program a default for these types, behind earlier defaults, and for no other types.
     private func associate(_ identifier: String, with mimeTypes: [String]) throws {
         let group = "Default Applications"
         guard let file = KeyFile(path: associations) ?? (access(associations, F_OK) == 0 ? nil : KeyFile()) else {
-            throw DocumentInteractionError(.failed, "\(associations): is not understood; put it in order, or remove it")
+            throw DocumentInteractionError(.failed, "\(associations): malformed; correct it, or remove it")
         }
         let before = file.text
         let id = identifier + ".desktop"
@@ -186,7 +187,7 @@ public struct DocumentTypeRegistry: Sendable {
         } catch { throw DocumentInteractionError(.failed, "\(path): \(error.localizedDescription)") }
     }
 
-    /// One at a time: files are read, changed and written.
+    /// Runs a body under a lock, because it reads, changes and writes files.
     private func locked<T>(_ body: () throws -> T) throws -> T {
         try? FileManager.default.createDirectory(atPath: records, withIntermediateDirectories: true)
         let lock = open("\(records)/.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -198,7 +199,7 @@ public struct DocumentTypeRegistry: Sendable {
         return try body()
     }
 
-    // MARK: The databases that programs look into
+    // MARK: Databases of other programs
 
     private static let patience = Duration.seconds(60)
 
@@ -230,7 +231,7 @@ public struct DocumentTypeRegistry: Sendable {
         return notes
     }
 
-    /// What update-desktop-database would make of it.
+    /// Does the work of update-desktop-database for one manifest.
     private func mergeCache(_ manifest: DocumentTypesManifest?, _ isRegistered: Bool) throws {
         guard let manifest else { return }
         let (path, group) = (folder + "/applications/mimeinfo.cache", "MIME Cache")

@@ -2,85 +2,85 @@ public import Foundation
 import TOMLKit
 public import UniformTypes
 
-/// What a program says of the documents that it opens.
+/// A program's description of the documents that it opens.
 ///
-/// A file of TOML:
+/// A TOML file:
 ///
 /// ```toml
-/// identifier = "org.example.notes"        # of the program; its desktop entry is org.example.notes.desktop
+/// identifier = "org.example.notes"        # the program's; its desktop entry is org.example.notes.desktop
 /// name = "Notes"
 /// program = "/usr/bin/notes"              # a path, or a name in PATH
-/// arguments = ["--edit", "%f"]            # %f: the path, %u: the URL; without: ["%f"]
+/// arguments = ["--edit", "%f"]            # %f: the path, %u: the URL; default: ["%f"]
 /// icons = ["notes-48.png", "notes.svg"]   # files beside the manifest, or one name of an icon theme
 /// terminal = false
-/// dbus-arguments = ["--gapplication-service"]   # it can be asked over D-Bus, and is started for that with these
+/// dbus-arguments = ["--gapplication-service"]   # the bus starts the program with these arguments
 ///
-/// [[types]]                               # those that nobody knows but for this program
+/// [[types]]                               # types that only this program defines
 /// identifier = "org.example.note"
 /// name = "Note"
 /// conforms-to = ["public.plain-text"]
-/// mime = "application/x-note"             # without: application/vnd.IDENTIFIER
+/// mime = "application/x-note"             # default: application/vnd.IDENTIFIER
 /// extensions = ["note"]
 ///
-/// [[documents]]                           # what it opens: several types are one kind of document to its user
+/// [[documents]]                           # a kind of document that the program opens, of one type or several
 /// name = "Note"
 /// types = ["org.example.note", ".md"]
-/// icons = ["note-48.png"]                 # of those types among them that are declared here
+/// icons = ["note-48.png"]                 # for its types that are declared here
 /// rank = "owner"                          # or "alternate"
 /// ```
 ///
 /// Source: Apple, *Information Property List Key Reference*: `CFBundleDocumentTypes`, `UTExportedTypeDeclarations`.
 public struct DocumentTypesManifest: Sendable, Hashable {
-    /// A type that the program brings.
+    /// A type that the program defines.
     public struct DeclaredType: Sendable, Hashable {
-        /// As `UniformType` has it.
+        /// The uniform type identifier.
         public let identifier: String
-        /// As the user knows it.
+        /// The name to show.
         public let name: String
-        /// What it is a kind of.
+        /// The types that it conforms to.
         public let conformsTo: [UniformType]
-        /// What other programs call it.
+        /// The MIME type.
         public let mimeType: String
-        /// Of the names of such documents, without a dot.
+        /// Filename extensions, without a dot.
         public let extensions: [String]
     }
 
     /// A kind of document that the program opens.
     public struct DocumentType: Sendable, Hashable {
-        /// As the user knows it.
+        /// The name to show.
         public let name: String
-        /// Of which it may be one.
+        /// The types of such documents.
         public let types: [UniformType]
         /// Files beside the manifest, or one name of an icon theme.
         public let icons: [String]
-        /// Whether these documents are the program's own, or it can open them as well.
+        /// Whether these documents are the program's own; otherwise it can also open them.
         public let isOwner: Bool
-        /// What other programs call its types.
+        /// The MIME types.
         public let mimeTypes: [String]
     }
 
-    /// Of the program, in reverse-DNS form.
+    /// The program's identifier, in reverse-DNS form.
     public let identifier: String
-    /// As the user knows it.
+    /// The program's name to show.
     public let name: String
     /// The executable.
     public let program: String
-    /// What it is started with: `%f` is the document's path, `%u` its URL.
+    /// The arguments to start it with: `%f` is the document's path, `%u` its URL.
     public let arguments: [String]
     /// Files beside the manifest, or one name of an icon theme.
     public let icons: [String]
-    /// Whether it runs in a terminal.
+    /// Whether the program runs in a terminal.
     public let needsTerminal: Bool
-    /// What it is started with to be asked over D-Bus; nil: it cannot be.
+    /// The arguments with which the bus starts it; nil: it does not open documents over D-Bus.
     public let busArguments: [String]?
     /// See ``DeclaredType``.
     public let declaredTypes: [DeclaredType]
     /// See ``DocumentType``.
     public let documents: [DocumentType]
-    /// What it was read from.
+    /// The text that it was read from.
     let text: String
 
-    /// What it holds at most.
+    /// The bounds of a manifest.
     private static let (mostBytes, mostEntries, mostWords) = (64 << 10, 100, 100)
 
     private struct Contents: Decodable {
@@ -116,11 +116,11 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         }
     }
 
-    /// From the text of a manifest.
+    /// Reads the text of a manifest.
     ///
-    /// - Throws: ``DocumentInteractionError``, what is wrong with it; ``DocumentInteractionError/Code/badManifest``.
+    /// - Throws: ``DocumentInteractionError``, with ``DocumentInteractionError/Code/badManifest``.
     public init(toml text: String) throws {
-        guard text.utf8.count <= Self.mostBytes else { throw Self.bad("it is larger than 64 KiB") }
+        guard text.utf8.count <= Self.mostBytes else { throw Self.bad("the manifest is larger than 64 KiB") }
         let contents: Contents
         do { contents = try TOMLDecoder().decode(Contents.self, from: text) } catch {
             throw Self.bad("a manifest needs identifier, name, program and documents: \(error)")
@@ -129,10 +129,10 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         try Self.check(names: [contents.name, contents.program] + (contents.documents.map(\.name)))
         let all = (contents.arguments ?? []) + (contents.busArguments ?? []) + (contents.icons ?? [])
         try Self.check(names: all, mayBeEmpty: true)
-        guard !contents.documents.isEmpty else { throw Self.bad("it has no documents") }
+        guard !contents.documents.isEmpty else { throw Self.bad("the manifest has no documents") }
         guard contents.documents.count <= Self.mostEntries, (contents.types ?? []).count <= Self.mostEntries,
             all.count <= Self.mostWords
-        else { throw Self.bad("it has more than \(Self.mostEntries) documents, types, arguments or icons") }
+        else { throw Self.bad("the manifest has more than \(Self.mostEntries) documents, types, arguments or icons") }
         let declared = try (contents.types ?? []).map { try Self.declared($0, contents.documents) }
         identifier = contents.identifier
         name = contents.name
@@ -146,7 +146,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         self.text = text
     }
 
-    /// From a file.
+    /// Reads a file.
     ///
     /// - Throws: ``DocumentInteractionError``.
     public init(contentsOf url: URL) throws {
@@ -155,7 +155,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         do { read = try FileBytes.read(path, most: Self.mostBytes) } catch {
             throw DocumentInteractionError(.badManifest, "\(error)")
         }
-        guard read.isWhole else { throw Self.bad("\(path): is larger than 64 KiB") }
+        guard read.isWhole else { throw Self.bad("\(path): larger than 64 KiB") }
         do { try self.init(toml: String(decoding: read.bytes, as: UTF8.self)) } catch let error
             as DocumentInteractionError
         {
@@ -168,16 +168,16 @@ public struct DocumentTypesManifest: Sendable, Hashable {
     ) throws -> DeclaredType {
         try check(identifier: type.identifier)
         if UniformTypeTable.builtIn.knows(UniformType(type.identifier)) {
-            throw bad("\(type.identifier) is there already; name it in documents only")
+            throw bad("\(type.identifier) exists already; name it in documents only")
         }
         let mime = (type.mime ?? "application/vnd.\(type.identifier)").lowercased()
         guard mime.wholeMatch(of: /[a-z0-9][a-z0-9!#$&^_.+-]{0,100}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,100}/) != nil else {
-            throw bad("“\(mime)” is no MIME type")
+            throw bad("“\(mime)” is not a MIME type")
         }
         let extensions = try (type.extensions ?? []).map { word in
             let bare = word.hasPrefix(".") ? String(word.dropFirst()) : word
             guard bare.wholeMatch(of: /[^\/*?\[\]:<>&"'[:cntrl:]]{1,60}/) != nil, isPlain(bare) else {
-                throw bad("“\(word)” is no filename extension")
+                throw bad("“\(word)” is not a filename extension")
             }
             return bare
         }
@@ -185,7 +185,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         let name = type.name ?? named ?? type.identifier
         try check(names: [name])
         let parents = try (type.conformsTo ?? ["public.data", "public.content"]).map { word in
-            guard let parent = UniformTypeTable.system.type(named: word) else { throw bad("“\(word)” is no type") }
+            guard let parent = UniformTypeTable.system.type(named: word) else { throw bad("“\(word)” is not a type") }
             return parent
         }
         return DeclaredType(
@@ -194,7 +194,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
 
     private static func document(_ type: Contents.DocumentType, _ declared: [DeclaredType]) throws -> DocumentType {
         guard ["owner", "alternate", nil].contains(type.rank) else {
-            throw bad("“\(type.rank ?? "")” is no rank; there are owner and alternate")
+            throw bad("“\(type.rank ?? "")” is not a rank; choose owner or alternate")
         }
         try check(names: type.icons ?? [], mayBeEmpty: true)
         guard !type.types.isEmpty, type.types.count <= mostEntries else {
@@ -208,10 +208,10 @@ public struct DocumentTypesManifest: Sendable, Hashable {
                 mimes.append(own.mimeType)
                 continue
             }
-            guard let known = table.type(named: word) else { throw bad("“\(word)” is no type") }
+            guard let known = table.type(named: word) else { throw bad("“\(word)” is not a type") }
             let names = table.mimeType(of: known).map { [$0] } ?? table.mimeTypes(conformingTo: known)
             guard !names.isEmpty else {
-                throw bad("“\(word)” is no type that is known here; declare it in [[types]]")
+                throw bad("“\(word)” is not a known type; declare it in [[types]]")
             }
             types.append(known)
             mimes += names
@@ -220,11 +220,11 @@ public struct DocumentTypesManifest: Sendable, Hashable {
             name: type.name, types: types, icons: type.icons ?? [], isOwner: type.rank == "owner", mimeTypes: mimes)
     }
 
-    /// It becomes the name of files, and of a program on D-Bus.
+    /// Checks an identifier, which becomes the name of files, and of a program on D-Bus.
     static func check(identifier: String) throws {
         guard identifier.utf8.count <= 200,
             identifier.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)+/) != nil
-        else { throw bad("“\(identifier)” is no identifier, as org.example.notes is one") }
+        else { throw bad("“\(identifier)” is not an identifier; write one such as org.example.notes") }
     }
 
     private static func check(names: [String], mayBeEmpty: Bool = false) throws {
@@ -236,7 +236,7 @@ public struct DocumentTypesManifest: Sendable, Hashable {
         }
     }
 
-    /// Nothing that a terminal obeys, or that XML does not know (*XML 1.0*, 2.2).
+    /// Whether a text has no control characters, and no characters that XML excludes (*XML 1.0*, 2.2).
     private static func isPlain(_ text: String) -> Bool {
         !text.unicodeScalars.contains { scalar in
             scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) || [0xfffe, 0xffff].contains(scalar.value)

@@ -1,17 +1,17 @@
 import CGIO
 import Foundation
 
-/// A file of groups of keys: desktop entries, `mimeapps.list`, `index.theme`. GLib reads and writes it, so that comments, order
-/// and what is not ours stay as they were.
+/// A key file: desktop entries, `mimeapps.list`, `index.theme`. GLib reads and writes it, so that comments, order and
+/// others' keys stay.
 final class KeyFile {
     private let file: OpaquePointer
-    /// In bytes: nobody's is as large.
+    /// The largest file, in bytes.
     private static let most = 4 << 20
 
-    /// An empty one.
+    /// An empty file.
     init() { file = g_key_file_new() }
 
-    /// Nil: it is not there, or is none.
+    /// Nil: the file does not exist, or is not a key file.
     convenience init?(path: String) {
         guard let read = try? FileBytes.read(path, most: Self.most), read.isWhole else { return nil }
         self.init(text: read.bytes)
@@ -24,7 +24,7 @@ final class KeyFile {
             g_key_file_load_from_data(
                 file, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), gsize(buffer.count), flags, nil)
         }
-        // (An empty one is one.)
+        // An empty file is valid.
         if isRead == 0 && !text.isEmpty { return nil }
     }
 
@@ -37,7 +37,7 @@ final class KeyFile {
         }
     }
 
-    /// Separated by semicolons, or by what the file has instead.
+    /// A list, separated by semicolons or by another separator.
     func strings(_ group: String, _ key: String, separator: Character = ";") -> [String] {
         guard let value = g_key_file_get_value(file, group, key, nil) else { return [] }
         defer { g_free(value) }
@@ -50,7 +50,7 @@ final class KeyFile {
 
     func set(_ group: String, _ key: String, _ value: String) { g_key_file_set_string(file, group, key, value) }
 
-    /// Nothing is escaped in it; an empty one takes the key away.
+    /// Sets a list without escaping; an empty one removes the key.
     func set(_ group: String, _ key: String, _ values: [String]) {
         if values.isEmpty {
             g_key_file_remove_key(file, group, key, nil)

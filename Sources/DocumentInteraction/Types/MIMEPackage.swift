@@ -1,17 +1,17 @@
 import Foundation
 import UniformTypes
 
-/// What shared-mime-info is told of a program's types.
+/// Makes the package of a program's types for shared-mime-info.
 ///
 /// Source: freedesktop.org, *Shared MIME-info Database* 0.21, "Source files".
 enum MIMEPackage {
-    /// A name of one type's icon, as it is installed.
+    /// The installed name of a type's icon.
     static func iconName(_ mimeType: String) -> String { mimeType.replacing("/", with: "-") }
 
-    /// Says that a package is ours to change and to remove.
+    /// Marks a package that Hydrant may change and remove.
     static let mark = "<!-- hydrant types register -->"
 
-    /// - Parameter icons: by MIME type, the names of icons that are installed or that themes have.
+    /// - Parameter icons: names of icons, installed or in themes, by MIME type.
     static func xml(_ manifest: DocumentTypesManifest, icons: [String: String]) -> String {
         var lines = [
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>", mark,
@@ -22,7 +22,7 @@ enum MIMEPackage {
             lines.append("    <comment>\(escaped(type.name))</comment>")
             if let icon = icons[type.mimeType] { lines.append("    <icon name=\"\(escaped(icon))\"/>") }
             for parent in parents(type) { lines.append("    <sub-class-of type=\"\(escaped(parent))\"/>") }
-            // (50 is what others have: this one was installed for these names.)
+            // Above the usual 50, because the program was installed for these names.
             for suffix in type.extensions {
                 lines.append("    <glob weight=\"60\" pattern=\"*.\(escaped(suffix))\"/>")
             }
@@ -31,7 +31,7 @@ enum MIMEPackage {
         return (lines + ["</mime-info>", ""]).joined(separator: "\n")
     }
 
-    /// Those of its parents that have MIME types; `public.text` is what all texts are.
+    /// The MIME types of the parents that have one; `public.text` becomes `text/plain`.
     static func parents(_ type: DocumentTypesManifest.DeclaredType) -> [String] {
         let table = UniformTypeTable.system
         let mimes = type.conformsTo.compactMap { parent in
@@ -48,8 +48,8 @@ enum MIMEPackage {
 
     // MARK: Without update-mime-database
 
-    /// What that program would make of it, added to the files that are there; `nil` takes the types away again. Programs read
-    /// these where there is no `mime.cache`.
+    /// Does the work of update-mime-database: adds the types to the existing files, or removes them. Programs read
+    /// these files when there is no `mime.cache`.
     static func merge(_ manifest: DocumentTypesManifest, isRegistered: Bool, into folder: String) throws {
         let own = Set(manifest.declaredTypes.map(\.mimeType))
         func update(_ name: String, _ type: (Substring) -> Substring?, _ lines: [String]) throws {

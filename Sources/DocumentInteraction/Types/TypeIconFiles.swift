@@ -1,6 +1,6 @@
 import Foundation
 
-/// The icons that a program brings, installed into the theme that all others inherit from.
+/// Installs a program's icons into hicolor, from which all themes inherit.
 ///
 /// Source: freedesktop.org, *Icon Theme Specification*, "Installing Application Icons".
 final class TypeIconFiles {
@@ -15,38 +15,39 @@ final class TypeIconFiles {
         list = "\(folder)/hydrant/types/\(identifier).icons"
     }
 
-    /// - Returns: what the icon is called; nil: there is none.
+    /// - Returns: the icon's name; nil: none.
     func plan(_ icons: [String], named name: String, kind: String, beside folder: String) throws -> String? {
         guard let first = icons.first else { return nil }
         if icons.count == 1, !first.contains("/"), !first.hasSuffix(".png"), !first.hasSuffix(".svg") { return first }
         for icon in icons {
             let path = icon.hasPrefix("/") ? icon : "\(folder.isEmpty ? "." : folder)/\(icon)"
             guard let read = try? FileBytes.read(path, most: Self.most), read.isWhole, !read.bytes.isEmpty else {
-                throw DocumentInteractionError(.badManifest, "icons: \(path): cannot be read, or is larger than 4 MiB")
+                throw DocumentInteractionError(.badManifest, "icons: \(path): unreadable, or larger than 4 MiB")
             }
             let place: String
             if let size = PictureSize(read.bytes), size.format == "PNG" {
                 guard size.width == size.height, (8...1_024).contains(size.width) else {
                     throw DocumentInteractionError(
-                        .badManifest, "icons: \(path): has \(size.width) × \(size.height) pixels; an icon is a square")
+                        .badManifest, "icons: \(path): \(size.width) × \(size.height) pixels; an icon must be a square")
                 }
                 place = "\(size.width)x\(size.width)/\(kind)/\(name).png"
             } else if icon.lowercased().hasSuffix(".svg") {
                 place = "scalable/\(kind)/\(name).svg"
             } else {
-                throw DocumentInteractionError(.badManifest, "icons: \(path): is neither PNG nor SVG")
+                throw DocumentInteractionError(.badManifest, "icons: \(path): neither PNG nor SVG")
             }
             planned.append((path, "\(theme)/\(place)"))
         }
         return name
     }
 
-    /// Nothing of anybody else's is where they go.
+    /// Checks that no other file is in the way.
     func check() throws {
         let ours = Set(installed())
         for (_, to) in planned where access(to, F_OK) == 0 && !ours.contains(to) {
             throw DocumentInteractionError(
-                .failed, "\(to): is there, and not this program's; remove it, or take another identifier or MIME type")
+                .failed,
+                "\(to): exists, and is not this program's; remove it, or choose another identifier or MIME type")
         }
     }
 
@@ -58,13 +59,13 @@ final class TypeIconFiles {
             try Data(FileBytes.read(from, most: Self.most).bytes).write(
                 to: URL(filePath: to, directoryHint: .notDirectory), options: .atomic)
             lines.append("\(Self.stamp(to)) \(to)\n")
-            // (At once: what is not in the list is never removed.)
+            // Record each icon at once, because removal goes by the list.
             try Data(lines.joined().utf8).write(to: URL(filePath: list, directoryHint: .notDirectory), options: .atomic)
         }
         touch()
     }
 
-    /// Those of the list, as they were installed, and nothing that lies elsewhere.
+    /// The icons of the list that are unchanged, and lie in the theme.
     private func installed() -> [String] {
         guard let data = FileManager.default.contents(atPath: list) else { return [] }
         return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { line in
@@ -76,7 +77,7 @@ final class TypeIconFiles {
         }
     }
 
-    /// Of a file that somebody else has put there since it is another one.
+    /// Identifies the file's contents; differs for a file that somebody else has put there since.
     private static func stamp(_ path: String) -> String {
         var status = stat()
         guard lstat(path, &status) == 0 else { return "" }
@@ -89,6 +90,6 @@ final class TypeIconFiles {
         touch()
     }
 
-    /// Programs see by the folder's date that their caches are old.
+    /// Sets the theme folder's date, by which programs see that their caches are stale.
     private func touch() { utimes(theme, nil) }
 }

@@ -1,7 +1,7 @@
 import ControlAPI
 import Foundation
 
-/// What is in a folder of a mounted domain, and how much of it is here.
+/// Lists a folder of a mounted domain, with what is here of each item.
 struct FolderListing: Sendable {
     struct Item: Sendable {
         var name: String
@@ -13,16 +13,16 @@ struct FolderListing: Sendable {
         var isHere: Bool?
     }
 
-    /// At most so many are asked for at once.
+    /// The most items in one request for their status.
     private static let batch = 500
 
-    /// - Parameter folder: relative to the mount point; empty: that itself.
-    /// - Throws: in the daemon's words, why it cannot be listed.
+    /// - Parameter folder: relative to the mount point; empty: the mount point.
+    /// - Throws: the daemon's reason why the folder cannot be listed.
     static func read(_ folder: [String], _ client: DomainClient) async throws -> [Item] {
         let path = ([client.mountPoint] + folder).joined(separator: "/")
         var items: [Item]
         do { items = try await onThread { try names(path) } } catch {
-            // The daemon knows better than errno what is wrong.
+            // The daemon's error says more than errno.
             _ = try await client.locate(PathBytes((folder + ["."]).dropLast().joined(separator: "/")))
             throw error
         }
@@ -37,7 +37,7 @@ struct FolderListing: Sendable {
             let some = rest.prefix(batch)
             rest = rest.dropFirst(batch)
             let paths = some.map { PathBytes((folder + [items[$0].name]).joined(separator: "/")) }
-            // (One of them may be gone by now: then of these nothing is known.)
+            // If one of the items is gone, the request fails, and `isHere` stays unknown for all of them.
             guard let statuses = try? await client.status(paths) else { continue }
             for (index, status) in zip(some, statuses) { items[index].isHere = status.state == .downloaded }
         }
@@ -51,7 +51,7 @@ struct FolderListing: Sendable {
         while true {
             errno = 0
             guard let entry = readdir(folder) else {
-                // (Where the kernel opens folders by itself, it is now that they are listed.)
+                // When the kernel opens folders without asking us, the listing and its errors come with readdir.
                 if errno != 0 { throw FileCopy.failure(path) }
                 break
             }
@@ -59,7 +59,7 @@ struct FolderListing: Sendable {
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
             var status = stat()
-            // What is hidden, gone again, or of this machine only is nobody's choice.
+            // Leave out hidden items, items that are gone again, and items of this machine only.
             if name.hasPrefix(".") || lstat(path + "/" + name, &status) != 0 { continue }
             let kind = status.st_mode & S_IFMT
             guard kind == S_IFREG || kind == S_IFDIR else { continue }

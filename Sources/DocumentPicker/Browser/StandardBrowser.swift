@@ -4,16 +4,16 @@ import FileCoordination
 import Foundation
 import UniformTypes
 
-/// The extension of every domain that has none of its own: folders and documents of the mount.
+/// The extension of a domain without one of its own: shows the mount's folders and documents.
 actor StandardBrowser: DocumentPickerExtension {
     private let context: DocumentPickerContext
     private let isDropBox: Bool
     private let client: DomainClient?
     private let container: DocumentContainer?
     private let mountPoint: String
-    /// Where browsing begins, relative to the mount point.
+    /// The folder where browsing begins, relative to the mount point.
     private let base: [String]
-    /// Relative to where browsing begins.
+    /// The present folder, relative to ``base``.
     private var folder: [String] = []
     private var items: [FolderListing.Item] = []
     private var search = ""
@@ -25,7 +25,7 @@ actor StandardBrowser: DocumentPickerExtension {
 
     init(context: DocumentPickerContext) { self.init(context: context, of: nil) }
 
-    /// - Parameter provider: whose documents are shown; of one that stands for a container, those in its folder.
+    /// - Parameter provider: the provider to browse; if it stands for a container, only the container's folder.
     init(context: DocumentPickerContext, of provider: PickerProvider?) {
         self.context = context
         isDropBox = provider?.manifest.isDropBox ?? false
@@ -68,7 +68,7 @@ actor StandardBrowser: DocumentPickerExtension {
         }
     }
 
-    // MARK: Looking
+    // MARK: Listing
 
     private func open(_ path: [String]) async throws {
         guard let client else { return }
@@ -78,7 +78,7 @@ actor StandardBrowser: DocumentPickerExtension {
         defer { isLoading = false }
         do { items = try await FolderListing.read(base + path, client) } catch {
             isLoading = false
-            // What was shown before is still right, unless there was nothing.
+            // Keep showing the folder before, if there was one.
             if !before.1.isEmpty { (folder, items) = before } else { failure = "\(error)" }
             await show()
             throw error
@@ -96,7 +96,7 @@ actor StandardBrowser: DocumentPickerExtension {
         if own == transfers { return }
         transfers = own
         for path in ended {
-            // It has come, or has been given up.
+            // The download is complete, or was given up.
             guard path.hasPrefix(mountPoint + "/"),
                 let status = try? await client.status([PathBytes(String(path.dropFirst(mountPoint.count + 1)))]).first,
                 let index = items.firstIndex(where: { fullPath($0.name) == path })
@@ -117,19 +117,19 @@ actor StandardBrowser: DocumentPickerExtension {
             page.canMakeFolder = !isDropBox && showsFolders
         }
         if isDropBox {
-            page.message = "What is put here is not listed."
+            page.message = "Documents that are put here are not listed."
         } else {
             page.entries = items.filter { matches($0.name) && (!$0.isFolder || showsFolders) }.map {
                 entry($0, choosesDocument)
             }
             if page.entries.isEmpty && !isLoading && page.message == nil {
-                page.message = search.isEmpty ? "This folder is empty." : "Nothing here has “\(search)” in its name."
+                page.message = search.isEmpty ? "This folder is empty." : "No name here contains “\(search)”."
             }
         }
         await showing.add { [context, page] in await context.show(page) }.value
     }
 
-    /// As deep as the container's folders may lie.
+    /// Whether the container may have folders at this level.
     private var showsFolders: Bool {
         switch container?.folderLevels {
         case .none?: false
@@ -164,11 +164,11 @@ actor StandardBrowser: DocumentPickerExtension {
 
     private func choose(_ name: String) async throws {
         guard let item = items.first(where: { $0.name == name && (!$0.isFolder || showsFolders) }) else {
-            throw DocumentPickerError("“\(name)” is not in this folder (any more)")
+            throw DocumentPickerError("“\(name)” is not in this folder, or no longer")
         }
         if item.isFolder { return try await open(folder + [name]) }
         guard entry(item, context.documentPickerMode?.choosesDocument ?? true).isSelectable else {
-            throw DocumentPickerError("“\(name)” is of another type than what is wanted")
+            throw DocumentPickerError("“\(name)” has none of the wanted types; choose another document")
         }
         try await context.dismissGrantingAccess(to: URL(filePath: fullPath(name), directoryHint: .notDirectory))
     }
@@ -182,19 +182,19 @@ actor StandardBrowser: DocumentPickerExtension {
 
     private func makeFolder(_ name: String) async throws {
         try check(name)
-        guard showsFolders else { throw DocumentPickerError("“\(name)”: this place has no folders here") }
+        guard showsFolders else { throw DocumentPickerError("“\(name)”: this place takes no folders here") }
         let path = fullPath(name)
         try await onThread {
             guard mkdir(path, 0o777) == 0 else {
                 throw errno == EEXIST
-                    ? DocumentPickerError("there is something called “\(name)” here; choose another name")
+                    ? DocumentPickerError("“\(name)” exists here already; choose another name")
                     : FileCopy.failure(path)
             }
         }
         try await open(folder + [name])
     }
 
-    /// A copy, made under a plain coordinator: the domain itself uploads it.
+    /// Copies the document under a coordinator without a purpose, so that the domain uploads the copy.
     private func putHere(_ wanted: String?) async throws {
         guard let original = context.originalURL else { return }
         let name = wanted ?? original.lastPathComponent
@@ -209,7 +209,7 @@ actor StandardBrowser: DocumentPickerExtension {
         do {
             try await context.dismissGrantingAccess(to: URL(filePath: path, directoryHint: .notDirectory))
         } catch {
-            // It was not taken: nothing of it stays.
+            // The picker did not take the copy: remove it.
             _ = try? await onThread { unlink(path) }
             throw error
         }

@@ -1,14 +1,14 @@
 public import UniformTypes
 
-/// What a program can choose from before it picks a document: the providers that fit, and options of its own.
+/// The menu before the picker: the providers that fit, and options of the program's own.
 ///
 /// Source: Apple, `UIDocumentMenuViewController`.
 public struct DocumentMenu: Sendable {
-    /// Where an option of the program's stands.
+    /// The place of the program's options.
     public enum Order: Sendable {
         /// Above the providers.
         case first
-        /// Below them.
+        /// Below the providers.
         case last
     }
 
@@ -24,9 +24,9 @@ public struct DocumentMenu: Sendable {
         case provider(PickerProvider)
     }
 
-    /// What the program wants.
+    /// The mode that the program asks for.
     public let mode: DocumentPickerMode
-    /// Of which types the document is, or may be; empty: of any.
+    /// The types that the document has or may have; empty: any.
     public let types: [UniformType]
     private(set) var options: [Option] = []
 
@@ -36,8 +36,8 @@ public struct DocumentMenu: Sendable {
         self.types = types
     }
 
-    /// An option of the program's own: "Take a photo". When it is chosen the picker goes, and `handler` is called. Of several,
-    /// the first one stands first.
+    /// Adds an option of the program's own, such as "Take a photo". When the user chooses it, the picker closes and
+    /// calls `handler`. Options keep their order.
     ///
     /// - Parameter image: a name of an icon theme, or a path.
     public mutating func addOption(

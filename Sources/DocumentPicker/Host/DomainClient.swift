@@ -2,7 +2,7 @@ import ControlAPI
 import FileCoordination
 import Foundation
 
-/// What a picker asks of a domain's daemon.
+/// A picker's requests to a domain's daemon.
 struct DomainClient: Sendable {
     let mountPoint: String
     private let client: ControlClient
@@ -20,7 +20,7 @@ struct DomainClient: Sendable {
     }
 
     private static let unexpected = DocumentPickerError(
-        "the daemon says something else; are it and this of one version?")
+        "unexpected answer from the daemon; unmount and mount again")
 
     func status(_ paths: [PathBytes]) async throws -> [ItemStatus] {
         guard case .items(let items) = try await ask(.status(paths: paths)) else { throw Self.unexpected }
@@ -39,12 +39,12 @@ struct DomainClient: Sendable {
         return status
     }
 
-    /// Has a change sent now, not when it is certain that no other follows.
+    /// Sends a change now, without its settle time.
     func send(_ path: PathBytes) async { _ = try? await ask(.retry(paths: [path], timeoutSeconds: 30)) }
 
     func keepImport(_ folder: String) async throws { _ = try await ask(.keepImport(folder: folder)) }
 
-    /// The right that a bookmark carries, with the place where its item is now; nil: it carries none, or is another domain's.
+    /// The right of a bookmark, with the item's present path; nil: the bookmark has none, or another domain made it.
     func grant(of bookmark: Bookmark) async throws -> GrantStatus? {
         guard BookmarkPayload(unchecked: bookmark.data)?.grant != nil,
             case .resolved(let found) = try await ask(.resolveBookmark(bookmark.data))
@@ -52,7 +52,7 @@ struct DomainClient: Sendable {
         return found.grant
     }
 
-    /// Takes the right back that a bookmark carries.
+    /// Revokes the right of a bookmark.
     func revoke(_ bookmark: Bookmark) async {
         guard let grant = BookmarkPayload(unchecked: bookmark.data)?.grant else { return }
         _ = try? await ask(.revokeGrant(id: grant.uuidString))
@@ -60,7 +60,7 @@ struct DomainClient: Sendable {
 
     func cancelFetch(_ path: PathBytes) async { _ = try? await ask(.cancelFetch(path: path)) }
 
-    /// Returns when the document is here. Cancelled, it goes on.
+    /// Downloads a document, and returns when it is here. If this task is cancelled, the download goes on.
     func fetch(_ path: PathBytes, progress: @Sendable (Int64, Int64) async -> Void) async throws {
         let answer = try await client.follow(.fetch(path: path)) { news in
             if case .progress(let now) = news { await progress(now.bytes, now.bytesTotal) }

@@ -3,12 +3,12 @@ import Foundation
 import NIOPosix
 import Synchronization
 
-/// Off the cooperative pool: the disk may be slow, or not here.
+/// Runs a body on a thread of its own, off the cooperative pool, because the disk may be slow or remote.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await NIOThreadPool.singleton.runIfActive(body)
 }
 
-/// Which file it is, and how it was.
+/// Identifies a file and the state of its contents.
 struct FileStamp: Equatable, Sendable {
     private let device: UInt
     private let inode: UInt
@@ -16,7 +16,7 @@ struct FileStamp: Equatable, Sendable {
     private let times: [Int]
     let isRegular: Bool
 
-    /// - Parameter follows: of a symbolic link, what it points to.
+    /// - Parameter follows: follow a symbolic link.
     init(_ path: String, follows: Bool) throws {
         var status = stat()
         guard (follows ? stat(path, &status) : lstat(path, &status)) == 0 else { throw FileCopy.failure(path) }
@@ -31,7 +31,7 @@ struct FileStamp: Equatable, Sendable {
 }
 
 enum FileComparison {
-    /// Whether two files have the same bytes. Those of the first are on disk then.
+    /// Whether two files have the same bytes; also makes those of the first durable.
     static func areEqual(_ one: String, _ other: String) throws -> Bool {
         let (first, second) = (try open(one), try open(other))
         defer {
@@ -67,8 +67,8 @@ enum FileComparison {
 }
 
 enum FileCopy {
-    /// Makes a new file with the bytes and the date of another: it has its name only when it is whole, and on disk. Cancelled,
-    /// nothing is left of it.
+    /// Makes a new file with the bytes and the date of another. The file gets its name only when it is whole and
+    /// durable; if this task is cancelled, nothing is left of it.
     static func make(_ path: String, from source: String) async throws {
         let isCancelled = Mutex(false)
         try await withTaskCancellationHandler {
@@ -79,7 +79,7 @@ enum FileCopy {
         }
     }
 
-    /// Of names that no store gets (`Exclusions.scopedPrefix`).
+    /// A prefix of names that no store gets (`Exclusions.scopedPrefix`).
     private static let hiddenPrefix = ".hydrant-scoped-pick-"
 
     private static func make(_ path: String, from source: String, while goesOn: () -> Bool) throws {

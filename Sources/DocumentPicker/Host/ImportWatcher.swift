@@ -3,10 +3,11 @@ import ChildProcess
 import ControlAPI
 import Foundation
 
-/// A small process that removes a temporary copy when the program that it is for has ended, whatever has become of the picker
-/// and of the daemons by then.
+/// A small process that removes a temporary copy when the program that it is for has ended, even if the picker and the
+/// daemons have ended by then.
 enum ImportWatcher {
-    /// `$1`: the process; `$2`: when it was started (field 22 of /proc/PID/stat, proc(5)): numbers are used again; `$3`: the folder.
+    /// `$1`: the pid; `$2`: its start time (field 22 of /proc/PID/stat, proc(5)), which tells a reused pid; `$3`: the
+    /// folder.
     private static let script = #"""
         cd /
         while read -r line < "/proc/$1/stat"; do
@@ -18,11 +19,11 @@ enum ImportWatcher {
         rm -rf -- "$3"
         """#
 
-    /// - Parameter name: as ``ImportFolder`` has it.
+    /// - Parameter name: the folder's name, in the form of ``ImportFolder``.
     static func start(_ name: String) throws {
         let parts = name.split(separator: ".")
         guard parts.count == 3, ImportFolder(name: name) != nil else {
-            throw DocumentPickerError("\(name): is no import")
+            throw DocumentPickerError("\(name): not the folder of an imported copy")
         }
         let folder = try ImportFolder.parent() + "/" + name
         let words = ["/bin/sh", "-c", script, "hydrant-import", String(parts[0]), String(parts[1]), folder]

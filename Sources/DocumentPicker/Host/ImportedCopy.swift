@@ -1,9 +1,9 @@
 import ControlAPI
 import Foundation
 
-/// A program's own copy of a document, which goes when the program ends.
+/// A program's own copy of a document, which is removed when the program ends.
 enum ImportedCopy {
-    /// - Parameter owner: the process.
+    /// - Parameter owner: the process whose end removes the copy.
     static func make(of path: String, for owner: Int32) async throws -> URL {
         guard let folder = ImportFolder(for: owner) else {
             throw DocumentPickerError("process \(owner), which the copy is for, has ended")
@@ -14,7 +14,7 @@ enum ImportedCopy {
                 atPath: full, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
         do {
-            // First, so that it goes whatever happens now.
+            // Before copying, so that the folder is removed whatever happens now.
             try await keep(folder.name)
             let copy = full + "/" + (path as NSString).lastPathComponent
             try await FileCopy.make(copy, from: path)
@@ -25,13 +25,14 @@ enum ImportedCopy {
         }
     }
 
-    /// The program does not get it after all.
+    /// Removes a copy that the program does not get after all.
     static func remove(_ copy: URL) {
         try? FileManager.default.removeItem(
             atPath: (copy.path(percentEncoded: false) as NSString).deletingLastPathComponent)
     }
 
-    /// By a process of its own, which needs no daemon, and by every daemon that is there, which outlives a machine's session.
+    /// Has the copy removed later: by a watching process, which needs no daemon, and by every running daemon, which
+    /// survives a logout.
     private static func keep(_ folder: String) async throws {
         let isWatched = (try? ImportWatcher.start(folder)) != nil
         let mounts = MountTable.ownDomains().map(\.mountPoint)
@@ -45,7 +46,9 @@ enum ImportedCopy {
             return await group.contains(true)
         }
         guard isWatched || isKept else {
-            throw DocumentPickerError("nothing is there that would remove the copy when its program has ended")
+            throw DocumentPickerError(
+                "nothing can remove the copy when its program has ended: neither a process nor a daemon could be started for it"
+            )
         }
     }
 }

@@ -1,26 +1,26 @@
 import Foundation
 import Surroundings
 
-/// What the user wants of pickers: an order of providers, some switched off; and which one was used last.
+/// The user's preferences for pickers: the order of providers, providers switched off, and the provider used last.
 ///
 /// Kept in `$XDG_STATE_HOME/hydrant/pickers.json`.
 public struct PickerPreferences: Sendable, Codable, Equatable {
     /// ``PickerProvider/id``s; others follow by name.
     public var order: [String] = []
-    /// Not offered.
+    /// ``PickerProvider/id``s of providers that are not offered.
     public var off: Set<String> = []
-    /// By mode.
+    /// The provider used last, by mode.
     var last: [String: String] = [:]
 
     private static var folder: String? { BaseDirectory.state.path().map { $0 + "/hydrant" } }
 
-    /// As they are kept; the usual ones if there are none.
+    /// The saved preferences, or the defaults.
     public static func load() -> PickerPreferences {
         let data = folder.flatMap { FileManager.default.contents(atPath: $0 + "/pickers.json") }
         return data.flatMap { try? JSONDecoder().decode(PickerPreferences.self, from: $0) } ?? PickerPreferences()
     }
 
-    /// Replaces what is kept.
+    /// Replaces the saved preferences.
     public func save() throws {
         guard let folder = Self.folder else { throw DocumentPickerError(BaseDirectory.state.missing) }
         let path = folder + "/pickers.json"
@@ -44,7 +44,7 @@ public struct PickerPreferences: Sendable, Codable, Equatable {
 
     func last(_ mode: DocumentPickerMode) -> String? { last[mode.rawValue] }
 
-    /// Noted for the next time; that it cannot be is no reason to fail.
+    /// Saves the provider used last; ignores errors.
     static func used(_ id: String, for mode: DocumentPickerMode) {
         var preferences = load()
         if preferences.last[mode.rawValue] == id { return }

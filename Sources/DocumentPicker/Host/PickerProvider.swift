@@ -6,40 +6,41 @@ public import UniformTypes
 
 /// A place that documents can come from or go to: a mounted domain, or a picker without one.
 public struct PickerProvider: Sendable, Hashable {
-    /// What its user knows it by, and the preferences: the domain's name, or the manifest's identifier.
+    /// Identifies the provider for the user and in the preferences: the domain's name, or the manifest's identifier.
     public let id: String
-    /// Its own, or one that says what every domain can.
+    /// The provider's own manifest, or the default one of a domain.
     public let manifest: DocumentPickerManifest
-    /// Where its documents are; nil without a file provider.
+    /// The mount point of its documents; nil without a file provider.
     public let mountPoint: String?
     let storeLocation: String?
     /// The domain's name.
     let domain: String?
-    /// Whether nothing can be changed in it.
+    /// Whether the domain refuses changes.
     let isReadOnly: Bool
-    /// Why it cannot be chosen.
+    /// Why the provider cannot be chosen; nil: it can.
     public let problem: String?
-    /// Of which it shows the folder alone; nil: all of the domain.
+    /// The container whose folder it shows; nil: the whole domain.
     var container: DocumentContainer?
 
-    /// As the user knows it.
+    /// The name to show.
     public var title: String { manifest.name }
 
-    /// Whether it is offered at all.
+    /// Whether the provider is offered for a mode and types.
     public func fits(_ mode: DocumentPickerMode, types: [UniformType]) -> Bool {
         guard manifest.modes.contains(mode) else { return false }
         let table = UniformTypeTable.system
         return types.isEmpty
             || types.contains { wanted in
                 manifest.supportedTypes.contains { supported in
-                    // It may have documents of a part of what is wanted; it takes only what it supports.
+                    // To choose from, a provider of a narrower type will do; to take a document, it must support the
+                    // type.
                     table.conforms(wanted, to: supported)
                         || mode.choosesDocument && table.conforms(supported, to: wanted)
                 }
             }
     }
 
-    /// All there are now; mounted domains are asked at once, and those that do not answer say so.
+    /// All present providers. Asks the mounted domains concurrently; one that does not answer has a ``problem``.
     public static func all() async -> (providers: [PickerProvider], problems: [String]) {
         let installed = DocumentPickerManifest.installed()
         let mounts = MountTable.ownDomains().map(\.mountPoint)
@@ -57,10 +58,10 @@ public struct PickerProvider: Sendable, Hashable {
         }
         let containers = DocumentContainer.installed()
         for container in containers.containers where container.isPublic {
-            // (Of one that is not mounted now nothing is shown.)
+            // A container whose domain is not mounted is left out.
             if let place = try? await container.place() { providers.append(of(container, at: place)) }
         }
-        // Of one name, by where they are.
+        // Tell providers of the same name apart by their folders.
         let names = Dictionary(grouping: providers, by: \.title).filter { $0.value.count > 1 }
         providers = providers.map { provider in
             guard names[provider.title] != nil, let mountPoint = provider.mountPoint else { return provider }
@@ -97,7 +98,7 @@ public struct PickerProvider: Sendable, Hashable {
             else { return [] }
             status = answer
         } catch {
-            // Another user's, or one that has ended: none of ours.
+            // Another user's daemon, or one that has ended: leave the domain out.
             guard error.code == .timedOut else { return [] }
             let name = (mountPoint as NSString).lastPathComponent
             return [

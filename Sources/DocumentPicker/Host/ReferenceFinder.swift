@@ -2,7 +2,7 @@ import ControlAPI
 import FileCoordination
 import Foundation
 
-/// Looks in a program's container for the reference document of an item, with the right that the program would be given.
+/// Finds the reference document of an item in a program's container, with the same right as the program would get.
 struct ReferenceFinder: Sendable {
     struct Right: Equatable, Sendable {
         var program: String?
@@ -18,16 +18,16 @@ struct ReferenceFinder: Sendable {
     let client: DomainClient
     let right: Right
 
-    /// So many are looked at, and so large ones.
+    /// Bounds of the search: the number of reference documents, and their size.
     private static let most = 1_000
     private static let largest = 1 << 16
 
-    /// Nil: there is none, or it cannot be told.
+    /// Nil: none was found.
     func find(_ item: URL) async -> Found? {
         let (container, path) = (container, item.standardizedFileURL.path(percentEncoded: false))
         guard let all = try? await onThread({ Self.references(in: container) }) else { return nil }
         for found in all {
-            // (One request each: of other domains, and without a right, none.)
+            // One request for each bookmark of this domain with a right.
             guard let grant = try? await client.grant(of: found.bookmark), grant.path == path,
                 grant.program == right.program, grant.isWritable == right.isWritable,
                 grant.until == right.until?.timeIntervalSince1970

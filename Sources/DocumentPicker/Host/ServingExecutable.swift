@@ -1,7 +1,7 @@
 import ControlAPI
 import Foundation
 
-/// Which program serves a mount.
+/// The executable of the daemon that serves a mount.
 enum ServingExecutable {
     static func path(of mountPoint: String) -> String? {
         guard let process = ServingProcess.serving(mountPoint) else { return nil }

@@ -13,7 +13,7 @@ enum SignInCommand {
             let (status, text) = try await onThread { try login(daemon, name, password) }
             if status == 0 { return }
             said = text
-            // Mounted without a name: the password goes by its address.
+            // A domain mounted without a name is not in config.toml: the next name to try is its URL.
             if !text.contains("is no domain") { break }
         }
         throw DocumentPickerError(said.isEmpty ? "\(provider.title): could not sign in" : said)

@@ -1,9 +1,9 @@
-/// Calls that take their time, one after another in the order in which they were added. An actor has it: while it waits for
-/// one of them it goes on, and what it says next could overtake it.
+/// Runs slow calls one after another, in the order in which they were added. An actor needs this, because it goes on
+/// while it waits for a call, and its next call could overtake that one.
 struct OrderedCalls {
     private var last: Task<Void, Never>?
 
-    /// Its value is there when the call has returned, and with it all that were added before.
+    /// - Returns: a task that ends when this call, and all calls before it, have returned.
     mutating func add(_ call: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         let before = last
         let task = Task {

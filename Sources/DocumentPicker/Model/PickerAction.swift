@@ -1,28 +1,29 @@
-/// What the user does in a document picker.
+/// An action of the user in a document picker.
 ///
-/// In JSON an object: `do` says what, `id`, `text` or `index` with what; `{"do": "choose", "id": "…"}`.
+/// In JSON an object: `do` names the action, and `id`, `text` or `index` is its argument;
+/// `{"do": "choose", "id": "…"}`.
 public enum PickerAction: Sendable, Equatable {
-    /// An entry of the menu or of a page: a document is chosen, a folder or a provider opened.
+    /// Choose a document, or open a folder or a provider: an entry of the menu or of the page.
     case choose(String)
-    /// The folder above.
+    /// Go to the folder above.
     case up
-    /// A folder of ``PickerPage/location``, by its number.
+    /// Go to a folder of ``PickerPage/location``, by its index.
     case location(Int)
-    /// Only what has this in its name.
+    /// Show only entries whose names contain the text.
     case search(String)
-    /// A new folder in this one.
+    /// Make a new folder in this one.
     case makeFolder(String)
-    /// The document goes here, under this name; nil: under the one that the page shows.
+    /// Put the document here, under this name; nil: under the name that the page shows.
     case putHere(String?)
-    /// The menu of providers.
+    /// Show the menu of providers.
     case providers
-    /// The transfer that is waited for is given up.
+    /// Cancel the transfer that the picker waits for.
     case cancelTransfer
-    /// An error was read.
+    /// Close the error.
     case dismiss
-    /// A password, for the domain that asks for one.
+    /// Sign in to the domain that asks for a password.
     case signIn(String)
-    /// The picker is closed. Transfers go on.
+    /// Close the picker. Transfers go on.
     case cancel
 }
 

@@ -1,13 +1,13 @@
-/// What an extension shows: folders, documents, a place. The picker draws the rest: the provider's title, the switch to
-/// others, progress, errors.
+/// The page of an extension: folders, documents, or a place. The picker adds the provider's title, the way to other
+/// providers, progress and errors.
 public struct PickerPage: Sendable, Codable, Equatable {
     /// A document or a folder.
     public struct Entry: Sendable, Codable, Equatable {
-        /// Names it in ``PickerAction/choose(_:)``; unique on the page.
+        /// Identifies the entry in ``PickerAction/choose(_:)``; unique on the page.
         public var id: String
-        /// As the user knows it.
+        /// The name to show.
         public var name: String
-        /// Whether it is opened instead of chosen.
+        /// Whether choosing the entry opens it.
         public var isFolder: Bool
         /// A uniform type identifier.
         public var type: String?
@@ -15,11 +15,11 @@ public struct PickerPage: Sendable, Codable, Equatable {
         public var size: Int64?
         /// Seconds since 1970.
         public var modified: Double?
-        /// Whether its bytes are on this machine; nil: it has none, or that is not known.
+        /// Whether the document's bytes are on this machine; nil: unknown, or not a document.
         public var isHere: Bool?
-        /// Whether it can be chosen; if not, it is shown greyed.
+        /// Whether the entry can be chosen; otherwise it is greyed out.
         public var isSelectable: Bool
-        /// What else there is to say of it: that it is being downloaded, and how far.
+        /// A remark, such as the progress of a download.
         public var note: String?
 
         /// See the properties.
@@ -41,17 +41,17 @@ public struct PickerPage: Sendable, Codable, Equatable {
 
     /// The folders from the topmost one to this, for the location switcher.
     public var location: [String]
-    /// In the order to show.
+    /// The entries, in the order to show.
     public var entries: [Entry]
     /// A line above or instead of the entries.
     public var message: String?
-    /// What the entries were searched for.
+    /// The text of the search that the entries match.
     public var search: String
     /// Whether ``PickerAction/makeFolder(_:)`` works here.
     public var canMakeFolder: Bool
-    /// The name under which the document would be put here; nil: nothing can be put here.
+    /// The name that the document would get here; nil: nothing can be put here.
     public var filename: String?
-    /// Something is being fetched; there will be another page.
+    /// The page is not complete; another one follows.
     public var isLoading: Bool
 
     /// See the properties.
@@ -70,7 +70,7 @@ public struct PickerPage: Sendable, Codable, Equatable {
 }
 
 extension PickerPage {
-    /// What is left out is as in ``init(location:entries:message:search:canMakeFolder:filename:isLoading:)``.
+    /// Missing keys have the defaults of ``init(location:entries:message:search:canMakeFolder:filename:isLoading:)``.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -85,7 +85,7 @@ extension PickerPage {
 }
 
 extension PickerPage.Entry {
-    /// Only `id` and `name` must be there.
+    /// Only `id` and `name` are required.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(

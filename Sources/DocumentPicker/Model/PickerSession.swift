@@ -4,12 +4,12 @@ import Foundation
 import Surroundings
 import UniformTypes
 
-/// One presentation: which provider, what its extension shows, what is waited for, what came of it. Fronts only draw it.
+/// One presentation of the picker: its provider, its extension's page, its transfer, its result. Fronts only draw it.
 actor PickerSession {
     private let picker: DocumentPicker
     private let front: any DocumentPickerFront
     private var view: PickerView
-    /// The last one that the front was given.
+    /// The last view that the front was given.
     private var shown: PickerView?
     private var showing = OrderedCalls()
     private var items: [DocumentMenu.Item] = []
@@ -18,30 +18,30 @@ actor PickerSession {
     private struct Current {
         var provider: PickerProvider
         var context: DocumentPickerContext
-        /// What the user does, for the extension, which takes its time.
+        /// The user's actions for the extension, which may be slow.
         var actions: AsyncStream<PickerAction>.Continuation
         var task: Task<Void, Never>
         var process: ExtensionProcess?
     }
     private var current: Current?
-    /// Counts presentations: what comes late from an earlier one is dropped.
+    /// Counts presentations, to drop late news of an earlier one.
     private var presentation = 0
     private var work: Task<Void, any Error>?
     private var cancelTransfer: (@Sendable () async -> Void)?
     private var result: PickedDocument?
     private var isOver = false
-    /// What was asked for has been done, and only the upload is waited for: it is not taken back.
+    /// The result is final; the picker only waits for the upload, and takes nothing back.
     private var isDone = false
-    /// What an option of the program's does, once the picker is gone.
+    /// The handler of the chosen option of the program, to be called when the picker is closed.
     private var option: (@Sendable () async -> Void)?
-    /// How much of what the user did the extension has still to do.
+    /// The number of the user's actions that the extension has not finished.
     private var pending = 0
     private var inputHasEnded = false
     private var events: AsyncStream<Event>.Continuation
 
     private enum Event: Sendable {
         case action(PickerAction)
-        /// There will be no more actions.
+        /// The front's actions have ended.
         case endOfInput
         case over
     }
@@ -108,7 +108,7 @@ actor PickerSession {
         view.hasOthers = items.count > 1
     }
 
-    /// With the provider that was used last, or with the only one there is.
+    /// Begins with the provider used last, with the only one, or with the menu.
     private func begin() async {
         let providers = items.compactMap { item -> PickerProvider? in
             if case .provider(let provider) = item, provider.problem == nil { return provider }
@@ -134,7 +134,7 @@ actor PickerSession {
         events.yield(.over)
     }
 
-    /// Nobody can do anything any more: what was done before is still carried out.
+    /// Ends the presentation when the actions have ended, and all of them are carried out.
     private func endIfIdle() { if inputHasEnded && pending == 0 && !isOver { end() } }
 
     private func handled(_ number: Int) {
@@ -143,12 +143,12 @@ actor PickerSession {
         endIfIdle()
     }
 
-    // MARK: What the user does
+    // MARK: The user's actions
 
     private func take(_ action: PickerAction) async {
         switch action {
         case .cancel:
-            // What is under way goes on in the daemon; only the waiting ends.
+            // Transfers go on in the daemon; only the waiting ends.
             work?.cancel()
             if !isDone { end() }
         case .providers:
@@ -156,7 +156,7 @@ actor PickerSession {
             await leaveProvider()
             await show(.menu)
         case .cancelTransfer:
-            // (First here: that it was cancelled there would look like a failure.)
+            // Cancel our wait first; otherwise the daemon's cancellation would look like a failure.
             let transfer = cancelTransfer
             work?.cancel()
             Task { await transfer?() }
@@ -165,7 +165,7 @@ actor PickerSession {
             guard view.screen == .signIn else { return await refuse(action) }
             signIn(password)
         default:
-            // Whoever goes on has read it.
+            // A user who goes on has read the error.
             if view.screen == .error { await dismissError() }
             if view.screen == .menu, case .choose(let id) = action { return await chooseFromMenu(id) }
             guard view.screen == .page, let current else { return await refuse(action) }
@@ -180,9 +180,9 @@ actor PickerSession {
         let why =
             switch view.screen {
             case .menu: "the menu is shown; choose a place first"
-            case .progress: "a transfer is waited for; cancel it first"
-            case .signIn: "a password is asked for; sign in first"
-            default: "there is nothing that it could be done with now"
+            case .progress: "the picker waits for a transfer; cancel it first"
+            case .signIn: "the domain asks for a password; sign in first"
+            default: "the picker shows nothing that the action applies to"
             }
         await front.refused(action, why)
     }
@@ -212,7 +212,7 @@ actor PickerSession {
 
     // MARK: A provider
 
-    /// How long an extension may take to end; it is not waited for after that.
+    /// How long the picker waits for an extension to end.
     private static let patience = Duration.seconds(2)
 
     private func leaveProvider() async {
@@ -227,8 +227,8 @@ actor PickerSession {
         left.actions.finish()
         left.task.cancel()
         left.process?.end()
-        // What it copies just now is taken back.
-        // (No task group: that would wait for both, and one who lists a folder may hang as long as the store does.)
+        // Give the extension time to remove a copy that it is making. No task group: it would wait for both tasks, and
+        // an extension that lists a folder may hang as long as the store does.
         let (ends, signal) = AsyncStream<Void>.makeStream()
         Task {
             await left.task.value
@@ -289,11 +289,11 @@ actor PickerSession {
     private func show(_ page: PickerPage, _ number: Int) async {
         guard number == presentation, !isOver else { return }
         view.page = page
-        // (Behind an error, or a transfer, it is there when that is gone.)
+        // An error or a transfer stays in front of the page.
         await show(view.screen == .menu ? .page : view.screen)
     }
 
-    /// The extension could not do what it was asked for.
+    /// Shows an error of the extension, or asks for a password if the domain needs one.
     private func failed(_ error: any Error, _ number: Int) async {
         guard number == presentation, !isOver else { return }
         view.progress = nil
@@ -308,7 +308,7 @@ actor PickerSession {
         await fail(error)
     }
 
-    /// On the side: the server may hang, and the picker can be closed all the same.
+    /// Signs in, in a task of its own, so that the picker can be closed while the server hangs.
     private func signIn(_ password: String) {
         guard view.screen == .signIn, let provider = current?.provider else { return }
         let number = presentation
@@ -324,7 +324,7 @@ actor PickerSession {
         guard number == presentation, !isOver else { return }
         if let failure {
             view.signIn?.reason = "\(failure)"
-            // (Said again if it is the same: it is the answer.)
+            // Show the reason even if it is the same as before, because it answers this try.
             shown = nil
             await show(.signIn)
         } else {
@@ -350,7 +350,7 @@ actor PickerSession {
             })
         let stamp = try picker.source.map { try FileStamp($0.path(percentEncoded: false), follows: true) }
         let allowed = try await rules.check(url)
-        // (That may have taken long.)
+        // The check may have taken long.
         try requireShown(number)
         let grant = Grant(url: url, allowed: allowed, client: client, provider: current.provider, source: stamp)
         let task = Task { try await carryOut(grant, number) }
@@ -376,7 +376,7 @@ actor PickerSession {
         var allowed: DismissalRules.Allowed
         var client: DomainClient?
         var provider: PickerProvider
-        /// The source, before it was compared with its copy.
+        /// The state of the source before it was compared with its copy.
         var source: FileStamp?
     }
 
@@ -401,7 +401,7 @@ actor PickerSession {
             }
             result = opened.document
         case (.export, .local):
-            // Where an extension without a file provider keeps it, it brings it from there.
+            // An extension without a file provider sends the copy to its store itself.
             result = picked(url, isInStore: false)
         case (.export, .inStorage):
             let bookmark = try await Bookmark.make(of: url)
@@ -457,12 +457,13 @@ actor PickerSession {
         }
     }
 
-    /// What *open* and *move* give the program.
+    /// The result of *open* and *move*.
     private struct Opened: Sendable {
         var document: PickedDocument
-        /// With a right, if the program is given one.
+        /// Has a right if the program gets one.
         var bookmark: Bookmark
-        /// Whether the right, and the reference document, were there before: they stay whatever becomes of this.
+        /// Whether the right and the reference document existed before; then they stay, even if this presentation
+        /// fails.
         var isKnown: Bool
     }
 
@@ -490,7 +491,7 @@ actor PickerSession {
         }
     }
 
-    /// The container has a reference to it, with the same right: that one, as the document is now.
+    /// Opens a document that has a reference in the container with the same right: renews and uses that reference.
     private func open(_ url: URL, _ reference: ReferenceFinder.Found) async throws -> Opened {
         let bookmark = try await reference.bookmark.renewed()
         let document = ReferenceDocument(name: url.lastPathComponent, bookmark: bookmark)
@@ -505,8 +506,8 @@ actor PickerSession {
         return Opened(document: document, bookmark: bookmark, isKnown: reference != nil)
     }
 
-    /// The store has it by now, perhaps under another identifier and with another date: a bookmark from before would be stale from
-    /// the start. If it cannot be made anew, the one before is good as well.
+    /// Renews the bookmark when the store has the document, perhaps under another identifier and with another date, so
+    /// that it does not begin stale. If that fails, the earlier bookmark will do.
     private func renew(_ opened: Opened) async {
         guard var document = result, document.isInStore, let bookmark = try? await opened.bookmark.renewed(),
             let scoped = try? await bookmark.resolve().scopedURL
@@ -519,27 +520,27 @@ actor PickerSession {
         result = document
     }
 
-    /// The program does not get it after all.
+    /// Revokes the right, and removes the reference, of a document that the program does not get after all.
     private func takeBack(_ opened: Opened, _ client: DomainClient?) async {
         if opened.isKnown { return }
         if let reference = opened.document.reference { unlink(reference.path(percentEncoded: false)) }
         await client?.revoke(opened.bookmark)
     }
 
-    /// - Parameter stamp: how it was before it was compared with its copy.
+    /// - Parameter stamp: the state of the source before it was compared with its copy.
     private func remove(_ source: URL, _ stamp: FileStamp?, _ number: Int) async throws {
         let path = source.path(percentEncoded: false)
         let operation: @Sendable () throws -> Void = {
             guard try stamp == nil || FileStamp(path, follows: true) == stamp else {
-                throw DocumentPickerError("\(path): was changed while it was copied; it stays where it is")
+                throw DocumentPickerError("\(path): changed while it was copied, and stays in its place; move it again")
             }
             guard unlink(path) == 0 else {
                 throw DocumentPickerError(
                     "\(path): was copied, but cannot be removed: \(String(cString: strerror(errno)))")
             }
         }
-        // (In a domain, others may be using it.)
-        // (Nor does it end with this task: what is committed is done.)
+        // Only in a domain can others coordinate their use of the source. The unlink runs in a task of its own, because
+        // after the commit it must not be cancelled.
         guard MountedItem.isInDomain(source) else {
             try commit(number)
             return try await Task { try await onThread(operation) }.value
@@ -550,20 +551,20 @@ actor PickerSession {
         }
     }
 
-    /// Up to here the user can close the picker, and all is as before; from here on nothing is taken back.
+    /// The point of no return: until here the user can close the picker, and everything is as before.
     private func commit(_ number: Int) throws {
         try requireShown(number)
         try Task.checkCancellation()
         isDone = true
     }
 
-    /// On behalf of the program that the document is for.
+    /// Coordinates for the program that the document is for.
     private var coordinator: FileCoordinator {
         FileCoordinator(onBehalfOf: FileCoordinator.Asker(process: picker.owner))
     }
 
-    /// Waits until the store has it, whatever it is called by then. That may take long, or the store is out of reach: closing
-    /// the picker ends the waiting, not the upload.
+    /// Waits until the store has the document, through renames. That may take long, or the store may be out of reach;
+    /// closing the picker ends the waiting, not the upload.
     private func track(_ bookmark: Bookmark, _ grant: Grant) async {
         guard let client = grant.client, case .inStorage(let path, _) = grant.allowed else { return }
         let sending = Task { await client.send(path) }
@@ -591,7 +592,7 @@ actor PickerSession {
     }
 }
 
-/// Whether a URL lies in a mounted domain.
+/// Tests whether a URL is in a mounted domain.
 enum MountedItem {
     static func isInDomain(_ url: URL) -> Bool {
         MountTable.hydrantMount(containing: url.standardizedFileURL.path(percentEncoded: false)) != nil

@@ -1,6 +1,6 @@
-/// All that a document picker shows at a moment. It knows nothing of how.
+/// Everything that a document picker shows at a moment, without its form.
 public struct PickerView: Sendable, Codable, Equatable {
-    /// What is to be looked at first.
+    /// The part of the view in front.
     public enum Screen: String, Sendable, Codable {
         /// ``PickerView/menu``.
         case menu
@@ -12,64 +12,64 @@ public struct PickerView: Sendable, Codable, Equatable {
         case error
         /// ``PickerView/signIn``.
         case signIn
-        /// It is over: a document was chosen.
+        /// The picker has ended: the user chose a document.
         case finished
-        /// It is over: the user closed it.
+        /// The picker has ended: the user closed it.
         case cancelled
     }
 
     /// A line of the menu.
     public struct MenuEntry: Sendable, Codable, Equatable {
-        /// Names it in ``PickerAction/choose(_:)``.
+        /// Identifies the entry in ``PickerAction/choose(_:)``.
         public var id: String
-        /// As the user knows it.
+        /// The name to show.
         public var title: String
         /// A name of an icon theme, or a path.
         public var image: String?
-        /// Where it is mounted, or why it cannot be chosen.
+        /// The mount point, or why the entry cannot be chosen.
         public var detail: String?
-        /// Whether it can be chosen.
+        /// Whether the entry can be chosen.
         public var isSelectable: Bool
     }
 
-    /// A transfer that is waited for.
+    /// A transfer that the picker waits for.
     public struct Progress: Sendable, Codable, Equatable {
-        /// What is done, to which document.
+        /// The kind of transfer, and the document.
         public var title: String
         /// In bytes.
         public var done: Int64
-        /// In bytes; 0: not known.
+        /// In bytes; 0: unknown.
         public var total: Int64
-        /// Whether ``PickerAction/cancelTransfer`` stops it. It goes on when the picker is closed.
+        /// Whether ``PickerAction/cancelTransfer`` stops the transfer. Closing the picker does not.
         public var canCancel: Bool
     }
 
     /// A domain that asks for a password.
     public struct SignIn: Sendable, Codable, Equatable {
-        /// The domain.
+        /// The domain's name.
         public var domain: String
-        /// Why it asks, in the store's words.
+        /// The store's reason for asking.
         public var reason: String?
     }
 
     /// See ``Screen``.
     public var screen: Screen
-    /// What the program wants.
+    /// The mode that the program asks for.
     public var mode: DocumentPickerMode
-    /// What the program takes: identifiers of uniform types; empty: any document.
+    /// The uniform type identifiers that the program takes; empty: any document.
     public var types: [String]
     /// The provider's name, once one is chosen.
     public var title: String?
     /// The providers, and the program's own options, in the order to show.
     public var menu: [MenuEntry]
-    /// What the provider shows.
+    /// The provider's page.
     public var page: PickerPage?
     /// See ``Progress``.
     public var progress: Progress?
-    /// In words.
+    /// An error, for people.
     public var error: String?
     /// See ``SignIn``.
     public var signIn: SignIn?
-    /// Whether ``PickerAction/providers`` leads to others.
+    /// Whether there are other providers, for ``PickerAction/providers``.
     public var hasOthers: Bool
 }

@@ -3,7 +3,7 @@ import FileCoordination
 import Foundation
 import UniformTypes
 
-/// Which URLs an extension may end a presentation with.
+/// Decides which URLs an extension may end a presentation with.
 struct DismissalRules: Sendable {
     let mode: DocumentPickerMode
     let storage: URL?
@@ -12,7 +12,7 @@ struct DismissalRules: Sendable {
     /// Asks the file provider's daemon for an item, which it may have to list first.
     let locate: @Sendable (PathBytes) async throws -> ItemStatus
 
-    /// Where a URL that is allowed is.
+    /// The place of an allowed URL.
     enum Allowed: Sendable {
         /// In the file provider's domain, relative to its mount point.
         case inStorage(PathBytes, ItemStatus)
@@ -20,7 +20,7 @@ struct DismissalRules: Sendable {
     }
 
     func check(_ url: URL) async throws -> Allowed {
-        guard url.isFileURL else { throw DocumentPickerError("\(url.absoluteString): is no file URL") }
+        guard url.isFileURL else { throw DocumentPickerError("\(url.absoluteString): not a file URL") }
         let path = url.standardizedFileURL.path(percentEncoded: false)
         switch mode {
         case .open:
@@ -58,7 +58,7 @@ struct DismissalRules: Sendable {
             try await Self.requireCopy(path, of: original)
             guard let inside else { return .local }
             let status = try await locate(inside)
-            guard status.kind == .document else { throw DocumentPickerError("\(path): is not a document") }
+            guard status.kind == .document else { throw DocumentPickerError("\(path): not a document") }
             if status.excluded {
                 throw DocumentPickerError("\(path): stays on this machine because of its name; choose another name")
             }
@@ -66,7 +66,7 @@ struct DismissalRules: Sendable {
         }
     }
 
-    /// A document of the store, of which not a byte needs to be here.
+    /// A document of the store, which may be a placeholder.
     private func document(_ inside: PathBytes, _ path: String) async throws -> ItemStatus {
         let status = try await locate(inside)
         guard status.kind == .document else {
@@ -89,15 +89,15 @@ struct DismissalRules: Sendable {
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
             throw DocumentPickerError("\(path): cannot be read: \(String(cString: strerror(errno)))")
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw DocumentPickerError("\(path): is not a document") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw DocumentPickerError("\(path): not a document") }
     }
 
-    /// Byte for byte, and another file: the original may be removed because of it.
+    /// Checks that the copy is another file with the same bytes, because the original may be removed then.
     private static func requireCopy(_ path: String, of original: URL) async throws {
         let source = original.path(percentEncoded: false)
         try await onThread {
             let (copy, first) = (try FileStamp(path, follows: false), try FileStamp(source, follows: true))
-            guard copy.isRegular else { throw DocumentPickerError("\(path): is not a document") }
+            guard copy.isRegular else { throw DocumentPickerError("\(path): not a document") }
             if copy.isSameFile(as: first) {
                 throw DocumentPickerError("\(path): is the original; make a copy of it first")
             }
@@ -107,7 +107,7 @@ struct DismissalRules: Sendable {
         }
     }
 
-    /// Nil: it is not in that folder.
+    /// The path relative to a folder; nil: the path is not in the folder.
     static func relative(_ path: String, in folder: URL) -> PathBytes? {
         let root = folderPath(folder)
         guard path.hasPrefix(root + "/") else { return nil }
@@ -116,7 +116,7 @@ struct DismissalRules: Sendable {
         return PathBytes(parts.joined(separator: "/"))
     }
 
-    /// Without a closing slash.
+    /// The folder's path without a trailing slash.
     static func folderPath(_ folder: URL) -> String {
         let path = folder.standardizedFileURL.path(percentEncoded: false)
         return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path

@@ -1,30 +1,30 @@
 public import Foundation
 public import UniformTypes
 
-/// A provider's own part of the document picker: how its documents are found, or where a document goes. One instance a
-/// presentation.
+/// A provider's own part of the document picker, which finds its documents or a place for one. Each presentation has an
+/// instance of its own.
 ///
-/// It shows pages (``DocumentPickerContext/show(_:)``) and is told what the user does with them; how they look is not its
-/// business. A domain without one gets the standard browser.
+/// It shows pages (``DocumentPickerContext/show(_:)``) and handles the user's actions on them; the front decides how
+/// pages look. A domain without an extension gets the standard browser.
 ///
 /// Source: Apple, `UIDocumentPickerExtensionViewController`.
 public protocol DocumentPickerExtension: Sendable {
-    /// The instance keeps its context.
+    /// Makes an instance, which keeps the context.
     init(context: DocumentPickerContext)
 
-    /// Called once, before anything is shown; from now on the context's ``DocumentPickerContext/documentPickerMode`` and what
-    /// goes with it are valid.
+    /// Called once, before anything is shown; from now on the context's ``DocumentPickerContext/documentPickerMode``
+    /// and the properties of that mode are valid.
     ///
-    /// - Throws: why it cannot be shown; the user is told.
+    /// - Throws: why the provider cannot be shown; the picker shows the error.
     func prepareForPresentation(in mode: DocumentPickerMode) async throws
 
-    /// The user did something on the page that was shown last. Actions come one after another.
+    /// Handles an action of the user on the page shown last. Actions come one after another.
     ///
-    /// - Throws: what went wrong; the user is told, and the page stays.
+    /// - Throws: an error that the picker shows; the page stays.
     func handle(_ action: PickerAction) async throws
 }
 
-/// What an extension gets from the picker, and what it gives back.
+/// The connection of an extension to the picker.
 public final class DocumentPickerContext: Sendable {
     struct Presentation: Sendable {
         var mode: DocumentPickerMode
@@ -32,11 +32,11 @@ public final class DocumentPickerContext: Sendable {
         var validTypes: [UniformType]?
     }
 
-    /// The file provider's; nil without one.
+    /// The file provider's identifier; nil without a file provider.
     public let providerIdentifier: String?
-    /// Where the file provider's documents are: the mount point of its domain. Nil without a file provider.
+    /// The mount point of the file provider's domain, with its documents. Nil without a file provider.
     public let documentStorageURL: URL?
-    /// The folder that is shared by the programs of the provider's document group; nil: its manifest names none.
+    /// The folder that the programs of the provider's document group share; nil: the manifest names no group.
     public let documentGroupURL: URL?
     private let box: PresentationBox
     private let shows: @Sendable (PickerPage) async -> Void
@@ -62,23 +62,24 @@ public final class DocumentPickerContext: Sendable {
     public var documentPickerMode: DocumentPickerMode? { box.presentation?.mode }
     /// The document to export or to move; nil in the other modes.
     public var originalURL: URL? { box.presentation?.originalURL }
-    /// What may be imported or opened; nil in the other modes.
+    /// The types that may be imported or opened; nil in the other modes.
     public var validTypes: [UniformType]? { box.presentation?.validTypes }
 
     /// Shows a page in place of the one before.
     public func show(_ page: PickerPage) async { await shows(page) }
 
-    /// The user has chosen: the picker goes, and the program that asked gets the document.
+    /// Ends the presentation with the user's choice: the picker closes, and the program gets the document.
     ///
-    /// - Parameter url: *Import*: a local file that this process can read, or a document of the file provider's, which is
-    ///   downloaded. *Open*: within ``documentStorageURL``; it need not have been looked at yet. *Export*: the copy that was
-    ///   made of ``originalURL``; the program does not get access to it. *Move*: as export, within ``documentStorageURL``.
-    /// - Throws: ``DocumentPickerError``, when nothing was taken: the mode does not allow it, and the picker stays, or the user
-    ///   closed the picker. A copy that was made for this can be removed. `CancellationError` when this process is a program
-    ///   of its own and the picker's was killed: it may have been taken, so a copy has to stay.
+    /// - Parameter url: *Import*: a local file that this process can read, or a document of the file provider, which is
+    ///   downloaded. *Open*: a document within ``documentStorageURL``, which need not be listed yet. *Export*: the copy
+    ///   made of ``originalURL``; the program does not get access to it. *Move*: as export, within
+    ///   ``documentStorageURL``.
+    /// - Throws: ``DocumentPickerError`` when nothing was taken: the mode does not allow the URL, and the picker stays,
+    ///   or the user closed the picker; then remove a copy that was made for this. `CancellationError` when this
+    ///   process is a program of its own and the picker was killed: the copy may have been taken, so it must stay.
     public func dismissGrantingAccess(to url: URL) async throws { try await dismisses(url) }
 
-    /// Something went wrong that nobody waits for.
+    /// Reports an error of work that no call waits for.
     func fail(_ error: any Error) async { await fails(error) }
 
     func prepare(_ presentation: Presentation) { box.presentation = presentation }

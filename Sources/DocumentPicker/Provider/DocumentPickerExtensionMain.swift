@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import UniformTypes
 
-/// Makes a program of an extension: the `program` of a manifest.
+/// Makes a program from an extension, for the `program` of a manifest.
 ///
 /// ```swift
 /// @main
@@ -11,8 +11,8 @@ import UniformTypes
 /// }
 /// ```
 public enum DocumentPickerExtensionMain {
-    /// Serves one presentation over standard input and output, until the picker is gone. Nothing else may be written to
-    /// standard output.
+    /// Serves one presentation over standard input and output, until the picker closes. The program may write nothing
+    /// else to standard output.
     public static func run<Extension: DocumentPickerExtension>(_: Extension.Type) async {
         let answers = Mutex<[CheckedContinuation<Void, any Error>]>([])
         let (pending, inbox) = AsyncStream<ExtensionRequest>.makeStream()
@@ -29,7 +29,7 @@ public enum DocumentPickerExtensionMain {
                 }
             }
             inbox.finish()
-            // (The picker was killed: nobody knows what it had done by then.)
+            // The picker was killed; whether it had taken the document is unknown.
             for waiting in answers.withLock({ $0 }) { waiting.resume(throwing: CancellationError()) }
         }
         defer { reading.cancel() }

@@ -3,7 +3,7 @@ import Surroundings
 import TOMLKit
 public import UniformTypes
 
-/// What a provider says of its document picker.
+/// A provider's description of its document picker.
 ///
 /// A file `NAME.toml` in `hydrant/pickers` of a data folder (`$XDG_DATA_HOME`, `$XDG_DATA_DIRS`):
 ///
@@ -18,32 +18,33 @@ public import UniformTypes
 /// program = "/usr/lib/notes/hydrant-picker"
 /// ```
 ///
-/// `provider` is the file provider's identifier: the manifest is for its mounted domains (with `domain`, for that one only).
-/// Without a file provider `program` is needed, and there is no open and no move. Without `program` there is the standard
-/// browser. `export` alone makes a drop box: nothing is listed.
+/// `provider` is the file provider's identifier: the manifest applies to its mounted domains, or, with `domain`, to
+/// that one only. Without `provider`, `program` is required, and the modes open and move are not possible. Without
+/// `program`, the picker uses the standard browser. `export` as the only mode makes a drop box, which lists no
+/// documents.
 ///
 /// Source: Apple, *App Extension Programming Guide*, "Document Provider".
 public struct DocumentPickerManifest: Sendable, Hashable {
-    /// Of the picker.
+    /// The picker's identifier.
     public let identifier: String
-    /// As the user knows it.
+    /// The name to show.
     public let name: String
     /// A name of an icon theme, or a path.
     public let icon: String?
-    /// What it can be asked for.
+    /// The modes that the picker supports.
     public let modes: Set<DocumentPickerMode>
-    /// What it has documents of; it is not offered for others. `public.content` is all.
+    /// The types of its documents; it is not offered for others. `public.content` covers all.
     public let supportedTypes: [UniformType]
-    /// Names a folder that programs of one provider share.
+    /// Identifies a folder that the programs of one provider share.
     public let documentGroup: String?
-    /// The identifier of the file provider; nil: there is none.
+    /// The identifier of the file provider; nil: none.
     public let fileProvider: String?
-    /// Only for the domain of this name.
+    /// The only domain that the manifest applies to; nil: all domains of the provider.
     public let domain: String?
-    /// The executable of its extension (``DocumentPickerExtensionMain``); nil: the standard browser.
+    /// The executable of the extension (``DocumentPickerExtensionMain``); nil: the standard browser.
     public let program: String?
 
-    /// Whether only documents are put there.
+    /// Whether documents can only be put there.
     public var isDropBox: Bool { modes == [.export] }
 
     init(
@@ -74,9 +75,9 @@ public struct DocumentPickerManifest: Sendable, Hashable {
         var program: String?
     }
 
-    /// From the text of a manifest.
+    /// Reads the text of a manifest.
     ///
-    /// - Throws: ``DocumentPickerError``, what is wrong with it.
+    /// - Throws: ``DocumentPickerError`` if the manifest has an error.
     public init(toml text: String) throws {
         let contents: Contents
         do { contents = try TOMLDecoder().decode(Contents.self, from: text) } catch {
@@ -84,30 +85,30 @@ public struct DocumentPickerManifest: Sendable, Hashable {
         }
         let modes = try contents.modes.map { word in
             guard let mode = DocumentPickerMode(rawValue: word) else {
-                throw DocumentPickerError("“\(word)” is no mode; there are import, open, export and move")
+                throw DocumentPickerError("“\(word)” is not a mode; choose of import, open, export and move")
             }
             return mode
         }
         let types = try (contents.types ?? [UniformType.content.identifier]).map { word in
             guard let type = UniformTypeTable.system.type(named: word) else {
-                throw DocumentPickerError("“\(word)” is no type")
+                throw DocumentPickerError("“\(word)” is not a type")
             }
             return type
         }
-        if modes.isEmpty { throw DocumentPickerError("it has no modes") }
+        if modes.isEmpty { throw DocumentPickerError("the manifest has no modes") }
         if contents.identifier.isEmpty || contents.identifier.contains("/") {
-            throw DocumentPickerError("“\(contents.identifier)” is no identifier")
+            throw DocumentPickerError("“\(contents.identifier)” is not an identifier")
         }
         if let group = contents.group, BaseDirectory.group(group) == nil {
-            throw DocumentPickerError("“\(group)” is no document group")
+            throw DocumentPickerError("“\(group)” is not a document group")
         }
         if let program = contents.program, !program.hasPrefix("/") {
-            throw DocumentPickerError("program is an absolute path")
+            throw DocumentPickerError("program must be an absolute path")
         }
         if contents.provider == nil {
-            if contents.program == nil { throw DocumentPickerError("without a file provider it needs a program") }
+            if contents.program == nil { throw DocumentPickerError("a manifest without provider needs program") }
             if let mode = modes.first(where: \.needsFileProvider) {
-                throw DocumentPickerError("there is no \(mode.rawValue) without a file provider")
+                throw DocumentPickerError("the mode \(mode.rawValue) needs provider")
             }
         }
         self.init(
@@ -116,7 +117,7 @@ public struct DocumentPickerManifest: Sendable, Hashable {
             domain: contents.domain, program: contents.program)
     }
 
-    /// All that are installed, by their files; what is wrong with the others.
+    /// The installed manifests, and the errors of faulty ones.
     static func installed() -> (manifests: [DocumentPickerManifest], problems: [String]) {
         var manifests: [DocumentPickerManifest] = []
         var problems: [String] = []
@@ -128,7 +129,7 @@ public struct DocumentPickerManifest: Sendable, Hashable {
                 do {
                     let data = try Data(contentsOf: URL(filePath: file, directoryHint: .notDirectory))
                     let manifest = try DocumentPickerManifest(toml: String(decoding: data, as: UTF8.self))
-                    // The user's own first.
+                    // The user's own manifest, found first, takes precedence.
                     if !manifests.contains(where: { $0.identifier == manifest.identifier }) {
                         manifests.append(manifest)
                     }

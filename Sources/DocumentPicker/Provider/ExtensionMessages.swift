@@ -1,7 +1,6 @@
 import Foundation
 
-/// The conversation of the picker with an extension in a process of its own: JSON objects, one a line, to its standard input
-/// and from its standard output.
+/// The picker's messages to an extension in a process of its own: JSON objects, one a line, on its standard input.
 enum ExtensionRequest: Codable {
     struct Presentation: Codable {
         var mode: DocumentPickerMode
@@ -13,9 +12,9 @@ enum ExtensionRequest: Codable {
     }
     case prepare(Presentation)
     case action(PickerAction)
-    /// What ``ExtensionReply/dismiss`` asked for was done.
+    /// ``ExtensionReply/dismiss`` was accepted.
     case dismissed
-    /// It was not; in words.
+    /// ``ExtensionReply/dismiss`` was refused, for this reason.
     case refused(String)
 
     private enum Key: String, CodingKey { case prepare, action, dismissed, refused }
@@ -44,12 +43,12 @@ enum ExtensionRequest: Codable {
     }
 }
 
-/// What an extension says.
+/// The extension's messages to the picker, on its standard output.
 enum ExtensionReply: Codable {
     case page(PickerPage)
     /// A path, or a file URL.
     case dismiss(String)
-    /// What the user asked for could not be done; in words.
+    /// The user's action failed, for this reason.
     case failed(String)
 
     private enum Key: String, CodingKey { case page, dismiss, failed }
@@ -75,7 +74,7 @@ enum ExtensionReply: Codable {
     }
 }
 
-/// Objects, one a line.
+/// JSON objects, one a line.
 enum JSONLine {
     static func encode(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
@@ -83,7 +82,7 @@ enum JSONLine {
         return try encoder.encode(value) + Data("\n".utf8)
     }
 
-    /// The lines of a descriptor, until it ends. Read on a thread of its own.
+    /// The lines of a descriptor, until its end, read on a thread of their own.
     static func read(_ descriptor: Int32) -> AsyncStream<Data> {
         let (lines, inbox) = AsyncStream<Data>.makeStream()
         Thread {

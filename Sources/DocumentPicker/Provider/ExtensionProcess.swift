@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import UniformTypes
 
-/// An extension that is a program of its own.
+/// An extension in a process of its own.
 final class ExtensionProcess: Sendable {
     private let context: DocumentPickerContext
     private let program: String
@@ -10,14 +10,14 @@ final class ExtensionProcess: Sendable {
     private struct State {
         var process: Process?
         var input: FileHandle?
-        /// Those who wait for the extension to say something.
+        /// The call that waits for the extension's next message.
         var waiting: CheckedContinuation<Void, any Error>?
         var hasEnded = false
-        /// It has dismissed, and is not told yet what came of that.
+        /// The extension has sent `dismiss`, and has no answer yet.
         var isDismissing = false
-        /// The presentation is over as soon as it is.
+        /// End the process when the answer to `dismiss` is sent.
         var endsWhenTold = false
-        /// What it was refused last; it may say that again.
+        /// The last refusal, which the extension may report as its own error.
         var refusal: String?
     }
     private let state = Mutex(State())
@@ -49,7 +49,8 @@ final class ExtensionProcess: Sendable {
 
     func handle(_ action: PickerAction) async throws { try await ask(.action(action)) }
 
-    /// What it dismissed with is answered first: one that never hears of its success could take back what was taken over.
+    /// Ends the process, after answering a `dismiss`: an extension without an answer could remove a copy that was
+    /// taken.
     func end() {
         let process = state.withLock { state -> Process? in
             state.endsWhenTold = state.isDismissing
@@ -58,7 +59,7 @@ final class ExtensionProcess: Sendable {
             state.input = nil
             return state.process
         }
-        // It may be tidying up.
+        // Give the process a second to clean up.
         if let process {
             Task {
                 try? await Task.sleep(for: .seconds(1))
@@ -81,7 +82,7 @@ final class ExtensionProcess: Sendable {
         return output.fileHandleForReading
     }
 
-    /// Returns when the extension has shown a page, or has dismissed; throws what it could not do.
+    /// Returns when the extension has shown a page or sent `dismiss`; throws the extension's error.
     private func ask(_ request: ExtensionRequest) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let hasEnded = state.withLock { state in
@@ -99,9 +100,9 @@ final class ExtensionProcess: Sendable {
         try? input.write(contentsOf: line)
     }
 
-    private var died: DocumentPickerError { DocumentPickerError("\(program): has ended") }
+    private var died: DocumentPickerError { DocumentPickerError("\(program): the extension has ended") }
 
-    /// To whoever waits for the extension; if nobody does, what went wrong is the user's to know.
+    /// Resumes the call that waits for the extension; without one, shows the user an error.
     private func answered(_ result: Result<Void, any Error>) async {
         let waiting = state.withLock { state in
             defer { state.waiting = nil }
@@ -116,16 +117,16 @@ final class ExtensionProcess: Sendable {
             return await answered(
                 .failure(
                     DocumentPickerError(
-                        "\(program): says what is not understood: \(String(decoding: line, as: UTF8.self))")))
+                        "\(program): sent a malformed message: \(String(decoding: line, as: UTF8.self))")))
         }
         switch reply {
         case .page(let page):
             state.withLock { $0.refusal = nil }
             await context.show(page)
-            // (There will be another one.)
+            // While a page is loading, another one follows.
             if !page.isLoading { await answered(.success(())) }
         case .failed(let message):
-            // (It hands on what it was refused, which the user has been told.)
+            // The extension may report our refusal as its own error; the user has seen that already.
             let isKnown = state.withLock { state in
                 defer { state.refusal = nil }
                 return state.refusal == message && state.waiting == nil
@@ -140,7 +141,7 @@ final class ExtensionProcess: Sendable {
         state.withLock { ($0.isDismissing, $0.refusal) = (true, nil) }
         let result: Result<Void, any Error>
         do {
-            guard let url else { throw DocumentPickerError("\(text): is no URL") }
+            guard let url else { throw DocumentPickerError("\(text): not a URL") }
             try await context.dismissGrantingAccess(to: url)
             send(.dismissed)
             result = .success(())

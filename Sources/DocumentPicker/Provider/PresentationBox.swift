@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What becomes known of a presentation when it is prepared.
+/// Holds the properties of a presentation, which are known when it is prepared.
 final class PresentationBox: Sendable {
     private let value = Mutex<DocumentPickerContext.Presentation?>(nil)
 

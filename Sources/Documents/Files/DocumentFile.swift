@@ -1,7 +1,7 @@
 import FileCoordination
 import Foundation
 
-/// The file of a document: read and written under coordination, off every actor.
+/// Reads and writes the file of a document under coordination, off every actor.
 struct DocumentFile: Sendable {
     let presenter: DocumentPresenter?
     let mostBytes: Int
@@ -12,10 +12,10 @@ struct DocumentFile: Sendable {
         presenter.map { FileCoordinator(filePresenter: $0) } ?? FileCoordinator()
     }
 
-    /// Longer than the daemon waits for a presenter that does not answer.
+    /// How long to retry after deadlocks; longer than the daemon waits for a presenter that does not answer.
     private static let patienceInDeadlocks = Duration.seconds(60)
 
-    /// What lies in no mounted domain is not coordinated: there is nobody to ask.
+    /// Coordinates an access. Outside of mounted domains there is no daemon, so the access is not coordinated.
     private func coordinate<T: Sendable>(
         _ intents: [FileAccessIntent], _ body: @escaping @Sendable ([String]) throws -> T
     ) async throws -> T {
@@ -35,7 +35,7 @@ struct DocumentFile: Sendable {
                 where error.code == .wouldDeadlock && .now < deadline
                 && FileCoordinator.heldClaims.isEmpty
             {
-                // Who holds nothing keeps nobody waiting: those who wait for each other are through in a moment.
+                // Holding nothing, we block nobody; the programs that wait for each other will be done soon.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 20...400)))
             } catch let error as CoordinationError {
                 throw error.asDocumentError
@@ -45,8 +45,8 @@ struct DocumentFile: Sendable {
 
     // MARK: Reading
 
-    /// - Parameter asksToSave: others who show it save first what they have not saved.
-    /// - Returns: also where it was by then.
+    /// - Parameter asksToSave: ask others who show the document to save first.
+    /// - Returns: the contents, and the file's place by then.
     func read(_ url: URL, asksToSave: Bool) async throws -> (loaded: LoadedContents, url: URL) {
         let intent = FileAccessIntent.readingIntent(with: url, options: asksToSave ? [] : .withoutChanges)
         return try await coordinate([intent]) { paths in
@@ -63,7 +63,7 @@ struct DocumentFile: Sendable {
 
     enum Outcome: Sendable {
         case saved(KnownContents, URL)
-        /// Somebody else has changed it since: nothing was written.
+        /// Somebody else has changed the file since; nothing was written.
         case isAnotherVersion
     }
 
@@ -74,7 +74,7 @@ struct DocumentFile: Sendable {
         try await coordinate([.writingIntent(with: url)]) { paths in try Self.make(contents, at: paths[0], attributes) }
     }
 
-    /// - Parameter known: what has to be there, else nothing is written; nil: whatever is there.
+    /// - Parameter known: the state that the file must have, otherwise nothing is written; nil: any.
     /// - Throws: ``DocumentError/Code/missing``.
     func replace(
         _ url: URL, with contents: DocumentContents, known: KnownContents?, _ attributes: DocumentAttributes
@@ -84,7 +84,7 @@ struct DocumentFile: Sendable {
             var known = known
             for _ in 0..<Self.mostLooks {
                 if let before = known, try !FileReader.isAsKnown(path, before) {
-                    // Another date is no other version.
+                    // A file with another date but the same contents is no other version.
                     guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before)
                     else { break }
                     known = now.known
@@ -113,7 +113,7 @@ struct DocumentFile: Sendable {
                 let (there, new) = isFolder ? ("a folder with files in it", "a file") : ("a file", "a folder")
                 throw DocumentError(
                     .exists,
-                    "\(DocumentError.shown(path)): is \(there); it is not replaced by \(new). Choose another name, or remove it first"
+                    "\(DocumentError.shown(path)): is \(there), which is not replaced by \(new); choose another name, or remove it first"
                 )
             }
             return try PackageWriter.exchange(path, with: contents, known: known, attributes)
@@ -122,14 +122,14 @@ struct DocumentFile: Sendable {
 
     // MARK: Pictures
 
-    /// Gives the document its picture, if it has these contents still.
+    /// Sets the document's thumbnail, if the document still has these contents.
     ///
-    /// - Throws: what keeps the picture from being kept; nothing when somebody else has changed the document since.
+    /// - Throws: why the thumbnail was not kept; nothing when somebody else has changed the document since.
     func setThumbnail(_ thumbnail: DocumentAttributes.Thumbnail?, of url: URL, _ known: KnownContents) async throws {
         guard let thumbnail, case .file(let stamp, _) = known else { return }
         let (contents, picture) = try await onThread {
             let contents = try DocumentThumbnails.Contents(of: url)
-            // (It is another one than was saved.)
+            // The file is not the saved one any more.
             guard try FileStamp(FileReader.status(FilePath.text(url))) == stamp else { return (contents, Data?.none) }
             switch thumbnail {
             case .png(let data): return (contents, data)
@@ -137,7 +137,7 @@ struct DocumentFile: Sendable {
                 let path = FilePath.text(file)
                 let loaded = try FileReader.read(path, mostBytes: DocumentThumbnails.bytes).contents
                 guard let data = loaded.data else {
-                    throw DocumentError(.unreadable, "\(DocumentError.shown(path)): is a folder, and no picture")
+                    throw DocumentError(.unreadable, "\(DocumentError.shown(path)): a folder, not a picture")
                 }
                 return (contents, data)
             }
@@ -174,7 +174,7 @@ struct DocumentFile: Sendable {
 
     // MARK: Places
 
-    /// - Returns: where it is then.
+    /// - Returns: the new place.
     func move(_ url: URL, to target: URL) async throws -> URL {
         let intents: [FileAccessIntent] = [
             .writingIntent(with: url, options: .forMoving), .writingIntent(with: target),
@@ -184,7 +184,7 @@ struct DocumentFile: Sendable {
                 if errno == EXDEV {
                     throw DocumentError(
                         .unwritable,
-                        "\(DocumentError.shown(paths[1])): is on another disk, or in another domain; save the document there, "
+                        "\(DocumentError.shown(paths[1])): on another disk, or in another domain; save the document there, "
                             + "then delete it here")
                 }
                 throw FileWriter.failure(paths[1])
@@ -197,9 +197,9 @@ struct DocumentFile: Sendable {
         try await coordinate([.writingIntent(with: url, options: .forDeleting)]) { try FilePath.remove($0[0]) }
     }
 
-    /// Deletes what is as it was when it was written. What is gone is deleted.
+    /// Deletes a file if it is unchanged since it was written. A missing file counts as deleted.
     ///
-    /// - Returns: false: somebody has written it since; it is there still.
+    /// - Returns: false: somebody has written the file since, and it still exists.
     func delete(_ url: URL, ifStill known: KnownContents) async throws -> Bool {
         do {
             return try await coordinate([.writingIntent(with: url, options: .forDeleting)]) { paths in
@@ -217,7 +217,7 @@ struct DocumentFile: Sendable {
 
     private static let mostSecondsOfASave = 86_400
 
-    /// Removes what killed programs of this user have left in a folder. (In a mount the daemon does that.)
+    /// Removes leftover files of this user's killed programs in a folder. (In a mount the daemon does that.)
     static func sweep(_ folder: String, olderThan seconds: Int = mostSecondsOfASave) {
         guard !FilePath.isInMount(FilePath.child(folder, ".")), let names = try? FilePath.names(in: folder) else {
             return
@@ -233,7 +233,7 @@ struct DocumentFile: Sendable {
 }
 
 extension KnownContents {
-    /// Whatever the dates.
+    /// Whether the contents are equal, regardless of dates.
     fileprivate func hasContents(of other: KnownContents) -> Bool {
         switch (self, other) {
         case (.file(_, let one), .file(_, let two)): one == two

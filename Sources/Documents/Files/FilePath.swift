@@ -4,12 +4,13 @@ import Foundation
 import NIOPosix
 import Surroundings
 
-/// Off the cooperative pool: the disk may be slow, and a document may have to come from its store first.
+/// Runs a body on a thread of its own, off the cooperative pool, because the disk may be slow, and a read may wait for
+/// the store.
 func onThread<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
     try await NIOThreadPool.singleton.runIfActive(body)
 }
 
-/// Paths as text, whatever bytes are in them (`ByteText`).
+/// Paths as text that can hold any bytes (`ByteText`).
 enum FilePath {
     static func text(_ url: URL) -> String {
         let text = ByteText.text(of: url)
@@ -31,17 +32,18 @@ enum FilePath {
 
     static func child(_ folder: String, _ name: String) -> String { folder == "/" ? "/" + name : folder + "/" + name }
 
-    /// Begins a name that no store gets, and that is gone at the next mount if its program was killed (`Exclusions.scopedPrefix`).
+    /// A prefix of names that no store gets; leftover files with it are removed at the next mount
+    /// (`Exclusions.scopedPrefix`).
     static func temporary(in folder: String) -> String { child(folder, temporaryPrefix + UUID().uuidString) }
     static let temporaryPrefix = ".hydrant-scoped-save-"
 
-    /// A name for what is kept beside the file, as the daemon gives them: `name (conflicted copy, HOST, DATE).ext`.
+    /// The path of a conflicted copy, named as by the daemon: `name (conflicted copy, HOST, DATE).ext`.
     static func conflictedCopy(of path: String, number: Int) -> String {
         let made = ConflictName.make(from: bytes(name(path)), at: time(nil), number: number)
         return child(folder(path), ByteText.text(made))
     }
 
-    /// rename(2), that replaces nothing.
+    /// rename(2) that replaces nothing.
     static func moveNew(_ from: String, to: String) -> Int32 {
         let done = ByteText.withPath(from) { from in
             ByteText.withPath(to) { clinux_renameat2(AT_FDCWD, from, AT_FDCWD, $0, CLINUX_RENAME_NOREPLACE) }
@@ -49,12 +51,13 @@ enum FilePath {
         return done != 0 && errno == EINVAL ? moveNewByLinking(from, to: to) : done
     }
 
-    /// The same for file systems that have no such rename (NFS): a link(2) and an empty folder replace nothing either.
+    /// As ``moveNew(_:to:)``, for file systems without such a rename (NFS): link(2) and a new empty folder replace
+    /// nothing either.
     static func moveNewByLinking(_ from: String, to: String) -> Int32 {
         ByteText.withPath(from) { from in
             ByteText.withPath(to) { to in
                 if link(from, to) == 0 { return unlink(from) }
-                // (Of a folder there are no links.)
+                // A folder cannot be linked.
                 guard errno == EPERM, mkdir(to, 0o700) == 0 else { return -1 }
                 if rename(from, to) == 0 { return 0 }
                 let number = errno
@@ -65,7 +68,7 @@ enum FilePath {
         }
     }
 
-    /// Hydrant's, or another in user space.
+    /// Whether the path is in a FUSE mount, Hydrant's or another.
     static func isInMount(_ path: String) -> Bool {
         let fuse = 0x6573_5546 as Int64
         return ByteText.withPath(folder(path)) { clinux_file_system_magic($0) } == fuse
@@ -81,7 +84,7 @@ enum FilePath {
         ByteText.withPath(from) { from in ByteText.withPath(to) { rename(from, $0) } }
     }
 
-    /// Where a symbolic link leads; another path stays as it is.
+    /// The target of a symbolic link; any other path unchanged.
     static func followingLink(_ path: String) -> String {
         var status = stat()
         guard ByteText.withPath(path, { lstat($0, &status) }) == 0, status.st_mode & S_IFMT == S_IFLNK else {
@@ -90,22 +93,22 @@ enum FilePath {
         return ByteText.resolved(path) ?? path
     }
 
-    /// One for all that lead to the same file, which need not be there.
+    /// The canonical path of a file, which need not exist.
     static func canonical(_ path: String) -> String {
         if let path = ByteText.resolved(path) { return path }
         return ByteText.resolved(folder(path)).map { child($0, name(path)) } ?? path
     }
 
-    /// What is made in a folder, or renamed, is there after a power loss.
+    /// Makes new names and renames in a folder durable.
     static func syncFolder(_ path: String) {
         let descriptor = ByteText.withPath(path) { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         guard descriptor >= 0 else { return }
-        // (Where a file system cannot, there is nothing to be done.)
+        // Ignore the error of a file system that cannot.
         fsync(descriptor)
         close(descriptor)
     }
 
-    /// A file, or a folder with all that is in it; follows no link.
+    /// Removes a file, or a folder with everything in it; follows no links.
     static func remove(_ path: String) throws {
         var status = stat()
         guard ByteText.withPath(path, { lstat($0, &status) }) == 0 else {

@@ -1,7 +1,7 @@
 import ControlAPI
 import Foundation
 
-/// Which file it is, and how it was.
+/// Identifies a file and the state of its contents.
 struct FileStamp: Sendable, Equatable {
     private let device: UInt
     private let inode: UInt
@@ -20,13 +20,13 @@ struct FileStamp: Sendable, Equatable {
     var modified: Date { Date(timeIntervalSince1970: Double(seconds) + Double(nanoseconds) / 1e9) }
 }
 
-/// What a file, or a package, had when it was read or written last.
+/// The state of a file, or of a package, when it was read or written last.
 indirect enum KnownContents: Sendable, Equatable {
     case file(FileStamp, digest: Int)
-    /// A folder's own stamp says nothing: programs make files beside.
+    /// A folder's own stamp does not count, because programs make temporary files in it.
     case package([String: KnownContents])
 
-    /// The last change of a file in it.
+    /// The date of the last change in the file or package.
     var modified: Date {
         switch self {
         case .file(let stamp, _): stamp.modified
@@ -46,7 +46,7 @@ struct FileReader {
     let mostBytes: Int
     private var bytesLeft: Int
     private var entries = 0
-    /// How often a file is read anew that somebody changes meanwhile.
+    /// How often to read a file again that changes during the read.
     private static let tries = 5
 
     init(mostBytes: Int) {
@@ -65,13 +65,13 @@ struct FileReader {
     static func isFolder(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
     static func isFile(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG }
 
-    /// Nothing is lost with it.
+    /// Whether the file or folder is empty, so that replacing it loses nothing.
     static func isEmpty(_ path: String) throws -> Bool {
         let status = try status(path)
         return isFolder(status) ? try FilePath.names(in: path).isEmpty : status.st_size == 0
     }
 
-    /// Names of programs' temporary files are no part of a package.
+    /// Whether a name belongs to the package, and is not a program's temporary file.
     static func belongs(_ name: String) -> Bool { !name.hasPrefix(".hydrant-scoped-") }
 
     static func read(_ path: String, mostBytes: Int) throws -> LoadedContents {
@@ -104,7 +104,8 @@ struct FileReader {
         }
         guard Self.isFile(status) else {
             throw DocumentError(
-                .unreadable, "\(DocumentError.shown(path)): is neither a file nor a folder; a document has nothing else"
+                .unreadable,
+                "\(DocumentError.shown(path)): neither a file nor a folder; a document may hold nothing else"
             )
         }
         for _ in 1..<Self.tries {
@@ -112,10 +113,10 @@ struct FileReader {
             usleep(20_000)
         }
         throw DocumentError(
-            .unreadable, "\(DocumentError.shown(path)): a program writes it all the time; try again when it is done")
+            .unreadable, "\(DocumentError.shown(path)): a program keeps writing it; try again when it is done")
     }
 
-    /// Nil: somebody changed it meanwhile.
+    /// Nil: the file changed during the read.
     private mutating func readFile(_ path: String) throws -> LoadedContents? {
         let descriptor = ByteText.withPath(path) { Glibc.open($0, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) }
         guard descriptor >= 0 else { throw DocumentError.system(.unreadable, path) }
@@ -124,7 +125,7 @@ struct FileReader {
         guard fstat(descriptor, &before) == 0 else { throw DocumentError.system(.unreadable, path) }
         let size = before.st_size
         guard size <= bytesLeft else { throw tooLarge(path) }
-        // (A file that the kernel writes when it is read, as in /proc, says that it has none.)
+        // Files that the kernel generates, as in /proc, report size 0.
         let data = try size > 0 ? Self.read(descriptor, size, path) : readToEnd(descriptor, path)
         guard let data else { return nil }
         var after = stat()
@@ -134,7 +135,7 @@ struct FileReader {
         return LoadedContents(contents: contents, known: .file(FileStamp(before), digest: contents.digest))
     }
 
-    /// Nil: it is shorter by now.
+    /// Nil: the file has become shorter.
     private static func read(_ descriptor: Int32, _ size: Int, _ path: String) throws -> Data? {
         var data = Data(count: size)
         var done = 0
@@ -142,7 +143,7 @@ struct FileReader {
             let count = data.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + done, size - done) }
             if count < 0 && errno == EINTR { continue }
             guard count >= 0 else {
-                throw DocumentError.system(.unreadable, path, errno, "; is its store in reach?")
+                throw DocumentError.system(.unreadable, path, errno, "; check that its store can be reached")
             }
             if count == 0 { return nil }
             done += count
@@ -167,11 +168,11 @@ struct FileReader {
         DocumentError(.tooLarge, "\(DocumentError.shown(path)): the document has more than \(mostBytes) bytes")
     }
 
-    // MARK: Looking
+    // MARK: Comparing
 
-    /// Whether a file is as it was, without reading it.
+    /// Whether a file is unchanged, without reading it.
     ///
-    /// - Throws: ``DocumentError/Code/missing``: it is not there.
+    /// - Throws: ``DocumentError/Code/missing``.
     static func isAsKnown(_ path: String, _ known: KnownContents) throws -> Bool {
         let status = try Self.status(path)
         switch known {

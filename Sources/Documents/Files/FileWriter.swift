@@ -2,16 +2,16 @@ import CLinux
 import ControlAPI
 import Foundation
 
-/// What is to be replaced is not what it was when the document was read or saved last: it stays.
+/// The file to replace has changed since the document was read or saved last; it was not replaced.
 struct AnotherVersion: Error {}
 
-/// Writes a file: whole or not at all, and on disk when it returns. Blocks.
+/// Writes a file whole or not at all, durably. Blocks.
 struct FileWriter {
     let attributes: DocumentAttributes
-    /// For tests: called when the new file is on disk, and when the last look at the old one is done.
+    /// For tests: called when the new file is durable, and after the last check of the old one.
     var willPlace: (_ hasLooked: Bool) -> Void = { _ in }
 
-    /// Makes it.
+    /// Makes the file.
     ///
     /// - Throws: ``DocumentError/Code/exists``.
     func create(_ data: Data, at path: String) throws -> KnownContents {
@@ -23,10 +23,11 @@ struct FileWriter {
         }
     }
 
-    /// Puts the bytes in the place of a file's. The mount keeps the document's identity over that: a file that no store had is
-    /// renamed over it. Mode, owner and attributes of the file go on, as far as this process may give them.
+    /// Replaces a file by a new one with the bytes, renamed over it; the mount keeps the document's identity through
+    /// that rename. The new file gets the mode, owner and attributes of the old one, as far as this process may set
+    /// them.
     ///
-    /// - Parameter known: what has to be there still; nil: whatever is.
+    /// - Parameter known: the state that the old file must have; nil: any.
     /// - Throws: ``AnotherVersion``.
     func replace(_ path: String, with data: Data, known: KnownContents?) throws -> KnownContents {
         let folder = FilePath.folder(path)
@@ -39,11 +40,11 @@ struct FileWriter {
 
     private func place(_ new: String, over path: String, _ known: KnownContents?) throws {
         willPlace(false)
-        // Writing took its time: somebody else may have come.
+        // Somebody else may have written the file meanwhile.
         if let known, try !FileReader.isAsKnown(path, known) { throw AnotherVersion() }
         willPlace(true)
-        // Outside of a mount, who comes after that look is seen as well: by what comes out of an exchange. (In a mount that
-        // would bring a document that is not here, to throw it away.)
+        // Outside of a mount, exchange the files: the old file then shows a write after that check. (In a mount an
+        // exchange would download a document that is not here, only to remove it.)
         if let known, !FilePath.isInMount(path) {
             if FilePath.exchange(new, path) == 0 {
                 if (try? FileReader.isAsKnown(new, known)) != true {
@@ -55,15 +56,15 @@ struct FileWriter {
                 _ = ByteText.withPath(new) { unlink($0) }
                 return
             }
-            // (Some file systems cannot.)
+            // Some file systems cannot exchange.
             guard errno == EINVAL else { throw Self.failure(path) }
         }
         guard FilePath.move(new, over: path) == 0 else { throw Self.failure(path) }
     }
 
-    /// A file in a folder that is not in its place yet.
+    /// Writes a new file, outside of its final place.
     ///
-    /// - Parameter target: its place, for people.
+    /// - Parameter target: the final place, for messages.
     func stage(_ data: Data, at path: String, for target: String, attributesOf old: String?) throws -> KnownContents {
         try put(data, as: path, for: target, attributesOf: old) {}
     }
@@ -112,17 +113,17 @@ struct FileWriter {
         var new = stat()
         guard fstat(descriptor, &new) == 0 else { throw Self.failure(old) }
         if status.st_uid != new.st_uid || status.st_gid != new.st_gid {
-            // (Only root may give files away; everybody may give them to a group that he is in.)
+            // Only root may give files away; everybody may set a group that he is in.
             if fchown(descriptor, status.st_uid, status.st_gid) != 0 {
                 _ = fchown(descriptor, uid_t.max, status.st_gid)
             }
             guard fstat(descriptor, &new) == 0 else { throw Self.failure(old) }
-            // Nobody gets rights by that: not those of another user, and another group has no more than all others.
+            // Grant no rights by the change of owner: drop setuid, and give another group only the rights of others.
             if new.st_uid != status.st_uid { mode &= ~0o4000 }
             if new.st_gid != status.st_gid { mode = mode & ~0o2070 | (mode & 0o007) << 3 }
         }
         for (name, value) in Self.extendedAttributes(of: old) {
-            // (What only the system may set is not for this program to keep.)
+            // Ignore attributes that only the system may set.
             _ = value.withUnsafeBytes { fsetxattr(descriptor, name, $0.baseAddress, $0.count, 0) }
         }
         guard fchmod(descriptor, mode) == 0 else { throw Self.failure(old) }
@@ -148,7 +149,7 @@ struct FileWriter {
         return found
     }
 
-    /// Those that the document wants.
+    /// Sets the attributes that the document wants.
     func setAttributes(on descriptor: Int32, _ path: String) throws {
         for (name, value) in attributes.all {
             guard let value else {
@@ -170,7 +171,7 @@ struct FileWriter {
         let number = errno
         if number == EEXIST {
             return DocumentError(
-                .exists, "\(DocumentError.shown(path)): there is something of this name; choose another name")
+                .exists, "\(DocumentError.shown(path)): the name is taken; choose another name")
         }
         let hint = number == ENOSPC ? "; make room, then save again" : advice
         return DocumentError.system(.unwritable, path, number, hint)

@@ -2,12 +2,11 @@ import CLinux
 import ControlAPI
 import Foundation
 
-/// Writes a package, so that it stays the same folder with the same documents in it, of which only those that differ are
-/// written. Blocks.
+/// Writes a package, which stays the same folder with the same documents; writes only documents that differ. Blocks.
 ///
-/// What is new is made in a folder of its own first, and on disk. Then each file is exchanged with the one that it replaces
-/// (RENAME_EXCHANGE), which takes no time worth speaking of; if one of these fails, or is not what it was any more, those before are
-/// exchanged back. What is removed goes last. Whoever coordinates sees all of it or nothing.
+/// Writes new files to a folder of their own first, durably. Then exchanges each file with the one that it replaces
+/// (RENAME_EXCHANGE), which is quick; if an exchange fails, or a file has changed meanwhile, exchanges the earlier ones
+/// back. Removes files last. Programs that coordinate see all of the save or nothing.
 struct PackageWriter {
     private let package: String
     private let staging: String
@@ -16,25 +15,25 @@ struct PackageWriter {
     private struct Step {
         enum Kind: Int {
             case add
-            /// A staged file or folder takes the place of what is there.
+            /// Exchange a staged file or folder with the existing one.
             case exchange
-            /// The same, of a document whose bytes are not here: they are not brought only to be thrown away.
+            /// Rename a staged file over a document whose bytes are not here; an exchange would download these.
             case replace
-            /// Goes to where new ones are staged.
+            /// Move the existing file to the staging folder.
             case remove
         }
         var kind: Kind
         var staged: String
         var target: String
-        /// What has to be there; nil: whatever is.
+        /// The state that the existing file must have; nil: any.
         var known: KnownContents?
     }
     private var steps: [Step] = []
     private var staged = 0
     private let attributes: DocumentAttributes
-    /// Whether what is replaced and removed has to be what it was.
+    /// Whether replaced and removed files must be unchanged.
     private let isBound: Bool
-    /// For tests: called with the number of each step before that.
+    /// For tests: called before each step, with its number.
     private let willCarryOut: (Int) throws -> Void
 
     private init(
@@ -72,14 +71,14 @@ struct PackageWriter {
         var writer = PackageWriter(path, attributes, isBound: known != nil, willCarryOut: willCarryOut)
         return try writer.withStaging { writer in
             let new = try writer.plan(children, path, known)
-            // (What is refused is refused before anything is in its place.)
+            // Fail before anything is in its place.
             try writer.setAttributes(path)
             try writer.carryOut()
             return new
         }
     }
 
-    /// A file takes the place of a package, or the reverse.
+    /// Replaces a package by a file, or a file by a package.
     static func exchange(
         _ path: String, with contents: DocumentContents, known: KnownContents?, _ attributes: DocumentAttributes
     ) throws -> KnownContents {
@@ -100,7 +99,7 @@ struct PackageWriter {
         return try body(&self)
     }
 
-    // MARK: What there is to do
+    // MARK: Planning
 
     private mutating func addStep(_ kind: Step.Kind, _ target: String, _ known: KnownContents?) -> String {
         let place = FilePath.child(staging, "\(staged)")
@@ -143,7 +142,7 @@ struct PackageWriter {
         let there = Set(try FilePath.names(in: folder).filter(FileReader.belongs))
         if isBound && there != Set(knownChildren.keys) { throw AnotherVersion() }
         for (name, child) in children.sorted(by: { $0.key < $1.key }) {
-            // (It may be written in other bytes there: the same letters, composed otherwise.)
+            // The existing name may have other bytes: the same letters in another Unicode normalization.
             if let index = there.firstIndex(of: name) {
                 let target = FilePath.child(folder, there[index])
                 result[name] = try plan(child, at: target, knownChildren[name])
@@ -172,14 +171,14 @@ struct PackageWriter {
         }
     }
 
-    /// Outside of a mount everything is.
+    /// Whether a file's bytes are here; always true outside of a mount.
     private static func isHere(_ path: String) -> Bool {
         var state = [UInt8](repeating: 0, count: 64)
         let count = ByteText.withPath(path) { lgetxattr($0, "user.hydrant.state", &state, state.count) }
         return count < 0 || state.prefix(count).starts(with: Array("downloaded".utf8))
     }
 
-    /// Those of a package are its folder's.
+    /// Sets the package's attributes on its folder.
     private func setAttributes(_ path: String) throws {
         if attributes == DocumentAttributes() { return }
         let descriptor = ByteText.withPath(path) { Glibc.open($0, O_RDONLY | O_CLOEXEC) }
@@ -188,7 +187,7 @@ struct PackageWriter {
         try FileWriter(attributes: attributes).setAttributes(on: descriptor, path)
     }
 
-    // MARK: Doing it
+    // MARK: Carrying out
 
     private func carryOut() throws {
         var done: [Step] = []
@@ -225,7 +224,7 @@ struct PackageWriter {
         case .remove: guard FilePath.moveNew(target, to: staged) == 0 else { throw FileWriter.failure(target) }
         }
         if step.kind == .replace || step.kind == .add { return }
-        // Somebody may have written it between the look and that.
+        // Check again, because somebody may have written the file before the exchange.
         do { try require(step.known, at: staged) } catch {
             undo(step)
             throw error
@@ -236,7 +235,8 @@ struct PackageWriter {
         if let known, (try? FileReader.isAsKnown(path, known)) != true { throw AnotherVersion() }
     }
 
-    /// (What was replaced without being here, and in a mount what was removed, cannot come back; that is why they are last.)
+    /// Undoes a step. A replaced placeholder, and in a mount a removed file, cannot be brought back, so these steps
+    /// come last.
     private func undo(_ step: Step) {
         switch step.kind {
         case .add: _ = FilePath.moveNew(step.target, to: step.staged)

@@ -1,7 +1,7 @@
 import DocumentInteraction
 import Foundation
 
-/// Says what a document is and what can be done with it, and does it if it is named:
+/// Prints a document's type and menu, and performs an entry of the menu:
 ///
 ///     hydrant-interact ~/Documents/report.pdf
 ///     hydrant-interact ~/Documents/report.pdf preview

@@ -11,11 +11,11 @@ final class Jottings: Document {
     }
 
     override func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
-        // (What it cannot write as it was, it does not take: a folder, or another encoding.)
+        // Refuse contents that could not be written back unchanged: a folder, or another encoding.
         guard let text = contents.data.flatMap({ String(validating: $0, as: UTF8.self) }) else {
-            throw DocumentError(.badContents, "\(localizedName): is no text in UTF-8")
+            throw DocumentError(.badContents, "\(localizedName): not UTF-8 text")
         }
-        // (By bytes: CR LF is one character in Swift.)
+        // Split bytes, because CR LF is one character in Swift.
         lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { String(Substring($0)) }
         if lines.last == "" { lines.removeLast() }
     }
@@ -26,7 +26,7 @@ final class Jottings: Document {
     }
 }
 
-/// Adds a line to a document, or follows it and shows its last line whenever somebody changes it:
+/// Adds a line to a document, or follows the document and shows its last line at each change:
 ///
 ///     hydrant-jot ~/Documents/todo.txt buy milk
 ///     hydrant-jot ~/Documents/todo.txt
@@ -67,7 +67,7 @@ enum Jot {
         say("\(document.localizedName) (\(document.documentState)): \(document.lines.last ?? "")", to: .standardOutput)
     }
 
-    /// What would steer a terminal is a question mark.
+    /// Replaces characters that control a terminal by question marks.
     private static func say(_ text: String, to file: FileHandle) {
         let steering: Set<Unicode.GeneralCategory> = [.control, .format, .lineSeparator, .paragraphSeparator]
         let plain = text.unicodeScalars.map { steering.contains($0.properties.generalCategory) ? "?" : $0 }

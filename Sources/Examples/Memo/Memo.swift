@@ -3,7 +3,7 @@ import Foundation
 import MetadataQuery
 import QueryLanguage
 
-/// Keeps notes in a container of its own, which other programs' pickers offer, and says how many there are:
+/// Keeps notes in a container of its own, which other programs' pickers offer, and prints their number:
 ///
 ///     hydrant-memo call Ada
 @main
@@ -20,7 +20,7 @@ enum Memo {
     }
 
     private static func keep(_ words: String) async throws {
-        // A program that is installed brings this file with it, in /usr/share/hydrant/containers.
+        // An installed program has this file in /usr/share/hydrant/containers.
         try DocumentContainer.install(
             manifest: """
                 identifier = "\(identifier)"

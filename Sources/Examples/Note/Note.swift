@@ -12,9 +12,9 @@ final class NoteDocument: Document {
 
     override func load(fromContents contents: DocumentContents, ofType type: UniformType) throws {
         guard let text = contents.data.flatMap({ String(validating: $0, as: UTF8.self) }) else {
-            throw DocumentError(.badContents, "\(localizedName): is no text in UTF-8")
+            throw DocumentError(.badContents, "\(localizedName): not UTF-8 text")
         }
-        // (By bytes: CR LF is one character in Swift.)
+        // Split bytes, because CR LF is one character in Swift.
         lines = text.utf8.split(separator: 10, omittingEmptySubsequences: false).map { Array(String(Substring($0))) }
     }
 }
@@ -23,14 +23,14 @@ final class NoteDocument: Document {
 ///
 ///     hydrant-note ~/Documents/note.txt
 ///
-/// The note saves itself, takes in what others write, and shows when there are two versions of it.
+/// The note saves itself, loads what others write, and shows when it exists in two versions.
 @main @MainActor
 final class Note {
     enum Event: Sendable { case input([UInt8]), lost, changed, over(problem: String?) }
     private let (events, inbox) = AsyncStream<Event>.makeStream()
     private let (note, screen): (NoteDocument, Screen)
     private var (row, column, top, message) = (0, 0, 0, "")
-    /// What may have to wait for others, so that keys are taken meanwhile.
+    /// Work that may wait for others, while keys are read.
     private var work: Task<Void, Never>?
     private var (isOpened, isLeaving, isLost, givesUp) = (false, false, false, false)
     private var isClosed: Bool { note.documentState.contains(.closed) }
@@ -50,7 +50,7 @@ final class Note {
         (note.autosaveDelay, note.mostBytes) = (.seconds(3), 16 << 20)
     }
 
-    /// - Returns: why it could not be opened, or not be saved at the end.
+    /// - Returns: why the note could not be opened, or not be saved at the end.
     private func run() async -> String? {
         let (notifications, inbox) = (note.notifications(), inbox)
         Task { for await _ in notifications { inbox.yield(.changed) } }
@@ -132,7 +132,7 @@ final class Note {
         top = min(max(top, row - screen.rows + 3), row)
     }
 
-    /// What may have to wait for others.
+    /// Runs work that may wait for others.
     private func begin(
         _ success: String? = nil, leaves: Bool = false, _ body: @escaping @MainActor () async throws -> Void
     ) {
@@ -155,7 +155,7 @@ final class Note {
         }
     }
 
-    /// When what is being done is done; a second time, or before it is open: stops that.
+    /// Ends when the present work is done; a second call, or one before the note is open, cancels that work.
     private func leave(lost: Bool = false) {
         isLost = isLost || lost
         if let work {

@@ -42,7 +42,7 @@ final class Screen {
         if ioctl(1, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 3, size.ws_col > 10 {
             (rows, columns) = (Int(size.ws_row), Int(size.ws_col))
         }
-        // Long lines are shown from where the cursor is in sight.
+        // Scroll long lines so that the cursor is visible.
         let place = Self.width(before)
         let skipped = max(0, place - columns + 1)
         var text = "\u{1b}[?25l\u{1b}[H"
@@ -64,7 +64,7 @@ final class Screen {
         return result
     }
 
-    /// What would move the cursor, or hide something, is a question mark, of one column.
+    /// Replaces characters that would move the cursor, or hide something, by a question mark, of one column.
     static func plain(_ text: String) -> String { String(text.map { shownWidth($0) == nil ? "?" : $0 }) }
     private static func width(_ text: [Character]) -> Int { text.reduce(0) { $0 + (shownWidth($1) ?? 1) } }
 
@@ -79,7 +79,7 @@ final class Screen {
     }
 }
 
-/// What a terminal sends: characters, which may come in parts (`rest`), and sequences that begin with an escape.
+/// A terminal's input: characters, which may come in parts (`rest`), and sequences that begin with an escape.
 struct Keys {
     static let (up, down, right, left) = ("\u{1b}[A", "\u{1b}[B", "\u{1b}[C", "\u{1b}[D")
     static let (home, end, delete, backspace) = ("\u{1b}[1~", "\u{1b}[4~", "\u{1b}[3~", "\u{7f}")

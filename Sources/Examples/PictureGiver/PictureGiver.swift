@@ -1,7 +1,7 @@
 import FileCoordination
 import Foundation
 
-/// Saves what comes from standard input as a document, as programs save, and gives it its picture:
+/// Saves standard input as a document, as programs save, and sets its thumbnail:
 ///
 ///     plot <figures.csv | hydrant-give-picture ~/Documents/figures.csv figures.png
 @main
@@ -13,7 +13,7 @@ enum PictureGiver {
         let contents = FileHandle.standardInput.readDataToEndOfFile()
         let saved = try await FileCoordinator().coordinate(writingItemAt: document, options: .forReplacing) {
             @Sendable url in
-            // Beside it, then over it: whoever reads meanwhile has the one or the other.
+            // Write beside the document, then rename over it: a reader sees the old contents or the new ones.
             let draft = url.deletingLastPathComponent().appending(path: ".\(UUID().uuidString)~")
             try contents.write(to: draft)
             let saved = try DocumentThumbnails.Contents(of: draft)
@@ -22,7 +22,7 @@ enum PictureGiver {
             }
             return saved
         }
-        // If somebody has changed it since, the picture is of contents that are no more.
+        // If somebody has changed the document since, the picture does not show its contents.
         do {
             let place = try await DocumentThumbnails.set(picture, of: document, contents: saved)
             print(place == .store ? "other machines see it, too" : "this machine shows it")

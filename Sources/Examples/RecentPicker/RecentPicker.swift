@@ -2,8 +2,8 @@ import DocumentPicker
 import Foundation
 import UniformTypes
 
-/// A picker of its own: the documents that were changed last, wherever they are, instead of folders. For export and move it
-/// takes documents into one folder, `Inbox`.
+/// A picker that shows the documents that were changed last, of all folders. For export and move it takes documents
+/// into one folder, `Inbox`.
 actor RecentPicker: DocumentPickerExtension {
     private let context: DocumentPickerContext
     private var found: [(path: String, entry: PickerPage.Entry)] = []
@@ -49,7 +49,7 @@ actor RecentPicker: DocumentPickerExtension {
         try await context.dismissGrantingAccess(to: copy)
     }
 
-    /// Names, sizes and dates are known without a download.
+    /// Reads names, sizes and dates, which needs no download.
     private static func recent(in folder: String, _ types: [UniformType]) -> [(path: String, entry: PickerPage.Entry)] {
         let table = UniformTypeTable.system
         var all: [(path: String, entry: PickerPage.Entry)] = []

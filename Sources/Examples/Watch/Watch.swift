@@ -2,7 +2,7 @@ import Foundation
 import MetadataQuery
 import QueryLanguage
 
-/// Shows how many documents in a folder match a query, and which are the newest, again whenever that changes:
+/// Shows the number of documents in a folder that match a query, and the newest, at each change:
 ///
 ///     hydrant-watch ~/Documents kind:pdf 'modified:<30d'
 @main

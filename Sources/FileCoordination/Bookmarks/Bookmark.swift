@@ -3,19 +3,19 @@ public import Foundation
 
 /// Names an item for as long as it exists: through renames, moves, evictions, restarts of the daemon and remounts.
 ///
-/// It holds the domain and the identifier that the provider has given the item for ever, the values that were asked for, and
-/// perhaps a right to the item (``SecurityScope``). It is signed with a key that only the domain's daemon has, so nobody else
-/// can make one, or a larger right out of a smaller one. Keep it instead of a path.
+/// A bookmark holds the domain, the provider's persistent identifier of the item, the values that were asked for, and
+/// perhaps a right to the item (``SecurityScope``). The domain's daemon signs it with its own key, so nobody else can
+/// make a bookmark, or enlarge a right. Keep it instead of a path.
 ///
 /// Source: Apple, `URL.bookmarkData(options:includingResourceValuesForKeys:relativeTo:)`.
 public struct Bookmark: Sendable, Hashable {
-    /// To be kept wherever the program likes.
+    /// The bookmark's bytes, for the program to keep.
     public let data: Data
 
-    /// A bookmark that was kept. Whether it is one is seen when it is resolved.
+    /// Makes a bookmark from kept bytes, which are checked when it is resolved.
     public init(data: Data) { self.data = data }
 
-    /// From ``text``, or from what a reference document holds (``ReferenceDocument``). Nil: it is neither.
+    /// Reads ``text``, or the contents of a reference document (``ReferenceDocument``). Nil: the text is neither.
     public init?(text: String) {
         let trimmed = text.trimmingCharacters(in: .whitespacesAndNewlines)
         if let reference = ReferenceDocument(json: Data(trimmed.utf8)) {
@@ -33,11 +33,11 @@ public struct Bookmark: Sendable, Hashable {
         data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Makes a bookmark of an item of a mounted domain. Nothing is downloaded.
+    /// Makes a bookmark of an item in a mounted domain. Downloads nothing.
     ///
     /// - Parameters:
-    ///   - keys: what the bookmark carries of the item.
-    ///   - scope: a right to the item, which the domain remembers when this returns; nil: none.
+    ///   - keys: the item's values to put into the bookmark.
+    ///   - scope: a right to the item, which the domain has recorded when this returns; nil: none.
     /// - Throws: ``CoordinationError``.
     public static func make(
         of url: URL, including keys: Set<ResourceKey> = [], scope: SecurityScope? = nil
@@ -46,27 +46,29 @@ public struct Bookmark: Sendable, Hashable {
         let request = BookmarkRequest(
             path: place.path, values: Set(keys.map(\.key)), grant: scope.map { GrantRequest($0) })
         guard case .bookmark(let data) = try await DomainConnection.ask(place.mountPoint, .makeBookmark(request)) else {
-            throw CoordinationError(.refused, "\(place.mountPoint): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(place.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         return Bookmark(data: data)
     }
 
-    /// The bookmark made anew, as the item is now: for one that is stale (``Resolved/isStale``). It carries the same right, not
-    /// another one; the bookmark before is as good as it was.
+    /// A new bookmark of the item as it is now: for a stale bookmark (``Resolved/isStale``). It carries the same right,
+    /// not another one; the old bookmark stays valid.
     ///
     /// - Throws: as ``resolve()``.
     public func renewed() async throws -> Bookmark {
         let found = try await DomainConnection.find(self)
         guard case .bookmark(let data) = try await DomainConnection.ask(found.mountPoint, .renewBookmark(data)) else {
-            throw CoordinationError(.refused, "\(found.mountPoint): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(found.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         return Bookmark(data: data)
     }
 
-    /// Where the item is now.
+    /// Finds the item.
     ///
     /// - Throws: ``CoordinationError``; ``CoordinationError/Code/noSuchItem`` when the item is gone,
-    ///   ``CoordinationError/Code/notInADomain`` when no mounted domain has made the bookmark.
+    ///   ``CoordinationError/Code/notInADomain`` when no mounted domain made the bookmark.
     public func resolve() async throws -> Resolved {
         let found = try await DomainConnection.find(self)
         let path =
@@ -79,46 +81,46 @@ public struct Bookmark: Sendable, Hashable {
             url: url, scopedURL: scoped, stale: found.answer.stale, resourceValues: ResourceValues(found.answer.values))
     }
 
-    /// What a bookmark stands for.
+    /// The item of a bookmark.
     public struct Resolved: Sendable {
-        /// Where the item is, in the mounted domain.
+        /// The item's present place in the mounted domain.
         public let url: URL
-        /// With the right that the bookmark carries; nil: it carries none (any more).
+        /// The item with the bookmark's right; nil: the bookmark has none, or it has ended.
         public let scopedURL: SecurityScopedURL?
-        /// In which the bookmark is not as the item is any more: `path`, `identifier`, `grant`, or a ``ResourceKey``.
+        /// The fields in which bookmark and item differ: `path`, `identifier`, `grant`, or a ``ResourceKey``.
         public let stale: Set<String>
-        /// Whether to make the bookmark anew and keep that. It is good as long as the item exists all the same.
+        /// Whether to renew the bookmark and keep the new one. A stale bookmark still works as long as the item exists.
         public var isStale: Bool { !stale.isEmpty }
-        /// Of those keys that the bookmark carries, as they are now.
+        /// The present values of the bookmark's keys.
         public let resourceValues: ResourceValues
     }
 
-    /// What a bookmark says of itself.
+    /// The contents of a bookmark.
     public struct Contents: Sendable {
         /// The domain's name.
         public let domain: String
-        /// Where the item was, relative to the domain's mount point. Bytes that are no UTF-8 are U+FFFD.
+        /// The item's path when the bookmark was made, relative to the domain's mount point. Invalid UTF-8 is shown as
+        /// U+FFFD.
         public let path: String
-        /// What goes with the bookmark.
+        /// The right in the bookmark.
         public let right: Right
-        /// Of the keys that were asked for.
+        /// The values of the keys that were asked for.
         public let resourceValues: ResourceValues
 
         /// A right to the item.
         public enum Right: String, Sendable {
-            /// There is none.
+            /// No right.
             case none
-            /// To read it.
+            /// Reading.
             case read
-            /// To write it as well.
+            /// Reading and writing.
             case write
-            /// One that is older than bookmarks that say which.
+            /// A right in an older bookmark, which does not name it.
             case some
         }
     }
 
-    /// What the bookmark says, as it was when it was made; without asking anybody. Whether somebody changed it is only
-    /// seen when it is resolved.
+    /// The bookmark's contents from when it was made, without asking a daemon. Only ``resolve()`` checks the signature.
     public var contents: Contents? {
         BookmarkPayload(unchecked: data).map { payload in
             let right: Contents.Right =
@@ -129,8 +131,7 @@ public struct Bookmark: Sendable, Hashable {
         }
     }
 
-    /// What the bookmark carries, as it was when it was made; without asking anybody. Whether somebody changed it is only
-    /// seen when it is resolved.
+    /// The bookmark's values from when it was made, without asking a daemon. Only ``resolve()`` checks the signature.
     public var resourceValues: ResourceValues? {
         BookmarkPayload(unchecked: data).map { ResourceValues($0.values) }
     }
@@ -140,33 +141,33 @@ public struct Bookmark: Sendable, Hashable {
 ///
 /// Source: Apple, `URLResourceKey`.
 public enum ResourceKey: String, Sendable, Hashable, CaseIterable {
-    /// Its last path component.
+    /// The last path component.
     case name
     /// In bytes; folders have none.
     case size
     /// A uniform type identifier.
     case type
-    /// Last change of its contents.
+    /// The last change of the contents.
     case contentModificationDate
-    /// When it was made.
+    /// The creation.
     case creationDate
 
     var key: ControlAPI.ResourceKey { ControlAPI.ResourceKey(rawValue: rawValue)! }
 }
 
-/// Values of an item; nil: not asked for, or it has none.
+/// Values of an item; nil: not asked for, or the item has none.
 ///
 /// Source: Apple, `URLResourceValues`.
 public struct ResourceValues: Sendable, Hashable {
-    /// Its last path component.
+    /// The last path component.
     public let name: String?
     /// In bytes.
     public let size: Int64?
     /// A uniform type identifier.
     public let type: String?
-    /// Last change of its contents.
+    /// The last change of the contents.
     public let contentModificationDate: Date?
-    /// When it was made.
+    /// The creation.
     public let creationDate: Date?
 
     init(_ values: ControlAPI.ResourceValues) {
@@ -178,22 +179,22 @@ public struct ResourceValues: Sendable, Hashable {
     }
 }
 
-/// A right to an item: for whom, what, until when.
+/// A right to an item: the kind of access, the executable, and the end.
 public struct SecurityScope: Sendable, Hashable {
-    /// What may be done with it.
+    /// The kinds of access.
     public enum Access: String, Sendable, Hashable, CaseIterable {
-        /// It is shown read-only.
+        /// The item is read-only.
         case read
-        /// It may be changed, replaced and removed.
+        /// The item may be changed, replaced and removed.
         case write
     }
 
-    /// The absolute path of the executable that may use it; nil: whoever has the bookmark. Of an interpreted program that is
-    /// the interpreter.
+    /// The absolute path of the executable that may use the right (for an interpreted program, the interpreter); nil:
+    /// any program with the bookmark.
     public var program: String?
-    /// What may be done.
+    /// The kind of access.
     public var access: Access
-    /// Nil: until it is revoked (`hydrant grants --revoke`).
+    /// When the right ends; nil: when it is revoked (`hydrant grants --revoke`).
     public var until: Date?
 
     /// See the properties.

@@ -23,7 +23,8 @@ enum DomainConnection {
         var answer: ResolvedBookmark
     }
 
-    /// Asks every mounted domain at once whether it made the bookmark: one that hangs keeps nobody waiting.
+    /// Asks all mounted domains concurrently for the one that made the bookmark, so that a hanging daemon delays
+    /// nobody.
     static func find(_ bookmark: Bookmark) async throws -> Found {
         let mounts = MountTable.ownDomains().map(\.mountPoint)
         let kept = BookmarkPayload(unchecked: bookmark.data)
@@ -33,7 +34,10 @@ enum DomainConnection {
                     do {
                         guard case .resolved(let answer) = try await ask(mountPoint, .resolveBookmark(bookmark.data))
                         else {
-                            return .failure(CoordinationError(.refused, "\(mountPoint): says something else"))
+                            return .failure(
+                                CoordinationError(
+                                    .refused,
+                                    "\(mountPoint): unexpected answer from the daemon; unmount and mount again"))
                         }
                         return .success(Found(mountPoint: mountPoint, answer: answer))
                     } catch { return .failure(HeldClaim.error(error, mountPoint)) }
@@ -45,7 +49,7 @@ enum DomainConnection {
             for try await result in group {
                 switch result {
                 case .success(let found): return found
-                // The domain of this one is another.
+                // Another domain made the bookmark.
                 case .failure(let error) where error.code == .notMine: continue
                 case .failure(let error) where error.code == .otherKey: other = error
                 case .failure(let error) where error.code == .notRunning || error.code == .cancelled: silent = error
@@ -53,13 +57,13 @@ enum DomainConnection {
                 }
             }
             guard let kept else {
-                throw CoordinationError(.badBookmark, "this is no bookmark of hydrant's, or a part of one")
+                throw CoordinationError(.badBookmark, "this is not a bookmark of hydrant's, or only a part of one")
             }
             if let silent, Task.isCancelled { throw silent }
             if let other { throw CoordinationError(.notInADomain, other.message) }
             throw CoordinationError(
                 .notInADomain,
-                "the domain \(kept.domain), whose bookmark it is, is not mounted; mount it"
+                "the bookmark's domain, \(kept.domain), is not mounted; mount it"
                     + (silent.map { " (\($0.message))" } ?? ""))
         }
     }

@@ -1,14 +1,14 @@
 public import Foundation
 import Surroundings
 
-/// A small file that stands for an item of a domain in a program's own folder: a bookmark, and what to show of it.
+/// A small file that stands for an item of a domain in a program's own folder: a bookmark, and the item's name.
 public struct ReferenceDocument: Sendable, Hashable {
-    /// What a file's name ends with.
+    /// The filename extension.
     public static let filenameExtension = "hydrant-reference"
 
-    /// Of the item.
+    /// The item's name.
     public let name: String
-    /// Names the item.
+    /// The item's bookmark.
     public let bookmark: Bookmark
 
     /// See the properties.
@@ -30,19 +30,20 @@ public struct ReferenceDocument: Sendable, Hashable {
         self.init(name: contents.name, bookmark: bookmark)
     }
 
-    /// Reads one. Blocks for as long as the disk does.
+    /// Reads a reference document. Blocks on the disk.
     ///
-    /// - Throws: ``CoordinationError/Code/noSuchItem`` when it is none.
+    /// - Throws: ``CoordinationError/Code/noSuchItem`` when the file is not a reference document.
     public init(contentsOf url: URL) throws {
         guard let data = try? Data(contentsOf: url), let found = ReferenceDocument(json: data) else {
-            throw CoordinationError(.noSuchItem, "\(url.path(percentEncoded: false)): is no reference document")
+            throw CoordinationError(.noSuchItem, "\(url.path(percentEncoded: false)): not a reference document")
         }
         self = found
     }
 
-    /// Writes it into a folder, under the item's name; if that is taken, with a number. Only its user can read it.
+    /// Writes the reference document into a folder, durably, under the item's name, with a number if the name is taken.
+    /// Only its user can read it.
     ///
-    /// - Returns: where it is; it is on disk.
+    /// - Returns: the file.
     public func write(into folder: URL) throws -> URL {
         let data = try data()
         for number in 1..<10_000 {
@@ -67,10 +68,11 @@ public struct ReferenceDocument: Sendable, Hashable {
             }
             return url
         }
-        throw CoordinationError(.refused, "\(folder.path(percentEncoded: false)): has too many references to \(name)")
+        throw CoordinationError(
+            .refused, "\(folder.path(percentEncoded: false)): has too many references to \(name); remove some")
     }
 
-    /// Puts this in the place of a reference document that is there, whole and on disk when it returns.
+    /// Replaces an existing reference document atomically and durably.
     public func replace(at url: URL) throws {
         let path = url.path(percentEncoded: false)
         let new = (path as NSString).deletingLastPathComponent + "/.hydrant-reference-\(UUID().uuidString)"

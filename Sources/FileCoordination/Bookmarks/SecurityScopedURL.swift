@@ -2,25 +2,25 @@ import ControlAPI
 public import Foundation
 import Synchronization
 
-/// An item of a domain with a right to it, which lasts from ``startAccessing()`` to ``stopAccessing()``.
+/// An item of a domain with a right to it, which is used from ``startAccessing()`` to ``stopAccessing()``.
 ///
-/// The right is not in the URL: turned into text and back it is a path like any other. It comes from a bookmark with a
-/// ``SecurityScope``, or from the document picker.
+/// The right is not in the URL: converted to text and back, the URL is a path without a right. The right comes from a
+/// bookmark with a ``SecurityScope``, or from the document picker.
 ///
 /// Source: Apple, `URL.startAccessingSecurityScopedResource()`.
 public final class SecurityScopedURL: Sendable, CustomStringConvertible {
-    /// Where the item is in the domain; of no use to a program that does not see the domain.
+    /// The item's place in the domain; of no use to a program that does not see the domain.
     public let url: URL
-    /// What the right comes from. Keep this.
+    /// The bookmark with the right. Keep it.
     public let bookmark: Bookmark
-    /// Whether it may be changed.
+    /// Whether the item may be changed.
     public let isWritable: Bool
     private let mountPoint: String
 
     private struct State {
         var count = 0
         var access: ScopedConnection?
-        /// Starts whose access ended by itself: their stops end nothing.
+        /// The number of starts whose access ended by itself; their stops end nothing.
         var lost = 0
     }
     private let state = Mutex(State())
@@ -37,18 +37,19 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
     /// The path, without the right.
     public var description: String { url.path(percentEncoded: false) }
 
-    /// The item, and only it, is at the URL that this returns, until as many ``stopAccessing()`` have followed, this process
-    /// ends, or the right does. Its folder can be bound into a sandbox: in it programs can save as they are used to, with
-    /// temporary files that they rename over the document.
+    /// Makes the item, and only the item, accessible at the returned URL, until as many calls of ``stopAccessing()``
+    /// have followed, or this process or the right ends. A sandbox can bind the URL's folder; programs can save in it
+    /// as usual, with temporary files that they rename over the document.
     ///
-    /// - Returns: `$XDG_RUNTIME_DIR/hydrant/scoped/TOKEN/NAME`; the same one until the last ``stopAccessing()``.
-    /// - Throws: ``CoordinationError``; ``CoordinationError/Code/notGranted`` when there is no right (any more), or it is
+    /// - Returns: `$XDG_RUNTIME_DIR/hydrant/scoped/TOKEN/NAME`; the same URL until the last ``stopAccessing()``.
+    /// - Throws: ``CoordinationError``; ``CoordinationError/Code/notGranted`` when there is no right, it has ended, or
+    ///   it is
     ///   another program's.
     public func startAccessing() async throws -> URL {
         try await startAccessing(as: nil)
     }
 
-    /// - Parameter program: what `hydrant` is going to run on behalf of its user.
+    /// - Parameter program: the program that `hydrant` is going to run for its user.
     package func startAccessing(as program: String?) async throws -> URL {
         let connection = state.withLock { state in
             if let access = state.access, !access.hasEnded {
@@ -68,8 +69,8 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Ends what one ``startAccessing()`` began. After the last one nothing of the item is there, whoever still has it open;
-    /// what was written is in the daemon's catalog.
+    /// Ends the access of one ``startAccessing()``. The last call removes the item from its folder, even if programs
+    /// have it open; what was written is in the daemon's catalog.
     public func stopAccessing() async {
         let last = state.withLock { state -> ScopedConnection? in
             if state.lost > 0 {
@@ -93,14 +94,14 @@ public final class SecurityScopedURL: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Returns when the right is over before ``stopAccessing()``: it was revoked, its time has come, or the daemon has ended.
-    /// Nil: nobody took it away.
+    /// Returns when the access ends before ``stopAccessing()``: the right was revoked or has expired, or the daemon has
+    /// ended. Nil: the access ended by ``stopAccessing()``.
     public func accessEnded() async -> CoordinationError? {
         await state.withLock { $0.access }?.ended()
     }
 }
 
-/// The connection that a right lasts as long as.
+/// The connection of an access, which ends with it.
 final class ScopedConnection: Sendable {
     private struct State {
         var access: ScopedAccess?
@@ -185,16 +186,16 @@ final class ScopedConnection: Sendable {
         let folder = state.withLock { $0.access?.folder }
         let wasTakenAway = folder.map { MountTable.mount(at: $0) == nil } ?? false
         let ending = Task {
-            // The daemon is about to say why.
+            // Wait for the daemon's reason.
             if wasTakenAway { try? await Task.sleep(for: Self.patience) }
             end()
         }
         await wait { $0.hasEnded }
         ending.cancel()
         guard let folder else { return }
-        // The daemon hears of it from the kernel, and needs a moment to take the folder away.
+        // The daemon learns from the kernel that the connection is closed, and then removes the folder.
         for _ in 0..<500 {
-            // (The table is asked, not the folder, whose daemon may hang.)
+            // Read the table of mounts, not the folder, whose daemon may hang.
             if MountTable.mount(at: folder) == nil, access(folder, F_OK) != 0 { return }
             try? await Task.sleep(for: .milliseconds(10))
         }

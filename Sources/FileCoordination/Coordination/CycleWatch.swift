@@ -1,16 +1,17 @@
 import ControlAPI
 import Coordination
 
-/// Looks for those who wait for each other across domains, of which each daemon sees only its part.
+/// Finds deadlocks across domains, of which each daemon sees only its part.
 struct CycleWatch: Sendable {
     let id: ClaimID
 
-    /// Returns true when the claim waits for ever, and is the one that gives way; false when the task is cancelled.
+    /// Returns true when the claim is in a deadlock, and is the one that must give way; false when the task is
+    /// cancelled.
     func findsCycle() async -> Bool {
         var before: [ClaimID]?
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             let found = await cycle()
-            // Seen twice: the daemons were not asked in one moment.
+            // A cycle counts when it is seen twice, because the daemons are not asked at the same moment.
             if let found, found == before { return true }
             before = found
         }
@@ -32,7 +33,7 @@ struct CycleWatch: Sendable {
             }
         }
         guard let cycle = graph.cycle(through: id) else { return nil }
-        // Of all who find it, one.
+        // Of all claims that find the cycle, one gives way.
         return cycle.filter(nested.contains).max() == id ? cycle : nil
     }
 }

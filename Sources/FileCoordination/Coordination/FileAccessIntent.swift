@@ -1,29 +1,29 @@
 public import Foundation
 
-/// What a program is going to do with one item, and where that item is once it may.
+/// A program's intended access to one item, and the item's place when the access is granted.
 ///
 /// Source: Apple, `NSFileAccessIntent`.
 public struct FileAccessIntent: Sendable, Hashable {
     let isWriting: Bool
     let readingOptions: FileCoordinator.ReadingOptions
     let writingOptions: FileCoordinator.WritingOptions
-    /// Before the access is granted, as it was given; afterwards, where the item is by then: others may have moved it. With
-    /// ``FileCoordinator/ReadingOptions/forUploading`` the copy.
+    /// Before the grant, the given URL; afterwards, the item's present place, because others may have moved it. With
+    /// ``FileCoordinator/ReadingOptions/forUploading``, the copy.
     public internal(set) var url: URL
 
-    /// To read an item.
+    /// An intent to read an item.
     public static func readingIntent(with url: URL, options: FileCoordinator.ReadingOptions = []) -> Self {
         FileAccessIntent(isWriting: false, readingOptions: options, writingOptions: [], url: url)
     }
 
-    /// To write an item, or to make it.
+    /// An intent to write an item, or to make it.
     public static func writingIntent(with url: URL, options: FileCoordinator.WritingOptions = []) -> Self {
         FileAccessIntent(isWriting: true, readingOptions: [], writingOptions: options, url: url)
     }
 }
 
 extension FileCoordinator {
-    /// How an item is going to be read.
+    /// Options for reading an item.
     ///
     /// Source: Apple, `NSFileCoordinator.ReadingOptions`.
     public struct ReadingOptions: OptionSet, Sendable, Hashable {
@@ -32,18 +32,19 @@ extension FileCoordinator {
         /// See ``rawValue``.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Presenters are not asked to save first.
+        /// Do not ask presenters to save first.
         public static let withoutChanges = ReadingOptions(rawValue: 1 << 0)
-        /// Of a symbolic link, what it points to.
+        /// Read the target of a symbolic link.
         public static let resolvesSymbolicLink = ReadingOptions(rawValue: 1 << 1)
-        /// Name, size, dates: nothing is downloaded, and presenters are not asked.
+        /// Read name, size and dates only: download nothing, and ask no presenters.
         public static let immediatelyAvailableMetadataOnly = ReadingOptions(rawValue: 1 << 2)
-        /// A copy that stays as it is while the access lasts, and is gone afterwards. Of a folder, all that is in it is
-        /// downloaded, and each document is as it was at one moment; what is excluded from every store is left out.
+        /// Read a copy, which stays unchanged while the access lasts, and is removed afterwards. For a folder
+        /// everything in it is downloaded, each document is copied at one moment, and items that are excluded from
+        /// every store are left out.
         public static let forUploading = ReadingOptions(rawValue: 1 << 3)
     }
 
-    /// How an item is going to be written. Without any: its contents are changed, or it is made.
+    /// Options for writing an item. Without any, the program changes the contents, or makes the item.
     ///
     /// Source: Apple, `NSFileCoordinator.WritingOptions`.
     public struct WritingOptions: OptionSet, Sendable, Hashable {
@@ -52,15 +53,15 @@ extension FileCoordinator {
         /// See ``rawValue``.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Presenters are asked to make do without it.
+        /// Ask presenters to accommodate the deletion.
         public static let forDeleting = WritingOptions(rawValue: 1 << 0)
-        /// Presenters are asked to save first.
+        /// Ask presenters to save first.
         public static let forMoving = WritingOptions(rawValue: 1 << 1)
-        /// Presenters are asked to save first, and all of it is downloaded.
+        /// Ask presenters to save first, and download the whole item.
         public static let forMerging = WritingOptions(rawValue: 1 << 2)
-        /// Another item takes its place: presenters are asked to make do without it.
+        /// Another item replaces this one: ask presenters to accommodate the deletion.
         public static let forReplacing = WritingOptions(rawValue: 1 << 3)
-        /// Mode, dates, attributes: nothing is downloaded, and presenters are not asked.
+        /// Write mode, dates and attributes only: download nothing, and ask no presenters.
         public static let contentIndependentMetadataOnly = WritingOptions(rawValue: 1 << 4)
     }
 }

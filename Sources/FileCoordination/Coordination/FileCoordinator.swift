@@ -4,18 +4,18 @@ public import Foundation
 import Glibc
 import Surroundings
 
-/// Reads and writes items of mounted domains so that nobody else who does so the same way is in between: other programs,
-/// the document picker, and `hydrant coordinate` in a script.
+/// Reads and writes items of mounted domains while no other coordinating program uses them; the document picker and
+/// `hydrant coordinate` in a script coordinate as well.
 ///
-/// Any number may read an item at a time, or one write it. Whoever writes a folder has all that is in it. A claim ends with
-/// its accessor, and with its process, however that ends. Programs that know nothing of this are not held up; what they do
-/// is told to presenters (``FilePresenter``).
+/// Any number of programs may read an item at a time, or one may write it. A writer of a folder has everything in it. A
+/// claim ends with its accessor, and at the latest with its process, however that ends. Programs that do not coordinate
+/// are not blocked; presenters (``FilePresenter``) are told of their changes.
 ///
 /// Source: Apple, `NSFileCoordinator`.
 public final class FileCoordinator: Sendable {
-    /// Coordinators of one purpose neither wait for nor notify each other. That of a provider is its
-    /// `providerIdentifier`: what is written under it is not uploaded by the daemon while the program that wrote it runs;
-    /// that program does so.
+    /// Coordinators of one purpose neither wait for nor notify each other. A provider's purpose is its
+    /// `providerIdentifier`: the daemon does not upload what a program writes under it while that program runs; the
+    /// program does so.
     public let purposeIdentifier: String
     private let presenter: PresenterHandle?
     private let asker: Asker
@@ -30,7 +30,7 @@ public final class FileCoordinator: Sendable {
             self.pid = pid
         }
 
-        /// A process that had something done by this one.
+        /// The process that this one works for.
         package init?(process pid: Int32) {
             guard let name = ProcessStatus.name(of: pid) else { return nil }
             self.init(name: name, pid: pid)
@@ -39,15 +39,15 @@ public final class FileCoordinator: Sendable {
         static var thisProcess: Asker { Asker(name: ProcessInfo.processInfo.processName) }
     }
 
-    /// What this task holds already; inherited by its child tasks, and by commands through ``environmentVariable``.
+    /// The claims that this task holds; inherited by its child tasks, and by commands through ``environmentVariable``.
     @TaskLocal private static var held: [Held] = inherited
 
-    /// Claims that are held while a program runs, by whoever started it; separated by commas.
+    /// The variable with the claims that a program's parent holds while the program runs, separated by commas.
     public static let environmentVariable = "HYDRANT_CLAIMS"
 
     private struct Held: Sendable {
         var claim: String
-        /// Nil: whoever started this process holds it.
+        /// Nil: this process's parent holds the claim.
         var mountPoint: String?
     }
 
@@ -56,7 +56,7 @@ public final class FileCoordinator: Sendable {
             Held(claim: String($0))
         } ?? []
 
-    /// - Parameter purposeIdentifier: nil: one of its own.
+    /// - Parameter purposeIdentifier: nil: a unique one.
     public init(purposeIdentifier: String? = nil) {
         self.purposeIdentifier = purposeIdentifier ?? UUID().uuidString
         presenter = nil
@@ -70,9 +70,9 @@ public final class FileCoordinator: Sendable {
         self.asker = asker ?? .thisProcess
     }
 
-    /// For what a presenter does itself with its item: it is not asked about that.
+    /// Makes a coordinator for a presenter's own accesses to its item, about which the presenter is not asked.
     ///
-    /// - Parameter filePresenter: one that was added.
+    /// - Parameter filePresenter: a presenter that was added.
     public init(filePresenter: any FilePresenter) {
         let handle = PresenterTable.shared.handle(of: filePresenter)
         purposeIdentifier = filePresenter.purposeIdentifier ?? handle?.purpose ?? UUID().uuidString
@@ -82,15 +82,16 @@ public final class FileCoordinator: Sendable {
 
     // MARK: Access
 
-    /// Runs `accessor` while nobody else has what it needs. All of it is granted at once.
+    /// Runs `accessor` while nobody else uses the items that it needs, which are granted all at once.
     ///
-    /// For reading, contents are downloaded first. The accessor gets the intents back with the places where the items are
-    /// then. It may coordinate further; what can only end in waiting for ever is an error.
+    /// Downloads contents first for reading. The accessor gets the intents with the items' present places. It may
+    /// coordinate further; a request that could only wait for ever is an error.
     ///
-    /// - Parameter timeout: to wait for the grant, downloads included; nil: as long as it takes. The task may be cancelled.
-    /// - Returns: what `accessor` does. Others may have the items once this returns; what was closed is in the daemon's
+    /// - Parameter timeout: for the grant, downloads included; nil: none. The task may be cancelled.
+    /// - Returns: the result of `accessor`. Others may use the items once this returns; what was closed is in the
+    ///   daemon's
     ///   catalog, not yet in the store.
-    /// - Throws: ``CoordinationError``, and what `accessor` throws.
+    /// - Throws: ``CoordinationError``, and errors of `accessor`.
     @discardableResult
     public func coordinate<T>(
         with intents: [FileAccessIntent], timeout: Duration? = nil,
@@ -98,12 +99,12 @@ public final class FileCoordinator: Sendable {
     ) async throws -> T {
         let places = try await ItemPlace.find(intents)
         let deadline = timeout.map { ContinuousClock.now + $0 }
-        // In one order for everybody.
+        // The same order in all programs.
         let mounts = Set(places.map(\.mountPoint)).sorted()
         return try await coordinate(intents, places, mounts[...], deadline, accessor)
     }
 
-    /// As ``coordinate(with:timeout:byAccessor:)``, for one item that is read.
+    /// As ``coordinate(with:timeout:byAccessor:)``, for reading one item.
     @discardableResult
     public func coordinate<T>(
         readingItemAt url: URL, options: ReadingOptions = [], timeout: Duration? = nil,
@@ -114,7 +115,7 @@ public final class FileCoordinator: Sendable {
         }
     }
 
-    /// As ``coordinate(with:timeout:byAccessor:)``, for one item that is written.
+    /// As ``coordinate(with:timeout:byAccessor:)``, for writing one item.
     @discardableResult
     public func coordinate<T>(
         writingItemAt url: URL, options: WritingOptions = [], timeout: Duration? = nil,
@@ -125,11 +126,11 @@ public final class FileCoordinator: Sendable {
         }
     }
 
-    /// The claims that this task holds, for the environment of a command (``environmentVariable``) that is to coordinate
+    /// The claims that this task holds, for the environment of a command (``environmentVariable``) that coordinates
     /// within them.
     public static var heldClaims: String { held.map(\.claim).joined(separator: ",") }
 
-    /// A claim that this task holds does not end before a process has, whatever becomes of this one.
+    /// Extends the claims that this task holds until a process has ended, even if this process ends before.
     ///
     /// - Throws: ``CoordinationError``; ``CoordinationError/Code/refused`` when there is no such process.
     public static func bindHeldClaims(to pid: Int32) async throws {

@@ -1,50 +1,49 @@
 public import Foundation
 
-/// A program that shows an item: it is asked before others use the item in a coordinated way, and told after something
-/// happened to it, whoever did it.
+/// Shows an item: the presenter is asked before others use the item in a coordinated way, and told what happened to it,
+/// whoever did it.
 ///
-/// Everything is called one after another, on no particular thread. What does not return within 5 seconds is not waited
-/// for any longer: others go on then.
+/// Methods are called one after another, on no particular thread. Others wait at most 5 seconds for a method to return.
 ///
 /// Source: Apple, `NSFilePresenter`.
 public protocol FilePresenter: AnyObject, Sendable {
-    /// When it is added; it is followed from then on wherever the item goes.
+    /// The item when the presenter is added, which is followed from then on.
     var presentedItemURL: URL { get }
-    /// Coordinators of this purpose do not ask it; nil: one of its own.
+    /// Coordinators of this purpose do not ask the presenter; nil: a unique purpose.
     var purposeIdentifier: String? { get }
 
-    /// Lets go of the item, so that somebody can read it; ``reacquirePresentedItem()`` is called when he is done.
+    /// Relinquishes the item to a reader; ``reacquirePresentedItem()`` is called when the reader is done.
     func relinquishPresentedItemToReader() async
-    /// The same for somebody who writes.
+    /// Relinquishes the item to a writer.
     func relinquishPresentedItemToWriter() async
-    /// The reader, or writer, is done; or the daemon has ended, and with it all that others have of its domain.
+    /// The reader or writer is done; or the daemon has ended, and with it all claims in its domain.
     func reacquirePresentedItem() async
-    /// Writes what is not saved yet, through a coordinator made with `FileCoordinator(filePresenter:)`.
+    /// Saves unsaved changes, through a coordinator made with `FileCoordinator(filePresenter:)`.
     func savePresentedItemChanges() async
-    /// Somebody is about to delete the item, or to put another one in its place.
+    /// Another program is about to delete the item, or to replace it.
     func accommodatePresentedItemDeletion() async
 
-    /// It has other contents or attributes.
+    /// The item's contents or attributes have changed.
     func presentedItemDidChange() async
-    /// It has another name, or is in another folder.
+    /// The item was renamed or moved.
     func presentedItemDidMove(to newURL: URL) async
-    /// It is gone, here or in the store.
+    /// The item is gone, here or in the store.
     func presentedItemWasDeleted() async
-    /// It was changed here and elsewhere: both versions were kept.
+    /// The item was changed here and elsewhere, and both versions were kept.
     ///
-    /// - Parameter url: where the other one is.
+    /// - Parameter url: the other version.
     func presentedItemDidGainConflict(at url: URL) async
-    /// Somebody has chosen, or wants both.
+    /// The conflict was resolved.
     func presentedItemConflictWasResolved() async
-    /// Of a folder: somebody's coordinated access to an item somewhere in it has ended, and the item is new, or is another one
-    /// than before. What is not coordinated is not told.
+    /// For a folder: a coordinated access to an item somewhere in it has ended, and the item is new or has changed.
+    /// Uncoordinated changes are not reported.
     func presentedSubitemDidChange(at url: URL) async
-    /// The same, of an item that is gone.
+    /// For a folder: an item somewhere in it is gone after a coordinated access.
     func presentedSubitemWasDeleted(at url: URL) async
 }
 
 extension FilePresenter {
-    /// One of its own.
+    /// A unique purpose.
     public var purposeIdentifier: String? { nil }
     /// Does nothing.
     public func relinquishPresentedItemToReader() async {}
@@ -73,13 +72,14 @@ extension FilePresenter {
 }
 
 extension FileCoordinator {
-    /// Returns when nothing is missed any more that happens to the presenter's item. It is kept alive until it is removed.
+    /// Adds a presenter, and keeps it alive until it is removed. From this call's return on the presenter misses
+    /// nothing.
     ///
     /// - Throws: ``CoordinationError``.
     public static func addFilePresenter(_ presenter: any FilePresenter) async throws {
         try await PresenterTable.shared.add(presenter)
     }
 
-    /// It is neither asked nor told from now on.
+    /// Removes a presenter, which is neither asked nor told from now on.
     public static func removeFilePresenter(_ presenter: any FilePresenter) { PresenterTable.shared.remove(presenter) }
 }

@@ -2,7 +2,7 @@ import ControlAPI
 import Coordination
 import Foundation
 
-/// One claim with one daemon: it lasts as long as a connection.
+/// A claim with one daemon, which lasts as long as its connection.
 struct HeldClaim: Sendable {
     private let request: CoordinationRequest
     private let mountPoint: String
@@ -17,7 +17,7 @@ struct HeldClaim: Sendable {
         self.client = client
     }
 
-    /// Runs `body` once the claim is granted, and gives it up afterwards.
+    /// Runs `body` when the claim is granted, and ends the claim afterwards.
     func hold<T>(
         until deadline: ContinuousClock.Instant?, _ body: (CoordinationGrant) async throws -> T
     ) async throws -> T {
@@ -37,7 +37,8 @@ struct HeldClaim: Sendable {
             if let deadline {
                 group.addTask {
                     try? await Task.sleep(until: deadline)
-                    let message = "\(self.names): others have it; not granted in the time given"
+                    let message =
+                        "\(self.names): in use by others, and not granted in time; try again, or see hydrant claims"
                     inbox.finish(throwing: CoordinationError(.timedOut, message))
                 }
             }
@@ -60,13 +61,13 @@ struct HeldClaim: Sendable {
             guard request.intents.contains(where: \.isWriting) else { return try await body(grant) }
             let result: Result<T, any Error>
             do { result = .success(try await body(grant)) } catch { result = .failure(error) }
-            // What was made is in the queries that run by now, whoever runs them. (A daemon that is gone has none.)
+            // Wait until all running queries have our changes. (If the daemon is gone, there are no queries.)
             _ = try? await client.send(.settleQueries, timeout: Self.patience)
             return try result.get()
         }
     }
 
-    /// In seconds; the daemon's own is shorter (5, unless somebody has set another).
+    /// In seconds; the daemon's own limit is shorter (default: 5).
     private static let patience = 60.0
 
     private var names: String {

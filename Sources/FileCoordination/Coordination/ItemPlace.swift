@@ -3,20 +3,20 @@ package import Foundation
 import Glibc
 import NIOPosix
 
-/// Where an item is: in which mounted domain, and where in that.
+/// An item's mounted domain, and its path there.
 package struct ItemPlace: Sendable {
     package private(set) var mountPoint: String
     /// Relative to the mount point.
     package private(set) var path: PathBytes
     private let asked: URL
 
-    /// Of a path in a scoped folder.
+    /// Set for a path in a scoped folder.
     private var scope: Scope?
 
     private struct Scope {
         var folder: String
         var token: String
-        /// How many folders the item lies in, in its domain.
+        /// The number of folders above the item in its domain.
         var depth = 0
     }
 
@@ -29,28 +29,29 @@ package struct ItemPlace: Sendable {
     }
 
     package static func find(_ url: URL, follows: Bool = false) async throws -> ItemPlace {
-        // On a thread that may block: the path is looked at.
+        // On a thread that may block, because this resolves the path.
         var place = try await NIOThreadPool.singleton.runIfActive { try ItemPlace(url, follows: follows) }
         if place.scope != nil { try await place.leaveScope() }
         return place
     }
 
-    /// Where it is in the domain itself: claims are made there.
+    /// Changes a place in a scoped folder to the place in the domain, where claims are made.
     private mutating func leaveScope() async throws {
         guard let scope else { return }
         let slash = UInt8(ascii: "/")
         let name = PathBytes(bytes: path.bytes.prefix { $0 != slash })
         let request = ControlRequest.scopedPlace(token: scope.token, name: name)
         guard case .place(let place) = try await DomainConnection.ask(mountPoint, request) else {
-            throw CoordinationError(.refused, "\(scope.folder): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(scope.folder): unexpected answer from the daemon; unmount and mount again")
         }
         self.scope?.depth = max(0, place.bytes.split(separator: slash).count - 1)
         path = PathBytes(bytes: place.bytes + path.bytes.drop { $0 != slash })
     }
 
-    /// - Parameter follows: of a symbolic link, where it points.
+    /// - Parameter follows: follow a symbolic link.
     private init(_ url: URL, follows: Bool) throws {
-        guard url.isFileURL else { throw CoordinationError(.notInADomain, "\(url): is no file") }
+        guard url.isFileURL else { throw CoordinationError(.notInADomain, "\(url): not a file URL") }
         asked = url
         let path = ByteText.text(of: url)
         let full = try follows ? Self.resolved(path) : Self.resolvedFolder(path)
@@ -64,7 +65,7 @@ package struct ItemPlace: Sendable {
             return
         }
         guard let mount = MountTable.hydrantMount(containing: full) else {
-            throw CoordinationError(.notInADomain, "\(ByteText.shown(path)): lies in no mounted domain")
+            throw CoordinationError(.notInADomain, "\(ByteText.shown(path)): in no mounted domain")
         }
         mountPoint = mount.mountPoint
         self.path = PathBytes(
@@ -86,10 +87,10 @@ package struct ItemPlace: Sendable {
         return resolved
     }
 
-    /// Where what was granted is, for who asked for this.
+    /// The URL of a granted item for the program that asked for this place.
     func url(_ granted: CoordinationGrant.Place) -> URL {
         if let snapshot = granted.snapshot { return URL(filePath: snapshot, directoryHint: .notDirectory) }
-        // (In a scope it may have another name than in the domain.)
+        // In a scoped folder the item may have another name than in the domain.
         if scope != nil && granted.path == path { return asked }
         var path = ByteText.text(granted.path.bytes)
         if let scope { path = path.split(separator: "/").dropFirst(scope.depth).joined(separator: "/") }
@@ -97,7 +98,7 @@ package struct ItemPlace: Sendable {
         return ByteText.url(folder + (path.isEmpty ? "" : "/" + path))
     }
 
-    /// Of a path that the daemon has told.
+    /// The URL of a path from the daemon.
     package static func url(_ path: PathBytes, in mountPoint: String) -> URL {
         ByteText.url(path.bytes.isEmpty ? mountPoint : mountPoint + "/" + ByteText.text(path.bytes))
     }

@@ -14,7 +14,7 @@ final class PresenterTable: Sendable {
         var handle: PresenterHandle
         var task: Task<Void, Never>
     }
-    /// Between two looks whether a daemon is back.
+    /// The pause between attempts to reach a daemon that has ended.
     private static let pause = Duration.seconds(1)
     private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
 
@@ -39,7 +39,7 @@ final class PresenterTable: Sendable {
                         guard case .presenter(let message) = news else { return }
                         if message.kind == .registered {
                             isReady.finish()
-                            // The daemon was away: nobody knows what happened meanwhile.
+                            // The daemon was away, so the item may have changed.
                             if isKnown { await presenter.presentedItemDidChange() }
                             isKnown = true
                             return
@@ -52,7 +52,7 @@ final class PresenterTable: Sendable {
                         }
                         await Self.tell(presenter, message, place.mountPoint)
                         if let question = message.question {
-                            // (If it does not arrive, nobody waits for it for long.)
+                            // If the answer is lost, the daemon waits for it only briefly.
                             _ = try? await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
                         }
                     }
@@ -82,7 +82,7 @@ final class PresenterTable: Sendable {
         entries.withLock { $0.removeValue(forKey: ObjectIdentifier(presenter)) }?.task.cancel()
     }
 
-    /// What others had was theirs from this connection's daemon: nobody has it any more, and nobody else would say so.
+    /// Tells the presenter that all claims have ended, because their daemon has, and cannot say so.
     private static func reacquire(_ presenter: any FilePresenter, _ count: inout Int) async {
         for _ in 0..<count { await presenter.reacquirePresentedItem() }
         count = 0

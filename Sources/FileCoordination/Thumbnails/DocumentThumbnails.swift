@@ -2,35 +2,35 @@ import ControlAPI
 public import Foundation
 import Glibc
 
-/// Pictures that programs give the documents they save: file managers show them, on other machines too before the document itself is
-/// there, where the store can keep them.
+/// Sets the thumbnails of documents that a program saves. File managers show them, also on other machines before the
+/// document is there, if the store can keep them.
 ///
 /// Source: Apple, `UIDocument.fileAttributesToWrite(to:for:)`, `URLResourceKey.thumbnailDictionaryKey`.
 public enum DocumentThumbnails {
-    /// Width and height of a picture at most.
+    /// The largest width and height of a thumbnail.
     public static let pixels = GivenThumbnail.pixels
-    /// Of a picture at most.
+    /// The largest file of a thumbnail.
     public static let bytes = GivenThumbnail.bytes
 
-    /// Where a picture is kept.
+    /// The place where a thumbnail is kept.
     public enum Place: Sendable, Equatable {
-        /// It goes to the store, after the contents, and when the store can be reached.
+        /// In the store, after the contents, and when the store can be reached.
         case store
-        /// The document's provider keeps none: it is on this machine only.
+        /// On this machine only: the provider keeps no thumbnails.
         case machine
     }
 
-    /// Which contents of a document a picture shows.
+    /// Identifies the contents that a thumbnail shows.
     public struct Contents: Sendable, Equatable {
         /// In bytes.
         public let size: Int64
         /// In nanoseconds since 1970.
         public let modified: Int64
 
-        /// Those that an open file has now: of a program that saves, right before it closes the file, when all is written and
-        /// the file has its date.
+        /// The present contents of an open file: for a program that saves, right before it closes the file, when
+        /// everything is written and the file has its date.
         ///
-        /// - Throws: ``CoordinationError/Code/noSuchItem`` when it is no open file.
+        /// - Throws: ``CoordinationError/Code/noSuchItem`` when the descriptor is not open.
         public init(ofDescriptor descriptor: Int32) throws {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else {
@@ -40,9 +40,9 @@ public enum DocumentThumbnails {
             self.init(status)
         }
 
-        /// Those that a file has now; links are followed.
+        /// The present contents of a file, links followed.
         ///
-        /// - Throws: ``CoordinationError/Code/noSuchItem`` when there is none.
+        /// - Throws: ``CoordinationError/Code/noSuchItem`` when the file does not exist.
         public init(of url: URL) throws {
             let path = ByteText.text(of: url)
             var status = stat()
@@ -59,15 +59,17 @@ public enum DocumentThumbnails {
         }
     }
 
-    /// Gives a document its picture, until its contents change. When it returns the picture survives a restart, and goes to the store
-    /// by itself; a document is stored whatever becomes of its picture.
+    /// Sets a document's thumbnail, until the document's contents change. When this returns, the thumbnail is durable,
+    /// and goes to the store by itself; a failure to store it does not affect the document.
     ///
     /// - Parameters:
     ///   - picture: a PNG of at most ``pixels`` by ``pixels``, and ``bytes``.
-    ///   - url: a document in a mounted domain, or in a scoped folder of one.
-    ///   - contents: those that the picture shows; nil: those that the document has when the request arrives.
-    /// - Throws: ``CoordinationError``; ``CoordinationError/Code/otherContents`` when somebody has changed the document since: the
-    ///   picture is not kept. ``CoordinationError/Code/refused`` when it is no such picture, or no document.
+    ///   - url: a document in a mounted domain, or in a scoped folder.
+    ///   - contents: the contents that the picture shows; nil: those that the document has when the request arrives.
+    /// - Throws: ``CoordinationError``; ``CoordinationError/Code/otherContents`` when somebody has changed the document
+    ///   since, and
+    ///   the thumbnail is not kept; ``CoordinationError/Code/refused`` when the picture is not of this kind, or the
+    ///   item is not a document.
     @discardableResult
     public static func set(
         _ picture: Data, of url: URL, contents: Contents? = nil
@@ -76,13 +78,14 @@ public enum DocumentThumbnails {
         guard picture.count <= bytes else {
             throw CoordinationError(
                 .refused,
-                "\(ByteText.shown(ByteText.text(of: url))): a picture of \(picture.count) bytes; at most \(bytes) are taken"
+                "\(ByteText.shown(ByteText.text(of: url))): a picture of \(picture.count) bytes; it may have at most \(bytes)"
             )
         }
         let saved = contents.map { SavedContents(size: $0.size, modified: $0.modified) }
         let request = ControlRequest.giveThumbnail(path: place.path, picture: picture, contents: saved)
         guard case .thumbnailGiven(let given) = try await DomainConnection.ask(place.mountPoint, request) else {
-            throw CoordinationError(.refused, "\(place.mountPoint): the daemon says something else")
+            throw CoordinationError(
+                .refused, "\(place.mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         switch given {
         case .store: return .store

@@ -3,8 +3,8 @@ import Glibc
 import ItemCatalog
 package import SyncEngine
 import Synchronization
-package import Volume
 package import Trees
+package import Volume
 
 /// The one item that a scoped folder shows, and what programs put beside it meanwhile.
 ///

@@ -2,8 +2,8 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// Makes a file of a document's bytes beside it; all or nothing.
 struct ScopeCopy {

@@ -4,8 +4,8 @@ import ItemCatalog
 import Logging
 import Surroundings
 import SyncEngine
-package import Volume
 import Trees
+package import Volume
 
 /// Takes away what programs left beside the item of a scoped folder. What the store has, or a document's only whole version, is
 /// never taken away.

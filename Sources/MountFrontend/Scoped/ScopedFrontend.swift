@@ -3,8 +3,8 @@ import FileProvider
 import Glibc
 import ItemCatalog
 package import SyncEngine
-import Volume
 import Trees
+import Volume
 
 /// A mount in which one item is all that there is: what a sandbox is given of a domain.
 ///
