@@ -1,7 +1,6 @@
 import Foundation
 import Surroundings
 
-
 /// The process of the daemon that serves a mount. Its start time tells it from a later process with the same pid.
 package struct ServingProcess: Sendable {
     package let pid: Int32
