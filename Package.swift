@@ -300,7 +300,8 @@ let package = Package(
         .executableTarget(
             name: "hydrant-model-test",
             dependencies: [
-                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees", "TreesHarness",
+                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
+                "TreesHarness",
                 "SyncEngine",
                 "Volume", .logging,
             ],
