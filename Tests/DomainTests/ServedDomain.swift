@@ -1,4 +1,5 @@
 import ContentStore
+import DocumentServices
 import FUSE
 import FileProvider
 import Foundation
@@ -83,7 +84,7 @@ final class ServedDomain: Sendable {
                 scopes: scopes),
             signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
             policy: PolicyDesk(context: context, configured: [], mountPoint: sandbox.mountPoint),
-            thumbnails: thumbnails,
+            thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: sandbox.mountPoint),
             title: "test")
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,

@@ -47,7 +47,8 @@ final class ScopedFolder: Sendable {
         options.mountOptions =
             ["default_permissions", "subtype=hydrant-scoped", "fsname=\(source)"] + (isWritable ? [] : ["ro"])
         guard mkdir(path, 0o700) == 0 else {
-            throw DaemonError("\(path): cannot be made: \(String(cString: strerror(errno)))")
+            throw ControlFailure(
+                code: "refused", message: "\(source): \(path): cannot be made: \(String(cString: strerror(errno)))")
         }
         do {
             let frontend = ScopedFrontend(scope: scope, workers: volume.engine.context.workers)
