@@ -164,7 +164,7 @@ struct Daemon: Sendable {
         _ mountPoint: String, _ volume: Volume, _ parts: Parts, _ link: SessionLink
     ) throws(DaemonError) -> FUSESession {
         let source = location.canonical.replacing("\\", with: "\\\\").replacing(",", with: "\\,")
-        let frontend = MountFrontend(volume: volume, workers: parts.engine.context.workers)
+        let frontend = MountFrontend(showing: volume, workers: parts.engine.context.workers)
         do {
             var options = FUSESession.Options()
             options.mountOptions =

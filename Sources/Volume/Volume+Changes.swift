@@ -52,9 +52,7 @@ extension Volume: VolumeObserving {
         // That nothing has a name, the kernel is told only of folders that have been listed; and a look-up in another may
         // wait for the very provider that waits here.
         guard (try? catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated }) ?? false else { return true }
-        return await Task(executorPreference: context.workers) { [kernel] in
-            kernel.settle(id, seconds: seconds)
-        }.value
+        return await kernel.settle(id, seconds: seconds)
     }
 
     /// Who has the document open for writing goes on with the bytes that he has, as an inode of their own.

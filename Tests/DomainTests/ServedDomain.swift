@@ -59,7 +59,7 @@ final class ServedDomain: Sendable {
         options.passthrough = passthrough
         let session = try FUSESession(
             mountPoint: sandbox.mountPoint, options: options,
-            fileSystem: MountFrontend(volume: volume, workers: context.workers))
+            fileSystem: MountFrontend(showing: volume, workers: context.workers))
         try session.mount()
         link.attach(session)
         self.session = session

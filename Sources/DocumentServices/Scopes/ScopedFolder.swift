@@ -51,7 +51,7 @@ final class ScopedFolder: Sendable {
                 code: "refused", message: "\(source): \(path): cannot be made: \(String(cString: strerror(errno)))")
         }
         do {
-            let frontend = ScopedFrontend(scope: scope, workers: volume.engine.context.workers)
+            let frontend = MountFrontend(showing: try ScopedView(scope: scope), workers: scope.workers)
             session = try FUSESession(mountPoint: path, options: options, fileSystem: frontend)
             try session.mount()
         } catch {

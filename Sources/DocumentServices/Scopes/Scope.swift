@@ -1,10 +1,10 @@
-package import FileProvider
+import FileProvider
 import Glibc
 import ItemCatalog
-package import SyncEngine
+import SyncEngine
 import Synchronization
-package import Trees
-package import Volume
+import Trees
+import Volume
 
 /// The one item that a scoped folder shows, and what programs put beside it meanwhile.
 ///
@@ -15,10 +15,19 @@ package import Volume
 ///
 /// A program that puts the item itself aside, before it puts another file in its place, only sees that: the item stays
 /// where it is until there is the other file.
-package final class Scope: Sendable {
+final class Scope: Sendable {
     struct Place: Equatable {
         var folder: InodeID
         var name: Filename
+    }
+    private struct Copy {
+        var place: Place
+        var original: InodeRecord
+
+        func isOf(_ record: InodeRecord) -> Bool {
+            (original.id, original.generation, original.size, original.modified)
+                == (record.id, record.generation, record.size, record.modified)
+        }
     }
     private struct State {
         var item: ItemID
@@ -33,6 +42,9 @@ package final class Scope: Sendable {
         var made = 0
         /// Handles through which the item gets new contents, and where its old ones are until that is done.
         var unfinished: [HandleID: Place] = [:]
+        /// The item's contents, copied for a program that is about to replace them.
+        var copy: Copy?
+        var hasEnded = false
         /// What the kernel holds of nodes.
         var references: [NodeID: UInt64] = [:]
         var handles: Set<HandleID> = []
@@ -43,19 +55,20 @@ package final class Scope: Sendable {
     let volume: Volume
     /// The kernel's view of the domain itself, which must hear of what is done here.
     let kernel: any KernelNotifying
-    package let isWritable: Bool
+    let isWritable: Bool
     private let token: String
     private let state: Mutex<State>
-    /// Held from asking what a name stands for until that was used.
+    /// Held from asking what a name stands for until that was used, by what the libfuse threads may block on and no more:
+    /// copies are made, and the kernel is waited for, outside.
     private let naming = Mutex(())
 
-    package var workers: Workers { volume.engine.context.workers }
+    var workers: Workers { volume.engine.context.workers }
     private var catalog: Catalog { volume.engine.context.catalog }
 
     /// - Parameters:
     ///   - inode: of the item; it has one, and a name.
     ///   - token: unique; of letters and digits.
-    package init(
+    init(
         volume: Volume, kernel: any KernelNotifying, inode: InodeID, token: String, isWritable: Bool
     ) throws(VolumeError) {
         self.volume = volume
@@ -102,7 +115,7 @@ package final class Scope: Sendable {
     }
 
     /// Its name, or the one that it had last.
-    package var name: Filename {
+    var name: Filename {
         _ = try? document()
         return state.withLock { $0.last.name }
     }
@@ -110,7 +123,7 @@ package final class Scope: Sendable {
     // MARK: Names
 
     /// For whoever asks what names stand for: that does not change before it is done.
-    func settled<Value>(_ body: () throws(VolumeError) -> Value) throws(VolumeError) -> Value {
+    func resolving<Value>(_ body: () throws(VolumeError) -> Value) throws(VolumeError) -> Value {
         var result: Result<Value, VolumeError>?
         naming.withLock { _ in result = Result(catching: body) }
         return try result!.get()
@@ -168,8 +181,8 @@ package final class Scope: Sendable {
     }
 
     /// From the domain's root.
-    package func path(of name: Filename) throws(VolumeError) -> [Filename] {
-        try settled { () throws(VolumeError) in
+    func path(of name: Filename) throws(VolumeError) -> [Filename] {
+        try resolving { () throws(VolumeError) in
             do {
                 let place = try placeToMake(name)
                 guard let folder = try catalog.read({ try $0.path(of: place.folder) }) else {
@@ -214,8 +227,13 @@ package final class Scope: Sendable {
     /// Before another file gets the item's name, which a program has put aside: its contents as they are now become a file
     /// beside it, under the name that the program gave it. The item itself stays where it is.
     ///
-    /// - Returns: where the old contents are; nil: it was not put aside, or is gone.
-    func keepOld(for name: Filename) throws -> Outcome<Place?> {
+    /// - Returns: where the old contents are; nil: it was not put aside, or is gone. Within ``resolving(_:)``; what takes long
+    ///   is done in the wait, outside.
+    func keepOld(for name: Filename) throws(VolumeError) -> Outcome<Place?> {
+        do { return try keepOldContents(for: name) } catch { throw VolumeError(error) }
+    }
+
+    private func keepOldContents(for name: Filename) throws -> Outcome<Place?> {
         let (aside, isNeeded) = state.withLock { ($0.aside, $0.aside != nil && $0.names.contains(name)) }
         guard isNeeded, let aside else { return .ready(nil) }
         guard let (place, record) = try document() else {
@@ -223,23 +241,42 @@ package final class Scope: Sendable {
             return .ready(nil)
         }
         guard record.kind == .document else { throw VolumeError(EPERM, "a folder cannot be replaced here") }
-        if try volume.inspect(record.id).0.extents != nil {
+        let now = try volume.inspect(record.id).0
+        if now.extents != nil {
             let (engine, inode) = (volume.engine, record.id)
             return .wait(Wait { _ = try await engine.download(inode) })
         }
+        guard let copy = state.withLock({ $0.copy })?.place, copy.folder == place.folder,
+            state.withLock({ $0.copy?.isOf(now) == true })
+        else { return .wait(Wait { [self] in try copyContents(now, in: place.folder) }) }
         let old = state.withLock { state in
             state.made += 1
             return Place(
                 folder: place.folder,
                 name: ScopeRemains.oldName(of: place.name, "\(token.prefix(16))-\(state.made)"))
         }
-        try ScopeCopy(volume).make(record, at: old.name, in: try node(of: old.folder))
-        kernel.invalidateEntry(in: try node(of: old.folder), name: old.name)
+        let folder = try node(of: old.folder)
+        try ScopeCopy.now(volume.rename(copy.name, in: folder, to: old.name, in: folder, noReplace: true))
+        kernel.invalidateEntry(in: folder, name: copy.name)
+        kernel.invalidateEntry(in: folder, name: old.name)
         state.withLock { state in
+            state.copy = nil
             state.aside = nil
             state.beside[aside] = old
         }
         return .ready(old)
+    }
+
+    /// Copies the item's contents beside it. Blocks for as long as that takes.
+    private func copyContents(_ record: InodeRecord, in folder: InodeID) throws {
+        let new = Copy(place: state.withLock { Place(folder: folder, name: hidden(&$0).name) }, original: record)
+        try ScopeCopy(volume).make(record, at: new.place.name, in: try node(of: folder))
+        let useless = state.withLock { state in
+            if state.hasEnded { return new.place as Place? }
+            defer { state.copy = new }
+            return state.copy?.place
+        }
+        if let useless { ScopeRemains(volume: volume, kernel: kernel).remove([(useless.folder, useless.name)]) }
     }
 
     /// A name in the item's folder that nothing has.
@@ -307,7 +344,7 @@ package final class Scope: Sendable {
         if let old { naming.withLock { _ in finished(old) } }
     }
 
-    /// The old contents are a program's backup like any other now. Within ``settled(_:)``.
+    /// The old contents are a program's backup like any other now. Within ``resolving(_:)``.
     func finished(_ old: Place) {
         guard let name = state.withLock({ $0.beside.first { $0.value == old }?.key }) else { return }
         let new = state.withLock { hidden(&$0) }
@@ -326,7 +363,7 @@ package final class Scope: Sendable {
 
     /// When nobody asks any more: closes what is open, gives back what the kernel held, and takes away what was made beside
     /// the item. Old contents of the item, whose new ones were not written to their end, are kept beside it.
-    package func end() {
+    func end() {
         let (handles, references) = state.withLock { state in
             defer { (state.handles, state.references, state.unfinished) = ([], [:], [:]) }
             return (state.handles, state.references)
@@ -334,10 +371,10 @@ package final class Scope: Sendable {
         for handle in handles { volume.close(handle) }
         for (node, count) in references { volume.forget(node, count: count) }
         let beside = state.withLock { state in
-            defer { state.beside = [:] }
-            return state.beside
+            defer { (state.beside, state.copy, state.hasEnded) = ([:], nil, true) }
+            return Array(state.beside.values) + [state.copy?.place].compactMap { $0 }
         }
-        ScopeRemains(volume: volume, kernel: kernel).remove(beside.values.map { ($0.folder, $0.name) })
+        ScopeRemains(volume: volume, kernel: kernel).remove(beside.map { ($0.folder, $0.name) })
         for node in state.withLock({ $0.folders.values }) { volume.forget(node, count: 1) }
     }
 }
