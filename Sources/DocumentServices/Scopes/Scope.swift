@@ -63,7 +63,14 @@ final class Scope: Sendable {
     private let naming = Mutex(())
 
     var workers: Workers { volume.engine.context.workers }
-    private var catalog: Catalog { volume.engine.context.catalog }
+
+    private func translating<T>(_ body: () throws -> T) throws(VolumeError) -> T {
+        do { return try body() } catch { throw VolumeError(error) }
+    }
+
+    private func read<T>(_ body: (Catalog.Reader) throws -> T) throws(VolumeError) -> T {
+        try translating { try volume.engine.context.catalog.read(body) }
+    }
 
     /// - Parameters:
     ///   - inode: of the item; it has one, and a name.
@@ -88,9 +95,9 @@ final class Scope: Sendable {
     // MARK: The item
 
     /// Where it is now. Nil: it is gone.
-    func document() throws -> (place: Place, record: InodeRecord)? {
-        try state.withLock { state in
-            let found = try catalog.read { reader -> (Place, InodeRecord)? in
+    func document() throws(VolumeError) -> (place: Place, record: InodeRecord)? {
+        try state.withLock { state throws(VolumeError) in
+            let found = try read { reader -> (Place, InodeRecord)? in
                 guard let item = try reader.item(state.item), item.local != nil, let inode = item.inode,
                     let place = try reader.place(of: inode)
                 else { return nil }
@@ -104,14 +111,12 @@ final class Scope: Sendable {
     }
 
     /// A program here made another file in its place: from now on that is it.
-    func adopt(_ place: Place) throws {
-        let item = try catalog.read { reader in
+    func adopt(_ name: Filename) throws(VolumeError) {
+        guard let place = try place(of: name) else { return }
+        let item = try read { reader in
             try reader.child(of: place.folder, named: place.name).flatMap { try reader.item(of: $0.id) }
         }
-        state.withLock { state in
-            guard let item, place.folder == state.last.folder, place.name == state.last.name else { return }
-            state.item = item.id
-        }
+        state.withLock { state in if let item, place == state.last { state.item = item.id } }
     }
 
     /// Its name, or the one that it had last.
@@ -130,17 +135,17 @@ final class Scope: Sendable {
     }
 
     /// What a name in the scoped folder stands for; nil: nothing.
-    func place(of name: Filename) throws -> Place? {
+    func place(of name: Filename) throws(VolumeError) -> Place? {
         let document = try document()
         let (place, last) = state.withLock { (Self.place(of: name, $0), $0.last) }
         // (Gone: what has its name now is somebody else's.)
         if let place { return place == last && document == nil ? nil : place }
         guard document?.record.kind == .document, DatabaseFiles.database(of: name) == last.name else { return nil }
         // What a database keeps beside itself is a part of it; a document of the same name is not.
-        let there = try catalog.read { reader in
-            try reader.child(of: last.folder, named: name).map { ($0, try reader.item(of: $0.id)) }
+        let there = try read { reader in
+            try reader.child(of: last.folder, named: name).map { try reader.item(of: $0.id)?.isExcluded ?? true }
         }
-        let isOwn = try there.map { $0.1?.isExcluded ?? true } ?? volume.isSidecar(name, in: last.folder)
+        let isOwn = try translating { try there ?? volume.isSidecar(name, in: last.folder) }
         return isOwn ? Place(folder: last.folder, name: name) : nil
     }
 
@@ -151,10 +156,10 @@ final class Scope: Sendable {
     }
 
     /// As ``place(of:)``, for one who is going to make it if there is none.
-    func placeToMake(_ name: Filename) throws -> Place {
+    func placeToMake(_ name: Filename) throws(VolumeError) -> Place {
         if let place = try place(of: name) { return place }
         let last = state.withLock { $0.last }
-        let isFree = try catalog.read { try $0.child(of: last.folder, named: last.name) } == nil
+        let isFree = try read { try $0.child(of: last.folder, named: last.name) } == nil
         return state.withLock { state in
             let isItem = state.names.contains(name)
             if isItem && isFree { return state.last }
@@ -183,18 +188,16 @@ final class Scope: Sendable {
     /// From the domain's root.
     func path(of name: Filename) throws(VolumeError) -> [Filename] {
         try resolving { () throws(VolumeError) in
-            do {
-                let place = try placeToMake(name)
-                guard let folder = try catalog.read({ try $0.path(of: place.folder) }) else {
-                    throw VolumeError(ENOENT, "its folder is gone")
-                }
-                return folder + [place.name]
-            } catch { throw VolumeError(error) }
+            let place = try placeToMake(name)
+            guard let folder = try read({ try $0.path(of: place.folder) }) else {
+                throw VolumeError(ENOENT, "its folder is gone")
+            }
+            return folder + [place.name]
         }
     }
 
     /// Whether this is the item.
-    func isDocument(_ name: Filename) throws -> Bool {
+    func isDocument(_ name: Filename) throws(VolumeError) -> Bool {
         _ = try document()
         return state.withLock { state in
             if let aside = state.aside { return name == aside }
@@ -206,8 +209,8 @@ final class Scope: Sendable {
     func isOwnName(_ name: Filename) -> Bool { state.withLock { $0.names.contains(name) && $0.beside[name] == nil } }
 
     /// Whether a folder is one that programs made beside the item, or in one of those.
-    func isBeside(_ folder: InodeID) throws -> Bool {
-        try catalog.read { reader in
+    func isBeside(_ folder: InodeID) throws(VolumeError) -> Bool {
+        try read { reader in
             var current = folder
             while let place = try reader.place(of: current) {
                 if Exclusions.isScoped(place.name) { return true }
@@ -230,10 +233,6 @@ final class Scope: Sendable {
     /// - Returns: where the old contents are; nil: it was not put aside, or is gone. Within ``resolving(_:)``; what takes long
     ///   is done in the wait, outside.
     func keepOld(for name: Filename) throws(VolumeError) -> Outcome<Place?> {
-        do { return try keepOldContents(for: name) } catch { throw VolumeError(error) }
-    }
-
-    private func keepOldContents(for name: Filename) throws -> Outcome<Place?> {
         let (aside, isNeeded) = state.withLock { ($0.aside, $0.aside != nil && $0.names.contains(name)) }
         guard isNeeded, let aside else { return .ready(nil) }
         guard let (place, record) = try document() else {
@@ -246,9 +245,9 @@ final class Scope: Sendable {
             let (engine, inode) = (volume.engine, record.id)
             return .wait(Wait { _ = try await engine.download(inode) })
         }
-        guard let copy = state.withLock({ $0.copy })?.place, copy.folder == place.folder,
-            state.withLock({ $0.copy?.isOf(now) == true })
-        else { return .wait(Wait { [self] in try copyContents(now, in: place.folder) }) }
+        guard let copy = state.withLock({ $0.copy }), copy.isOf(now), copy.place.folder == place.folder else {
+            return .wait(Wait { [self] in try copyContents(now, in: place.folder) })
+        }
         let old = state.withLock { state in
             state.made += 1
             return Place(
@@ -256,8 +255,8 @@ final class Scope: Sendable {
                 name: ScopeRemains.oldName(of: place.name, "\(token.prefix(16))-\(state.made)"))
         }
         let folder = try node(of: old.folder)
-        try ScopeCopy.now(volume.rename(copy.name, in: folder, to: old.name, in: folder, noReplace: true))
-        kernel.invalidateEntry(in: folder, name: copy.name)
+        try ScopeCopy.now(volume.rename(copy.place.name, in: folder, to: old.name, in: folder, noReplace: true))
+        kernel.invalidateEntry(in: folder, name: copy.place.name)
         kernel.invalidateEntry(in: folder, name: old.name)
         state.withLock { state in
             state.copy = nil
@@ -291,16 +290,15 @@ final class Scope: Sendable {
     func isUnfinished(_ handle: HandleID) -> Bool { state.withLock { $0.unfinished[handle] != nil } }
 
     /// All names in the folder, sorted by their bytes, with what they stand for.
-    func entries() throws -> [(name: Filename, record: InodeRecord)] {
+    func entries() throws(VolumeError) -> [(name: Filename, record: InodeRecord)] {
         var entries: [(name: Filename, record: InodeRecord)] = []
         let document = try document()
         let (last, aside, beside) = state.withLock { ($0.last, $0.aside, $0.beside) }
         if let document { entries.append((aside ?? document.place.name, document.record)) }
-        let companions = try DatabaseFiles.all(of: last.name).compactMap { name in
-            try place(of: name).map { (name, $0) }
-        }.filter { beside[$0.0] == nil }
-        try catalog.read { reader in
-            for (name, place) in companions + beside.map({ ($0.key, $0.value) }) where name != aside ?? last.name {
+        var others = beside
+        for name in DatabaseFiles.all(of: last.name) where beside[name] == nil { others[name] = try place(of: name) }
+        try read { reader in
+            for (name, place) in others where name != aside ?? last.name {
                 if let record = try reader.child(of: place.folder, named: place.name) { entries.append((name, record)) }
             }
         }
@@ -310,9 +308,9 @@ final class Scope: Sendable {
     // MARK: What the kernel holds
 
     /// The node of a folder that names are asked in; held until the scope ends.
-    func node(of folder: InodeID) throws -> NodeID {
+    func node(of folder: InodeID) throws(VolumeError) -> NodeID {
         if let node = state.withLock({ $0.folders[folder] }) { return node }
-        let node = volume.reference(try catalog.read { try $0.inode(folder) }).node
+        let node = volume.reference(try read { try $0.inode(folder) }).node
         let isFirst = state.withLock { state in
             if state.folders[folder] != nil { return false }
             state.folders[folder] = node

@@ -55,11 +55,9 @@ final class ScopedView: MountView {
         _ name: Filename, in folder: NodeID, toMake: Bool = false
     ) throws(VolumeError) -> Target? {
         guard folder == .root else { return Target(folder: folder, name: name) }
-        return try translating {
-            if let problem = name.problem { throw VolumeError(EINVAL, problem) }
-            let place = try toMake ? scope.placeToMake(name) : scope.place(of: name)
-            return try place.map { Target(folder: try scope.node(of: $0.folder), name: $0.name) }
-        }
+        if let problem = name.problem { throw VolumeError(EINVAL, problem) }
+        guard let place = try toMake ? scope.placeToMake(name) : scope.place(of: name) else { return nil }
+        return Target(folder: try scope.node(of: place.folder), name: place.name)
     }
 
     private func target(_ name: Filename, in folder: NodeID, toMake: Bool = false) throws(VolumeError) -> Target {
@@ -69,20 +67,13 @@ final class ScopedView: MountView {
         return target
     }
 
-    private func translating<T>(_ body: () throws -> T) throws(VolumeError) -> T {
-        do { return try body() } catch { throw VolumeError(error) }
-    }
-
     /// Whether it is what the item is called, or would be.
     private func isOwn(_ name: Filename, in folder: NodeID) -> Bool { folder == .root && scope.isOwnName(name) }
 
     /// Whether what is in this folder is of this scope only, and goes with it.
     private func isBeside(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Bool {
-        if folder == .root {
-            return try translating { try !scope.isDocument(name) } && !isOwn(name, in: folder)
-        }
-        let folder = try volume.attributes(of: folder).record.id
-        return try translating { try scope.isBeside(folder) }
+        if folder == .root { return try !scope.isDocument(name) && !isOwn(name, in: folder) }
+        return try scope.isBeside(volume.attributes(of: folder).record.id)
     }
 
     // MARK: Telling the domain's mount
@@ -215,7 +206,7 @@ final class ScopedView: MountView {
     ) throws(VolumeError) -> Outcome<Void> {
         try scope.resolving { () throws(VolumeError) in
             let isOfScope = (try isBeside(name, in: folder), try isBeside(newName, in: newFolder))
-            if folder == .root, try translating({ try scope.isDocument(name) }) {
+            if folder == .root, try scope.isDocument(name) {
                 guard newFolder == .root else { throw VolumeError(EPERM, "the item stays where it is") }
                 return try putAside(name, as: newName, noReplace: noReplace)
             }
@@ -269,12 +260,8 @@ final class ScopedView: MountView {
         changed(from)
         changed(to)
         if folder == .root { scope.vanished(name) }
-        if isItem { try adopt(newName) }
+        if isItem { try scope.adopt(newName) }
         return outcome
-    }
-
-    private func adopt(_ name: Filename) throws(VolumeError) {
-        try translating { if let place = try scope.place(of: name) { try scope.adopt(place) } }
     }
 
     /// The item itself gets another name: here only.
@@ -370,7 +357,7 @@ final class ScopedView: MountView {
             scope.referenced(lookup.node)
             scope.opened(opened.handle)
             changed(target)
-            if isItem, old == nil { try adopt(name) }
+            if isItem, old == nil { try scope.adopt(name) }
             return outcome
         }
     }
@@ -442,7 +429,7 @@ final class ScopedView: MountView {
     /// not at all, as readdir(3) lets it be.
     func entries(of id: NodeID, after cookie: Int64, limit: Int) throws(VolumeError) -> [FolderEntry] {
         guard id == .root else { return try volume.entries(of: id, after: cookie, limit: limit) }
-        let names = try scope.resolving { () throws(VolumeError) in try translating(scope.entries) }
+        let names = try scope.resolving(scope.entries)
         return names.enumerated().dropFirst(Int(cookie)).prefix(limit).map { index, entry in
             FolderEntry(cookie: Int64(index) + 1, name: entry.name, inode: entry.record)
         }
