@@ -1,7 +1,7 @@
 package import ControlAPI
 package import FileProvider
-package import ItemCatalog
 package import SyncEngine
+package import Trees
 package import Volume
 
 /// The items of a mounted domain by their paths, as programs give them and as people read them.

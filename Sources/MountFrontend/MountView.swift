@@ -1,5 +1,5 @@
 package import FileProvider
-package import ItemCatalog
+package import Trees
 package import Volume
 
 /// What a mount shows of a volume, and what may be done there; a volume by itself shows all it has.

@@ -5,6 +5,7 @@ import ItemCatalog
 import MountFrontend
 import MountHarness
 import Testing
+import Trees
 import Volume
 
 @testable import DocumentServices

@@ -5,7 +5,6 @@ import ItemCatalog
 import SyncEngine
 import Trees
 import UniformTypes
-import Trees
 package import Volume
 
 /// Where programs get bookmarks, find out what they stand for, and use what they grant.

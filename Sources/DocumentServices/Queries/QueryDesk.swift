@@ -1,15 +1,14 @@
 package import ControlAPI
 import FileProvider
 import Foundation
-package import ItemCatalog
+import ItemCatalog
 import ItemSearch
 import Logging
 import QueryLanguage
 import SyncEngine
 import Synchronization
-import Trees
+package import Trees
 import UniformTypes
-import Trees
 package import Volume
 
 /// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.

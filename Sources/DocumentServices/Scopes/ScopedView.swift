@@ -3,6 +3,7 @@ import Glibc
 import ItemCatalog
 import MountFrontend
 import Synchronization
+import Trees
 import Volume
 
 /// What a scoped folder shows: one item, which is all that there is in it. This is what a sandbox is given of a domain.
