@@ -3,8 +3,6 @@ import DocumentServices
 import Foundation
 import ItemCatalog
 import SyncEngine
-import Synchronization
-import Volume
 import Trees
 import Volume
 
