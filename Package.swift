@@ -55,9 +55,11 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux", "Surroundings"]),
+        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux", "Locking", "Surroundings"]),
         .target(name: "CLinux"),
         .target(name: "Locking"),
+        .target(name: "Waiting"),
+        .target(name: "Hashing", dependencies: ["FileProvider", .crypto]),
         .target(name: "Surroundings"),
         .target(name: "ChildProcess", dependencies: ["CLinux"]),
         .target(
@@ -66,7 +68,7 @@ let package = Package(
         .target(name: "Pictures", dependencies: ["CPictures"]),
 
         .target(name: "FileProvider"),
-        .target(name: "FileProviderTesting", dependencies: ["FileProvider"]),
+        .target(name: "FileProviderTesting", dependencies: ["FileProvider", "Waiting"]),
         .target(
             name: "DirectoryProvider",
             dependencies: ["CLinux", "FileProvider", "Surroundings", .crypto, .logging, .nioPosix]),
@@ -74,8 +76,7 @@ let package = Package(
         .target(
             name: "HTTPTransport",
             dependencies: [
-                "FileProvider", .asyncHTTPClient, .logging, .nioCore, .nioHTTP1, .nioPosix,
-                .nioSSL,
+                "FileProvider", "Waiting", .asyncHTTPClient, .logging, .nioCore, .nioHTTP1, .nioPosix, .nioSSL,
             ]),
         .target(name: "CSecret", linkerSettings: [.linkedLibrary("dl")]),
         .target(
@@ -83,7 +84,10 @@ let package = Package(
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
         .target(
             name: "WebDAVProvider",
-            dependencies: ["CExpat", "FileProvider", "HTTPTransport", .crypto, .logging, .nioCore]),
+            dependencies: [
+                "CExpat", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", .crypto, .logging,
+                .nioCore,
+            ]),
 
         .target(name: "Trees", dependencies: ["FileProvider", "Locking", "Surroundings"]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
@@ -94,9 +98,8 @@ let package = Package(
         .target(
             name: "SyncEngine",
             dependencies: [
-                "CLinux", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "Surroundings", .crypto,
-                .logging,
-                .nioPosix,
+                "CLinux", "FileProvider", "Hashing", "ItemCatalog", "Trees", "ContentStore", "Locking", "Surroundings",
+                "Waiting", .crypto, .logging, .nioPosix,
             ]),
         .target(
             name: "Volume",
@@ -125,8 +128,8 @@ let package = Package(
         .target(
             name: "Documents",
             dependencies: [
-                "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings",
-                "UniformTypes", .nioPosix,
+                "CLinux", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings", "UniformTypes", "Waiting",
+                .nioPosix,
             ]),
         .target(
             name: "DocumentPicker",
@@ -150,7 +153,7 @@ let package = Package(
             dependencies: [
                 "ChildProcess", "CLinux", "ContentStore", "ControlAPI", "Coordination", "FUSE", "FileProvider",
                 "ItemCatalog", "ItemSearch", "MountFrontend", "QueryLanguage", "Surroundings", "SyncEngine", "Trees",
-                "UniformTypes", "Volume", .crypto, .logging,
+                "UniformTypes", "Volume", "Waiting", .crypto, .logging,
             ]),
         .target(
             name: "Daemon",
@@ -168,12 +171,9 @@ let package = Package(
         .executableTarget(
             name: "hydrant",
             dependencies: [
-                "Accounts", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
-                "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Stores",
-                "Surroundings", "TerminalPicker",
-                "UniformTypes",
-                .argumentParser,
-                .crypto, .logging,
+                "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction",
+                "DocumentPicker", "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage",
+                "Stores", "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a package outside sees.
@@ -250,6 +250,9 @@ let package = Package(
         .testTarget(name: "FileProviderTestingTests", dependencies: ["FileProvider", "FileProviderTesting"]),
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
         .testTarget(name: "SurroundingsTests", dependencies: ["Surroundings"]),
+        .testTarget(name: "WaitingTests", dependencies: ["Waiting"]),
+        .testTarget(name: "HashingTests", dependencies: ["FileProviderTesting", "Hashing", .crypto]),
+        .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"]),
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
         .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
         .testTarget(
@@ -304,6 +307,7 @@ let package = Package(
             name: "hydrant-model-test",
             dependencies: [
                 "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
+                "TreesHarness",
                 "SyncEngine",
                 "Volume", .logging,
             ],

@@ -101,33 +101,22 @@ package struct ChildProcess: Sendable {
     }
 
     private func spawn(input: Int32, output: Int32, _ which: Output) throws(Failure) -> pid_t {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
         let (shown, other) = which == .standardError ? (STDERR_FILENO, STDOUT_FILENO) : (STDOUT_FILENO, STDERR_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-        posix_spawn_file_actions_adddup2(&actions, output, shown)
-        // Its standard error goes to ours.
-        if which != .standardOutput { posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0) }
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // The calling thread may block signals, and the process may ignore some.
-        var (none, usual) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        sigemptyset(&usual)
-        for signal in [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP] { sigaddset(&usual, signal) }
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &usual)
-        // A process group of its own, which is killed as a whole when the time is up.
-        posix_spawnattr_setpgroup(&attributes, 0)
-        posix_spawnattr_setflags(
-            &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
-        let arguments = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var child = pid_t()
-        let code = posix_spawnp(&child, words[0], &actions, &attributes, arguments, environ)
-        guard code == 0 else { throw .notStarted(code) }
+        let child: pid_t
+        do {
+            // A process group of its own, which is killed as a whole when the time is up.
+            child = try Spawn.start(
+                words[0], words.map { Array($0.utf8) }, as: .ownGroup,
+                usual: [SIGPIPE, SIGINT, SIGQUIT, SIGTERM, SIGHUP]
+            ) { actions in
+                posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+                posix_spawn_file_actions_adddup2(&actions, output, shown)
+                // Its standard error goes to ours.
+                if which != .standardOutput {
+                    posix_spawn_file_actions_addopen(&actions, other, "/dev/null", O_WRONLY, 0)
+                }
+            }
+        } catch { throw .notStarted(error.number) }
         // (It has just started; processes that it starts inherit the limits.)
         if let bounds { _ = clinux_bound(child, bounds.memory, bounds.seconds, bounds.file) }
         return child
@@ -192,8 +181,8 @@ package struct ChildProcess: Sendable {
             if found < 0 && errno == EINTR { continue }
             // (If other code has waited for the child, its status is unknown.)
             guard found == child else { return (255, 0) }
-            // As in WIFEXITED, WEXITSTATUS and WTERMSIG (wait(2)); memory is in KiB (getrusage(2)).
-            return (status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f, Int64(usage.ru_maxrss) << 10)
+            // Memory is in KiB (getrusage(2)).
+            return (Spawn.status(ofWait: status), Int64(usage.ru_maxrss) << 10)
         }
     }
 }

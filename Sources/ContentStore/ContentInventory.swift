@@ -1,4 +1,5 @@
 import Glibc
+import Surroundings
 
 /// Lists the files of a content store from outside: for `hydrant rescue` and `hydrant doctor`, which must not change
 /// anything (``ContentStore`` makes folders, and sweeps).
@@ -19,13 +20,13 @@ package struct ContentInventory: Sendable {
     package func entries() -> [Entry] {
         var all: [Entry] = []
         let storage = directory + "/storage"
-        for shard in Self.names(in: storage).sorted() {
-            for name in Self.names(in: "\(storage)/\(shard)").sorted() {
+        for shard in (SystemFile.names(in: storage) ?? []).sorted() {
+            for name in (SystemFile.names(in: "\(storage)/\(shard)") ?? []).sorted() {
                 all.append(Entry(id: GenerationID(name: name), path: "\(storage)/\(shard)/\(name)", isLost: false))
             }
         }
         let lost = directory + "/" + Self.lostAndFound
-        for name in Self.names(in: lost).sorted() {
+        for name in (SystemFile.names(in: lost) ?? []).sorted() {
             all.append(Entry(id: GenerationID(name: name), path: "\(lost)/\(name)", isLost: true))
         }
         return all
@@ -65,19 +66,6 @@ package struct ContentInventory: Sendable {
 
     /// The folder for files that no catalog names.
     package static let lostAndFound = "lost+found"
-
-    static func names(in folder: String) -> [String] {
-        guard let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
-    }
 }
 
 extension GenerationID {

@@ -1,4 +1,5 @@
 import Glibc
+import Surroundings
 
 /// Files that go as soon as their removal is durable: until then they are in `removed/`, where no other code takes them
 /// for changes. If a catalog needs one again after a power loss, the file comes back.
@@ -19,7 +20,7 @@ extension ContentStore {
     ///
     /// - Parameter isCurrent: whether the catalog names it.
     package func bringBack(_ isCurrent: (GenerationID) throws -> Bool) rethrows {
-        for name in ContentInventory.names(in: "\(directory)/\(Self.removed)") {
+        for name in SystemFile.names(in: "\(directory)/\(Self.removed)") ?? [] {
             let file = "\(directory)/\(Self.removed)/\(name)"
             // link(2) replaces nothing: a file in the storage stays.
             if let id = GenerationID(name: name), try isCurrent(id) {

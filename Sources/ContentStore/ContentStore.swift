@@ -1,6 +1,7 @@
 import CLinux
 package import Glibc
 import Locking
+import Surroundings
 import Synchronization
 
 /// The local bytes of one domain: `storage/SHARD/INODE.GENERATION`, sparse files that only the owner can read;
@@ -35,7 +36,7 @@ package final class ContentStore: Sendable {
 
     /// Removes copies for uploads that a killed daemon, or an older version, left behind.
     private func removeSnapshots() {
-        for name in ContentInventory.names(in: directory + "/uploads") {
+        for name in SystemFile.names(in: directory + "/uploads") ?? [] {
             Glibc.unlink(directory + "/uploads/" + name)
         }
     }

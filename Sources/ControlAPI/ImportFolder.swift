@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 
 /// The folder of a temporary copy that belongs to a process: `PID.START.UUID` below `$XDG_RUNTIME_DIR/hydrant/imports`.
 package struct ImportFolder: Sendable {

@@ -1,21 +1,5 @@
 import Foundation
-
-/// Reads /proc/PID/stat of proc(5).
-package enum ProcessStatus {
-    /// The fields from `state` (3) on; nil: no such process. (The name before these may hold any characters.)
-    package static func fields(of pid: Int32) -> [Substring]? {
-        guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/stat") else { return nil }
-        let text = String(decoding: data, as: UTF8.self)
-        guard let end = text.range(of: ") ", options: .backwards) else { return nil }
-        return text[end.upperBound...].split(separator: " ")
-    }
-
-    /// The command's name, at most 15 bytes, as its program set it; nil: no such process.
-    package static func name(of pid: Int32) -> String? {
-        guard let data = FileManager.default.contents(atPath: "/proc/\(pid)/comm") else { return nil }
-        return String(decoding: data.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-    }
-}
+import Surroundings
 
 /// The process of the daemon that serves a mount. Its start time tells it from a later process with the same pid.
 package struct ServingProcess: Sendable {

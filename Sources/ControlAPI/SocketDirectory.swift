@@ -46,7 +46,7 @@ public enum SocketDirectory {
 
     /// A hash of the mount point, which has a constant length.
     static func socketName(mountPoint: String) -> String {
-        let hex = String(fnv1a(normalized(mountPoint).utf8), radix: 16)
+        let hex = StableHash(normalized(mountPoint).utf8).text
         return String(repeating: "0", count: 16 - hex.count) + hex + ".sock"
     }
 
@@ -65,11 +65,6 @@ public enum SocketDirectory {
         let absolute =
             path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         return "/" + absolute.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
-    }
-
-    /// Source: Fowler, Noll, Vo, the 64-bit FNV-1a hash; `Hasher` would differ between processes.
-    private static func fnv1a(_ bytes: some Sequence<UInt8>) -> UInt64 {
-        bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 
     /// Makes `folder`, or checks that the existing one is ours alone.

@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 
 /// What stands behind the scheme in `hydrant mount SCHEME:REST MOUNTPOINT`.
 public struct StoreLocation: Sendable {
@@ -93,13 +94,7 @@ public struct StoreLocation: Sendable {
         let rest = canonical.dropFirst(scheme.count + 1)
         let last = rest.split(separator: "/").last.map(String.init) ?? "root"
         let readable = String(last.map { $0.isLetter || $0.isNumber || "-_.".contains($0) ? $0 : "_" }.prefix(40))
-        return "\(scheme)-\(readable)-\(Self.digest(rest))"
-    }
-
-    /// FNV-1a, 64 bits: the same text has the same one in every version.
-    private static func digest(_ text: some StringProtocol) -> String {
-        let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-        return String(hash, radix: 16)
+        return "\(scheme)-\(readable)-\(StableHash(rest.utf8).text)"
     }
 
     /// A host has no capital letters, and a folder no slash at its end.

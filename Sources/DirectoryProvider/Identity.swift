@@ -1,4 +1,5 @@
 import FileProvider
+import Surroundings
 
 /// Makes the identifiers of items; only this type knows their form.
 ///
@@ -111,10 +112,12 @@ enum Identity {
         return bytes
     }
 
-    /// FNV-1a, twice with different starts: not a defence, just a short name for a long path.
+    /// Twice with different starts: not a defence, just a short name for a long path.
     private static func digest(_ text: String) -> String {
         func hash(_ start: UInt64) -> String {
-            String(text.utf8.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }, radix: 16)
+            var hash = StableHash(start: start)
+            hash.add(text.utf8)
+            return hash.text
         }
         return hash(0xcbf2_9ce4_8422_2325) + "-" + hash(0x8422_2325_cbf2_9ce4)
     }

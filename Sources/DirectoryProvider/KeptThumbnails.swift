@@ -3,6 +3,7 @@ import Crypto
 import FileProvider
 import Glibc
 import Logging
+import Surroundings
 
 /// Names in the store that are the provider's own, and not items.
 enum OwnName {
@@ -20,9 +21,7 @@ enum KeptThumbnails {
 
     /// The start of the names of a document's pictures.
     static func prefix(_ name: [UInt8]) -> [UInt8] {
-        let digits = Array("0123456789abcdef".utf8)
-        return SHA256.hash(data: name).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-            + [UInt8(ascii: ".")]
+        Array((SHA256.hash(data: name).prefix(16).hexadecimal + ".").utf8)
     }
 
     static func name(_ name: [UInt8], _ status: FileStatus) -> [UInt8] {

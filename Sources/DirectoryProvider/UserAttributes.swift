@@ -1,6 +1,7 @@
 import FileProvider
 import Glibc
 import Logging
+import Surroundings
 import Synchronization
 
 /// The extended attributes of the user, xattr(7): those in `user.` except our own.
@@ -41,20 +42,18 @@ enum UserAttributes {
         return shown
     }
 
-    /// Changes with names or values. FNV-1a: users who construct a collision hide only their own change of an
-    /// attribute.
+    /// Changes with names or values. Users who construct a collision hide only their own change of an attribute.
     static func digest(_ attributes: [String: [UInt8]]) -> String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var hash = StableHash()
         func take(_ bytes: some Sequence<UInt8>, _ count: Int) {
-            for byte in withUnsafeBytes(of: UInt64(count), Array.init) { add(byte) }
-            for byte in bytes { add(byte) }
+            hash.add(withUnsafeBytes(of: UInt64(count), Array.init))
+            hash.add(bytes)
         }
-        func add(_ byte: UInt8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
         for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
             take(name.utf8, name.utf8.count)
             take(value, value.count)
         }
-        return String(hash, radix: 16)
+        return hash.text
     }
 }
 

@@ -178,8 +178,9 @@ extension DocumentContainer {
             try FileManager.default.createDirectory(
                 atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
-            try JSONEncoder().encode(choices).write(
-                to: URL(filePath: file, directoryHint: .notDirectory), options: .atomic)
+            try SmallFile.replace(file, with: try JSONEncoder().encode(choices))
+        } catch let error as SmallFile.Failure {
+            throw DocumentContainerError("\(error.path): \(error.reason)")
         } catch { throw DocumentContainerError("\(file): \(error.localizedDescription)") }
     }
 }

@@ -1,42 +1,16 @@
 import Synchronization
+import Waiting
 
 /// Runs operations one after another, in the order of the calls.
 @MainActor
 final class Turns {
-    private var last: Task<Void, Never>?
+    private let lane = Lanes(1)
 
-    /// Decides whether an operation begins or is cancelled before, whichever comes first.
-    private final class Start: Sendable {
-        private let decision = Mutex<Bool?>(nil)
-
-        /// - Returns: false: the other decision came first.
-        func decide(_ begins: Bool) -> Bool {
-            decision.withLock { decision in
-                decision = decision ?? begins
-                return decision == begins
-            }
-        }
-    }
-
-    /// - Throws: errors of `body`; `CancellationError` at once when the task is cancelled before its turn.
-    func take<T: Sendable>(_ body: @escaping @MainActor () async throws -> T) async throws -> T {
-        let (before, start) = (last, Start())
-        let (waiting, turn) = AsyncStream<Void>.makeStream()
-        let task = Task { @MainActor in
-            await before?.value
-            turn.finish()
-            guard start.decide(true) else { throw CancellationError() }
-            return try await body()
-        }
-        last = Task { _ = await task.result }
-        return try await withTaskCancellationHandler {
-            // The stream ends with the turn, or with this task.
-            for await _ in waiting {}
-            if Task.isCancelled, start.decide(false) { throw CancellationError() }
-            return try await task.value
-        } onCancel: {
-            task.cancel()
-        }
+    /// - Throws: what `body` does; `CancellationError` at once when the task is cancelled before its turn comes.
+    func take<T>(_ body: @MainActor () async throws -> T) async throws -> T {
+        try await lane.enter()
+        defer { lane.leave() }
+        return try await body()
     }
 }
 

@@ -1,5 +1,6 @@
 internal import CFUSE
 internal import Glibc
+internal import Locking
 internal import Synchronization
 
 extension fuse_in_header {

@@ -1,3 +1,5 @@
+internal import Locking
+
 /// Runs interrupt handlers on a thread of its own, because libfuse reports an interrupt while it holds the request's
 /// lock, which a handler needs to reply, and because signals are polled while a request waits. The first interrupt
 /// starts the thread.

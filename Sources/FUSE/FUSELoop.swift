@@ -1,5 +1,6 @@
 internal import CFUSE
 internal import Glibc
+internal import Locking
 
 /// The threads that read requests from the kernel and process them.
 ///

@@ -1,4 +1,5 @@
 internal import CFUSE
+internal import Locking
 
 /// Sends invalidations to the kernel, on threads of its own. A notification waits for pages that a read has locked and
 /// for look-ups under way in its folder; on a request's own thread that would be a deadlock.

@@ -1,5 +1,6 @@
 internal import CFUSE
 internal import Glibc
+internal import Locking
 internal import Synchronization
 
 /// One mount: `init` checks the options, `mount` mounts, `run` serves until the unmount. It keeps its file system until

@@ -43,7 +43,7 @@ final class MountFolder {
 
     /// The mount that contains the folder (proc(5), `mnt_id` of fdinfo).
     private var mountID: String? {
-        MountInfo.contents(of: "/proc/self/fdinfo/\(descriptor)").split(separator: UInt8(ascii: "\n"))
+        (SystemFile.read("/proc/self/fdinfo/\(descriptor)") ?? []).split(separator: UInt8(ascii: "\n"))
             .map { String(decoding: $0, as: UTF8.self) }.first { $0.hasPrefix("mnt_id:") }?
             .split(whereSeparator: { $0 == "\t" || $0 == " " }).last.map(String.init)
     }

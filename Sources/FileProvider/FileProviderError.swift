@@ -56,6 +56,9 @@ public struct FileProviderError: Error, Sendable, CustomStringConvertible {
     public var item: Item?
     /// The error of a lower layer, if there is one.
     public var cause: (any Error)?
+    /// With ``Code/serverUnreachable``: the store refused the connection or dropped it, as one does that is being restarted. A read
+    /// that failed so is asked for again, for ten seconds, before the store counts as unreachable.
+    public var isTransient = false
 
     /// - Parameters:
     ///   - message: for people: what happened, to which item, and what to do.

@@ -16,21 +16,30 @@ package struct HTTPRequest: Sendable {
     package var body: Body?
     /// A transfer of a document's bytes, in either direction, which takes its time.
     package var isTransfer: Bool
-    /// Whether the transport may send the request again, as long as it waits for the server, when the outcome of an
-    /// attempt is unknown. It sends other requests again a few times, where the connection ended without a byte: their
-    /// conditions must make that harmless.
-    package var isRepeatable: Bool
+    package var retries: Retries
+
+    /// When the transport sends a request again that got no answer.
+    package enum Retries: Sendable {
+        /// As long as it waits for the server, even when the outcome of an attempt is unknown.
+        case always
+        /// As long, when the server cannot have received the request; otherwise a few times, where the connection ended
+        /// without a byte: the request's conditions must make that harmless.
+        case ifHarmless
+        /// The caller asks again by itself (a read of a document's bytes). The transport only replaces, once, a kept
+        /// connection that the server has closed meanwhile.
+        case never
+    }
 
     package init(
         _ method: String, _ location: HTTPLocation, headers: [(name: String, value: String)] = [], body: Body? = nil,
-        isTransfer: Bool = false, isRepeatable: Bool = false
+        isTransfer: Bool = false, retries: Retries = .ifHarmless
     ) {
         self.method = method
         self.location = location
         self.headers = headers
         self.body = body
         self.isTransfer = isTransfer
-        self.isRepeatable = isRepeatable
+        self.retries = retries
     }
 
     /// Sending it again at once would be expensive: the server may have closed the connection because the body is too

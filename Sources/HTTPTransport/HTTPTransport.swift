@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Synchronization
+import Waiting
 
 /// Requests to one server, with its credential: it keeps a bounded number of connections, streams bodies both ways,
 /// follows redirections within the server, and waits for a server that is restarting.
@@ -18,7 +19,8 @@ package final class HTTPTransport: Sendable {
     private let logger: Logger
     /// Whether the server did not answer the last request, after all waiting.
     private let isAway = Mutex(false)
-    /// Seconds to wait for a server that refuses or drops connections, once.
+    /// Seconds to wait for a server that refuses or drops connections, once. (The transport does not retry reads of a
+    /// document's bytes: ``HTTPRequest/Retries/never``.)
     private static let patience = 10.0
     /// The number of times that a request with an unknown outcome is sent again, where the connection ended without a
     /// byte. A busy server closes connections that it had kept, whether or not a request has just arrived (Apache's
@@ -124,14 +126,21 @@ package final class HTTPTransport: Sendable {
                 // An error after the answer began is for the caller; and a request with an unknown outcome is not
                 // repeated without end.
                 guard !isAnswered, HTTPFailure.outlook(error) != .other else { throw error }
+                let mayPass = HTTPFailure.outlook(error) == .mayPassSoon
+                let wasClosed = HTTPFailure.wasClosed(error)
+                if request.retries == .never, mayPass {
+                    repetitions += 1
+                    if wasClosed, repetitions == 1 { continue }
+                    var failure = HTTPFailure.error(error, request.location.origin)
+                    failure.isTransient = true
+                    throw failure
+                }
                 let waited = start.duration(to: .now) / .seconds(1)
                 let isRepeatable =
-                    request.isRepeatable || HTTPFailure.wasNotSent(error)
-                    || HTTPFailure.wasClosed(error) && repetitions < Self.repetitions && !request.isLong
+                    request.retries == .always || HTTPFailure.wasNotSent(error)
+                    || wasClosed && repetitions < Self.repetitions && !request.isLong
                 repetitions += 1
-                guard HTTPFailure.outlook(error) == .mayPassSoon, isRepeatable,
-                    waited + pause < Self.patience, !isAway.withLock({ $0 })
-                else {
+                guard mayPass, isRepeatable, waited + pause < Self.patience, !isAway.withLock({ $0 }) else {
                     isAway.withLock { $0 = true }
                     throw error
                 }

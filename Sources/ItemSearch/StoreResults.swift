@@ -1,5 +1,6 @@
 import FileProvider
 import ItemCatalog
+import Surroundings
 import Trees
 
 /// The findings of the store's own search in unlisted folders, until those are listed.
@@ -31,11 +32,9 @@ struct StoreResults {
 
     var isEmpty: Bool { findings.isEmpty }
 
-    /// Higher than that of any name; always the same for a path (62 bits of FNV-1a).
+    /// Higher than that of any name; always the same for a path (62 bits).
     private static func number(_ path: [Filename]) -> Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in path.map(\.bytes).joined(separator: [0]) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return .max - Int64(hash >> 2)
+        .max - Int64(StableHash(path.map(\.bytes).joined(separator: [0])).value >> 2)
     }
 
     /// The deepest folder of the path that the catalog has, and the names below it.

@@ -23,7 +23,7 @@ package struct MountInfo: Sendable, Equatable {
     private static let largest = 64 << 20
 
     /// In mount order: of two mounts on one mount point, the later one is on top. Empty where there is no /proc.
-    package static func all() -> [MountInfo] { parse(contents(of: "/proc/self/mountinfo")) }
+    package static func all() -> [MountInfo] { parse(SystemFile.read("/proc/self/mountinfo", most: largest) ?? []) }
 
     package static func parse(_ text: [UInt8]) -> [MountInfo] {
         text.split(separator: UInt8(ascii: "\n")).compactMap(MountInfo.init(line:))
@@ -47,22 +47,6 @@ package struct MountInfo: Sendable, Equatable {
     }
 
     private static func text(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
-
-    /// A file of /proc, whose size is unknown before it is read.
-    package static func contents(of path: String) -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return [] }
-        defer { close(file) }
-        var contents: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while contents.count < largest {
-            let count = read(file, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            contents += piece[..<count]
-        }
-        return contents
-    }
 
     /// Decodes the octal escapes for space, tab, newline and backslash.
     private static func unescaped(_ field: ArraySlice<UInt8>) -> [UInt8] {

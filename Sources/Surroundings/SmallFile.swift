@@ -11,21 +11,26 @@ package enum SmallFile {
     }
 
     /// Writes a file beside `path`, mode 0600, and renames it over `path`: readers get the old or the new contents,
-    /// complete. On return contents and name survive a power loss. After an error the old file is there, and no draft.
+    /// complete. After an error the old file is there, and no draft.
     ///
-    /// - Parameter draft: the temporary name; nil: a name of its own.
+    /// - Parameters:
+    ///   - draft: the temporary name; nil: a name of its own.
+    ///   - isDurable: on return contents and name survive a power loss.
     package static func replace(
-        _ path: String, with bytes: some ContiguousBytes, draft: String? = nil
+        _ path: String, with bytes: some ContiguousBytes, draft: String? = nil, isDurable: Bool = true
     ) throws(Failure) {
         let draft = draft ?? "\(path).new-\(UUID().uuidString)"
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw Failure(path: draft, number: errno) }
         defer { close(file) }
-        guard bytes.withUnsafeBytes({ writeAll($0, to: file) }), fsync(file) == 0, rename(draft, path) == 0 else {
+        guard bytes.withUnsafeBytes({ writeAll($0, to: file) }), !isDurable || fsync(file) == 0,
+            rename(draft, path) == 0
+        else {
             let failure = Failure(path: path, number: errno)
             unlink(draft)
             throw failure
         }
+        guard isDurable else { return }
         let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard folder >= 0 else { return }
         fsync(folder)

@@ -4,9 +4,10 @@ import Locking
 import SyncEngine
 import Trees
 
-/// What nobody needs any more, on its way out: inodes whose rows go; then files that go as soon as it is durable that they
-/// may: a power loss may bring back a catalog that still has a document which another one has replaced, and its bytes must
-/// be there then, if they were fsynced and never sent; then those that may.
+/// Inodes and files that nobody needs any more, on their way out. First come inodes whose rows are removed. Then come
+/// files that wait until their removal is durable: a power loss may bring back a catalog that still has a document
+/// which another one has replaced, and its bytes must be there then, if they were fsynced and never sent. Last come
+/// files that may be removed now.
 final class Graveyard: Sendable {
     private struct State {
         var dead: [InodeID] = []
@@ -17,7 +18,7 @@ final class Graveyard: Sendable {
     private let state = AdaptiveMutex(State())
     private static let (most, mostBytes) = (256, Int64(4 << 20))
 
-    /// - Returns: whether it is time to make it so (``take()``).
+    /// - Returns: whether so much waits by now that it should be made durable (``take()``).
     func add(_ id: GenerationID, bytes: Int64) -> Bool {
         state.withLock { state in
             state.waiting.append(id)
@@ -26,7 +27,7 @@ final class Graveyard: Sendable {
         }
     }
 
-    /// All that wait; whoever takes them removes them once the catalog is durable.
+    /// All files that wait. The caller removes them once the catalog is durable.
     func take() -> [GenerationID] {
         state.withLock { state in
             defer { (state.waiting, state.bytes) = ([], 0) }
@@ -34,7 +35,7 @@ final class Graveyard: Sendable {
         }
     }
 
-    /// It has neither name nor user.
+    /// The inode has neither a name nor a user.
     func bury(_ inode: InodeID) { state.withLock { $0.dead.append(inode) } }
 
     func takeDead() -> [InodeID] {
@@ -44,7 +45,7 @@ final class Graveyard: Sendable {
         }
     }
 
-    /// It is durable that nobody needs them.
+    /// The catalog is durable that does not need these files any more.
     func free(_ ids: [GenerationID]) { state.withLock { $0.free += ids } }
 
     func takeFree() -> [GenerationID] {
@@ -58,7 +59,7 @@ final class Graveyard: Sendable {
 extension Volume {
     /// After this returns, all that has been committed survives power loss.
     ///
-    /// - Parameter isAwaited: a program waits: files that may go now are removed behind it.
+    /// - Parameter isAwaited: a program waits, so files that may go now are removed after the return.
     func synchronizeCatalogNow(isAwaited: Bool = false) throws {
         let gone = graveyard.take()
         do { try catalog.synchronize() } catch {

@@ -12,68 +12,141 @@ import Trees
 final class Node: Sendable {
     let id: NodeID
     private let number: Atomic<Int64>
-    let state: AdaptiveMutex<State>
+    private let state: AdaptiveMutex<State>
 
     /// Changes only when a writer's bytes are split from their document; then under the node's lock.
     var inode: InodeID { InodeID(rawValue: number.load(ordering: .acquiring)) }
 
-    /// How the kernel has the file open. Cached and passthrough exclude each other (EIO, design.md).
-    enum OpenMode: Equatable {
-        case none
-        case cached(handles: Int)
-        case passthrough(backing: Int32, handles: Int)
+    init(id: NodeID, inode: InodeID, generation: Int64, isKnownToKernel: Bool = false) {
+        self.id = id
+        self.number = Atomic(inode.rawValue)
+        self.state = AdaptiveMutex(State(version: .current(generation: generation), isKnownToKernel: isKnownToKernel))
     }
 
+    /// Debug builds look afterwards whether the state is one that there may be.
+    func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending State) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try state.withLock { state throws(Failure) in
+            defer { assert(state.problem == nil, "inode \(inode.rawValue), node \(id.rawValue): \(state.problem!)") }
+            return try body(&state)
+        }
+    }
+
+    /// Only ``NodeTable/split(_:to:)``.
+    func becomes(_ inode: InodeID) { number.store(inode.rawValue, ordering: .releasing) }
+}
+
+extension Node {
+    /// A node is current or past; closed (`open` is nil) or open, cached or passed through; and what is current and open
+    /// may be marked as written (`open.writing`).
     struct State {
-        var generation: Int64
-        var content: ContentFile?
-        var mode = OpenMode.none
-        var handles = 0
-        var writers = 0
+        var version: Version
+        /// Nil: no program has it open.
+        var open: Open?
         /// It had a writer once.
         var wasWritten = false
-        /// While it is open passthrough, somebody has opened it `OpenedAs.direct`: splice(2) from that goes through the page
-        /// cache, of which nothing may be left.
-        var wasDirect = false
-        /// Of the backing file when its changes were last recorded, while a writer is at work.
-        var stamp: BackingStamp?
-        /// Somebody had it mapped when its writer came (and held the local file by that, not ours).
-        var mayBeMapped = false
-        /// The durable mark says `.modified`.
-        var isMarkedModified = false
         /// The kernel may have attributes to keep, from before a writer came.
         var isKnownToKernel = false
-        /// What programs' writes (through us) made of size and date, until it is recorded.
-        var unrecorded: Unrecorded?
-        /// Where missing bytes come from; kept, because the item may lose this inode while it is open.
-        var target: DownloadTarget?
-        /// The catalog's edition (``Catalog/edition``) when that was looked up.
-        var targetEdition = -1
-        /// The inode has another generation by now; this is how the old one looks to who holds it.
-        var frozen: InodeRecord?
-        /// Programs here removed its last name: it is theirs, and may be opened again (proc(5), fd). Without, the store
-        /// deleted it, and whoever comes by its name is late.
+        /// Programs here removed its last name: it is theirs, and may be opened again (proc(5), fd). Otherwise the store
+        /// deleted it, and a program that comes by its name is late.
         var isUnlinked = false
         /// Setuid or setgid, which a write by somebody without CAP_FSETID takes away.
         var isSetID = false
         /// capabilities(7), which any write takes away.
         var hasCapabilities = false
         var isPrivileged: Bool { isSetID || hasCapabilities }
+    }
+
+    /// Which generation of its inode a node stands for.
+    enum Version {
+        case current(generation: Int64)
+        /// The inode has another generation by now; this is how programs that have the old one open see it.
+        case past(InodeRecord)
+    }
+
+    /// What programs have open, and how. There is one until the last handle is closed.
+    struct Open {
+        var content: ContentFile
+        var mode = Mode.cached
+        /// None while the first open is under way.
+        var handles = 0
+        var writing: Writing?
+        /// Somebody had it mapped when its writer came (and held the local file by that, not ours).
+        var mayBeMapped = false
+        /// Where missing bytes come from; kept, because the item may lose this inode while it is open.
+        var target: DownloadTarget?
+        /// The catalog's edition (``Catalog/edition``) when that was looked up.
+        var targetEdition = -1
         /// Brings a removed document whole, while somebody still has it open.
         var rescue: Task<Void, Never>?
+    }
+
+    /// How the kernel has the file open. Cached and passthrough exclude each other (EIO, design.md).
+    enum Mode: Equatable {
+        case cached
+        /// - Parameter wasDirect: somebody has opened it `OpenedAs.direct`: splice(2) from that goes through the page cache,
+        ///   of which nothing may be left.
+        case passthrough(backing: Int32, wasDirect: Bool)
+    }
+
+    /// The catalog has a writer's mark on the document, which stays a while after the last of them is gone when
+    /// something may still be mapped, or when an open for writing failed.
+    struct Writing {
+        /// Of the local file when its changes were last recorded.
+        var stamp: BackingStamp
+        /// Handles that may write.
+        var writers = 0
+        /// The mark says `.modified`.
+        var isMarkedModified = false
+        /// What programs' writes (through us) made of size and date, until it is recorded.
+        var unrecorded: Unrecorded?
 
         struct Unrecorded: Equatable {
             var size: Int64
             var modified: FileTime
         }
     }
+}
 
-    init(id: NodeID, inode: InodeID, generation: Int64, isKnownToKernel: Bool = false) {
-        self.id = id
-        self.number = Atomic(inode.rawValue)
-        self.state = AdaptiveMutex(State(generation: generation, isKnownToKernel: isKnownToKernel))
+extension Node.State {
+    var generation: Int64 {
+        get {
+            switch version {
+            case .current(let generation): generation
+            case .past(let record): record.generation
+            }
+        }
+        set {
+            switch version {
+            case .current: version = .current(generation: newValue)
+            case .past(var record):
+                record.generation = newValue
+                version = .past(record)
+            }
+        }
     }
 
-    /// Only ``NodeTable/split(_:to:)``.
-    func becomes(_ inode: InodeID) { number.store(inode.rawValue, ordering: .releasing) }
+    /// How a past generation looks.
+    var past: InodeRecord? { if case .past(let record) = version { record } else { nil } }
+    var isPast: Bool { if case .past = version { true } else { false } }
+    var content: ContentFile? { open?.content }
+    var isPassedThrough: Bool { if case .passthrough = open?.mode { true } else { false } }
+    var isMarked: Bool { open?.writing != nil }
+    var writers: Int { open?.writing?.writers ?? 0 }
+
+    /// What is wrong with it once the lock is given back.
+    var problem: String? {
+        guard let open else { return nil }
+        if open.handles <= 0 { return "it is open, and has no handles" }
+        if writers < 0 || writers > open.handles { return "\(writers) of \(open.handles) handles may write" }
+        if isMarked, isPast { return "a past generation is being written" }
+        if writers > 0, !wasWritten { return "it has a writer, and never had one" }
+        if isPassedThrough, !open.content.isComplete {
+            return "it is passed through, and not all of its bytes are here"
+        }
+        let number = open.content.id.number
+        if number != generation { return "it stands for generation \(generation), and its file is of \(number)" }
+        return nil
+    }
 }

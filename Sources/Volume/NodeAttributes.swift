@@ -8,12 +8,12 @@ package import Trees
 /// What stat(2) shows of a node.
 package struct NodeAttributes: Sendable {
     package var record: InodeRecord
-    /// Whether the kernel may keep them until it is told otherwise. Not while a program writes past us.
+    /// Whether the kernel may keep the attributes until it is told otherwise; not while a program writes past us.
     package var isStable: Bool
-    /// Of a large local file: what it takes on the disk, which may be less than its size (holes).
+    /// The room that a large local file takes on the disk, which may be less than its size (holes).
     package var allocated: Int64?
 
-    /// Permission bits, 0o7777: without what the store does not let be done.
+    /// Permission bits, 0o7777, without those that the store does not allow.
     package var mode: UInt32 { record.shownMode }
 
     /// In units of 512 bytes. At least one for a document that is not empty, although nothing of it may
@@ -33,8 +33,8 @@ extension Volume {
                 if table.made(id) == nil { return attributes }
             }
             let node = try node(id)
-            if let frozen = node.state.withLock({ $0.frozen }) {
-                return NodeAttributes(record: frozen, isStable: false)
+            if let past = node.withLock({ $0.past }) {
+                return NodeAttributes(record: past, isStable: false)
             }
             return attributes(try catalog.read { try $0.inode(node.inode) }, node)
         } catch {
@@ -42,7 +42,7 @@ extension Volume {
         }
     }
 
-    /// A row as it is seen now, of what no program has opened since the kernel knows it.
+    /// The attributes of an inode that no program has opened since the kernel knows it.
     func attributes(ofUnused record: InodeRecord) -> NodeAttributes {
         guard record.kind == .document else { return NodeAttributes(record: record, isStable: true) }
         var record = record
@@ -59,20 +59,21 @@ extension Volume {
         return attributes
     }
 
-    /// A row as it is seen now: a writer at work may be ahead of the catalog.
+    /// The attributes of an inode that may be open: a writer at work may be ahead of the catalog.
     func attributes(_ record: InodeRecord, _ node: Node) -> NodeAttributes {
         guard record.kind == .document else { return NodeAttributes(record: record, isStable: true) }
-        return node.state.withLock { state in
-            var record = state.frozen ?? record
-            // A writer's work is recorded under this lock: what was ahead of the row when that was read may be in it now,
-            // and nowhere else. (An older size would cut what other programs have in the kernel's cache.)
-            if state.frozen == nil, state.wasWritten, let now = try? catalog.read({ try $0.inode(node.inode) }) {
+        return node.withLock { state in
+            var record = state.past ?? record
+            // A writer's work is recorded under this lock: changes that were ahead of the row when it was read may be
+            // in the row now, and nowhere else. (An older size would cut what other programs have in the kernel's
+            // cache.)
+            if !state.isPast, state.wasWritten, let now = try? catalog.read({ try $0.inode(node.inode) }) {
                 record = now
             }
-            let isBehind = state.frozen == nil && record.generation != state.generation
+            let isBehind = !state.isPast && record.generation != state.generation
             if isBehind, let content = state.content, let status = try? content.status() {
                 // The catalog has a new version, and the node, which stands for the old one, has not been told yet: the
-                // new size would cut what programs read of the old bytes.
+                // new size would cut the old bytes that programs read.
                 record.generation = state.generation
                 record.size = status.size
                 record.extents = content.present
@@ -80,25 +81,25 @@ extension Volume {
             }
             // A download under way is ahead of the catalog as well.
             let id = GenerationID(inode: record.id.rawValue, number: record.generation)
-            if state.frozen == nil, record.extents != nil, let content = state.content ?? context.store.opened(id) {
+            if !state.isPast, record.extents != nil, let content = state.content ?? context.store.opened(id) {
                 record.extents = content.present
                 record.baseSize = content.baseSize
             }
-            if state.frozen == nil, let content = state.content, state.stamp != nil {
-                if case .passthrough = state.mode, let now = BackingStamp(try? content.status()) {
+            if let content = state.content, let writing = state.open?.writing {
+                if state.isPassedThrough, let now = BackingStamp(try? content.status()) {
                     record.size = now.size
-                    if now != state.stamp {
+                    if now != writing.stamp {
                         if state.isPrivileged { record.mode &= ~0o6000 }
                         record.modified = now.modified
                         record.changed = max(record.changed, now.changed)
                     }
-                } else if let unrecorded = state.unrecorded {
+                } else if let unrecorded = writing.unrecorded {
                     record.size = unrecorded.size
                     record.modified = unrecorded.modified
                     record.changed = max(record.changed, unrecorded.modified)
                 }
             }
-            var attributes = NodeAttributes(record: record, isStable: state.stamp == nil && !isBehind)
+            var attributes = NodeAttributes(record: record, isStable: !state.isMarked && !isBehind)
             if attributes.isStable { state.isKnownToKernel = true }
             if record.extents == nil, record.size >= Self.leastLooked {
                 attributes.allocated = (state.content.flatMap { try? $0.status() } ?? context.store.status(id))?.blocks
@@ -107,6 +108,6 @@ extension Volume {
         }
     }
 
-    /// In bytes: from this size on it is worth a system call to know what a file takes on the disk.
+    /// In bytes. From this size on it is worth a system call to ask how much room a file takes on the disk.
     private static let leastLooked: Int64 = 1 << 20
 }

@@ -4,16 +4,16 @@ import Trees
 /// The nodes that the kernel references, and which inodes programs have open. Bounded by what the
 /// kernel holds. A leaf lock: nothing else is taken while it is held.
 ///
-/// Most of them were looked at and nothing more, a folder's listing at a time: of those there are three numbers
-/// (`Seen`), and a ``Node`` is made when something is done with one.
+/// Programs only looked at most of them, a folder's listing at a time: for these the table keeps three numbers
+/// (`Seen`), and a ``Node`` is made when a program does more with one.
 final class NodeTable: Sendable {
     private struct Entry {
         var node: Node
         var generation: Int64
         var lookups: UInt64
-        /// How many open files programs have of it.
+        /// How many open files programs have of this node.
         var opens = 0
-        /// Its last name is gone: with the last reference the inode goes too.
+        /// The inode's last name is gone: it is removed with the last reference.
         var isOrphan = false
     }
     /// A million of these are to fit into memory.
@@ -24,14 +24,14 @@ final class NodeTable: Sendable {
     private struct State {
         var entries: [NodeID: Entry] = [:]
         var current: [InodeID: NodeID] = [:]
-        /// Of earlier generations, the oldest first: another stands for the inode by now, and what becomes of them the
-        /// volume has not been told yet.
+        /// Nodes of earlier generations, the oldest first: another node stands for the inode by now, and the volume has
+        /// not been told yet what becomes of these.
         var past: [InodeID: [NodeID]] = [:]
-        /// Of what is neither in `entries` (by its natural number) nor in `current`.
+        /// Inodes that are neither in `entries` (by their natural number) nor in `current`.
         var seen: [InodeID: Seen] = [:]
         /// How many open files programs have of an inode.
         var uses: [InodeID: Int] = [:]
-        /// Of nodes whose inode's number another one has. No inode comes so far.
+        /// The next number for a node whose natural number is taken. No inode's number gets so high.
         var next: UInt64 = 1 << 62
     }
     private let state: AdaptiveMutex<State>
@@ -44,7 +44,7 @@ final class NodeTable: Sendable {
         state = AdaptiveMutex(initial)
     }
 
-    /// The node, which is made if there was no need of one so far.
+    /// The node; it is made if nobody needed it so far.
     subscript(id: NodeID) -> Node? {
         state.withLock { $0.entries[id]?.node ?? Self.make(&$0, InodeID(id)) }
     }
@@ -64,10 +64,10 @@ final class NodeTable: Sendable {
         state.withLock { $0.entries[id]?.node.inode ?? ($0.seen[InodeID(id)] == nil ? nil : InodeID(id)) }
     }
 
-    /// For how many nodes there is room in memory.
+    /// How many nodes the memory in use has room for.
     var capacity: Int { state.withLock { max($0.seen.capacity, $0.entries.capacity, $0.current.capacity) } }
 
-    /// Nil: there was no need of one so far.
+    /// Nil: nobody needed a node so far.
     func made(_ id: NodeID) -> Node? { state.withLock { $0.entries[id]?.node } }
 
     private static func make(_ state: inout State, _ inode: InodeID) -> Node? {
@@ -81,8 +81,8 @@ final class NodeTable: Sendable {
         return node
     }
 
-    /// One reference more on what stands for an inode in this generation; its node, if there was need of one. Says which
-    /// node it replaces.
+    /// Takes a reference on the node that stands for an inode in this generation. Returns that node, if anybody needed
+    /// it so far, and the node that it replaces.
     func reference(_ inode: InodeID, generation: Int64) -> (id: NodeID, node: Node?, replaced: Node?) {
         state.withLock { state in
             let natural = NodeID(inode)
@@ -95,7 +95,7 @@ final class NodeTable: Sendable {
             }
             var replaced: Node?
             if let id = state.current[inode], let entry = state.entries[id] {
-                // (Who looked before the store's next version came is late.)
+                // (A look-up from before the store's next version came is late.)
                 if entry.generation >= generation {
                     state.entries[id]!.lookups += 1
                     return (id, entry.node, nil)
@@ -140,7 +140,7 @@ final class NodeTable: Sendable {
         state.withLock { $0.entries[node.id]?.generation = generation }
     }
 
-    /// The node is the past, and it is known what becomes of it: new look-ups get another one.
+    /// The node is a past generation, and the volume knows what becomes of it: new look-ups get another node.
     func detach(_ node: Node) { state.withLock { Self.detach(&$0, node) } }
 
     private static func detach(_ state: inout State, _ node: Node) {
@@ -149,14 +149,14 @@ final class NodeTable: Sendable {
         state.past[node.inode] = others.isEmpty ? nil : others
     }
 
-    /// What stands for an inode, or did before the store's next version came, of which the volume has not been told; the
-    /// oldest first.
+    /// The nodes that stand for an inode now, or did before a version came from the store of which the volume has not
+    /// been told yet; the oldest first.
     func generations(of inode: InodeID) -> [Node] {
         let past = state.withLock { state in (state.past[inode] ?? []).compactMap { state.entries[$0]?.node } }
         return past + (current(inode).map { [$0] } ?? [])
     }
 
-    /// The inode lost its last name. Returns it when nobody refers to it, so that it can go at once.
+    /// The inode has lost its last name. Returns it if nobody refers to it, so that it can be removed at once.
     func orphan(_ inode: InodeID) -> InodeID? {
         state.withLock { state in
             _ = Self.make(&state, inode)
@@ -184,7 +184,7 @@ final class NodeTable: Sendable {
         }
     }
 
-    /// Returns an inode that can go now, as ``forget(_:count:)`` does.
+    /// Returns an inode that can be removed now, as ``forget(_:count:)`` does.
     func closed(_ node: Node) -> InodeID? {
         state.withLock { state in
             state.entries[node.id]?.opens -= 1
@@ -200,7 +200,7 @@ final class NodeTable: Sendable {
 
     func isOpen(_ inode: InodeID) -> Bool { state.withLock { $0.uses[inode] != nil } }
 
-    /// The node, with all who have it open, stands for another inode from now on: one that has no name (yet).
+    /// The node, with all programs that have it open, stands for another inode from now on, which has no name (yet).
     func split(_ node: Node, to inode: InodeID) {
         state.withLock { state in
             guard let entry = state.entries[node.id] else { return }
@@ -216,14 +216,14 @@ final class NodeTable: Sendable {
 }
 
 extension Dictionary {
-    /// A dictionary keeps the room of what is removed from it; where hardly anything is left, it goes.
+    /// A dictionary keeps its room when entries are removed; this gives it back when hardly any are left.
     fileprivate mutating func giveBackRoom() {
         if capacity > 4_096, count < capacity / 8 { self = Self(uniqueKeysWithValues: lazy.map { ($0.key, $0.value) }) }
     }
 }
 
 extension NodeID {
-    /// The number of what stands for an inode, as long as nothing else has it.
+    /// The number of the node that stands for an inode, as long as no other node has that number.
     init(_ inode: InodeID) { self.init(rawValue: UInt64(bitPattern: inode.rawValue)) }
 }
 

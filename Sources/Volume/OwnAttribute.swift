@@ -3,18 +3,18 @@ import Glibc
 import ItemCatalog
 import Trees
 
-/// Extended attributes in which Hydrant says how a document or folder of the mount is.
+/// Extended attributes in which Hydrant tells the state of a document or folder of the mount.
 ///
-/// They are made when somebody asks for one by its name, and cost nobody else anything. They are not listed
-/// (listxattr(2)), so that what copies all attributes of a file (`cp -a`, `rsync -X`, `tar --xattrs`) neither takes them
-/// along nor fails to set them; setting or removing them is refused (EPERM), and they never reach a provider.
+/// They are computed when a program asks for one by its name, and cost other programs nothing. They are not listed
+/// (listxattr(2)), so that programs that copy all attributes of a file (`cp -a`, `rsync -X`, `tar --xattrs`) neither
+/// copy them nor fail to set them; setting or removing them is refused (EPERM), and they never reach a provider.
 enum OwnAttribute: String {
     /// `placeholder`, `partial` or `downloaded`, and as many of `,modified`, `,pinned` and `,excluded` as hold, in
     /// this order.
     case state = "user.hydrant.state"
-    /// What the provider calls the item.
+    /// The provider's identifier of the item.
     case identifier = "user.hydrant.identifier"
-    /// Which contents the local bytes are, or are based on; opaque, as the provider gives it.
+    /// The version that the local bytes are, or are based on; opaque, as the provider gives it.
     case version = "user.hydrant.version"
 
     init?(_ name: [UInt8]) {
@@ -31,7 +31,7 @@ enum OwnAttribute: String {
 }
 
 extension Volume {
-    /// - Throws: ENODATA for what the provider does not know (yet).
+    /// - Throws: ENODATA for an attribute whose value the provider does not know (yet).
     func value(of attribute: OwnAttribute, _ node: Node) throws(VolumeError) -> [UInt8] {
         let (record, item) = try inspect(node.inode)
         let value: [UInt8]?
@@ -54,7 +54,7 @@ extension Volume {
         }
         if item?.isModified == true || record.writing == .modified { words.append("modified") }
         if let item, try catalog.read({ try $0.isPinned(item) }) { words.append("pinned") }
-        // What has no item at all (a further hard link, a pipe) lives here only as well.
+        // An inode without an item (a further hard link, a pipe) also lives on this machine only.
         if item?.isExcluded ?? true { words.append("excluded") }
         return words.joined(separator: ",")
     }

@@ -12,10 +12,10 @@ extension Volume: VolumeObserving {
 
     package func isBeingWritten(_ inode: InodeID) -> Bool {
         guard let node = table.current(inode) else { return false }
-        return node.state.withLock { state in
+        return node.withLock { state in
             guard state.writers > 0, let content = state.content else { return false }
-            guard case .passthrough = state.mode else { return state.unrecorded != nil }
-            return BackingStamp(try? content.status()) != state.stamp
+            guard state.isPassedThrough else { return state.open?.writing?.unrecorded != nil }
+            return BackingStamp(try? content.status()) != state.open?.writing?.stamp
         }
     }
 
@@ -45,49 +45,49 @@ extension Volume: VolumeObserving {
         if !gone.isEmpty { reclaim(gone) }
     }
 
-    /// What was committed before the call shows in this folder, to whoever looks by a name there; false after so
-    /// many seconds in which a program held on to the folder.
+    /// All that was committed before the call is visible in this folder to programs that look up names there. False if
+    /// a program held on to the folder for so many seconds.
     package func isSeen(in folder: InodeID, within seconds: Double) async -> Bool {
         guard let id = table.id(of: folder) else { return true }
-        // That nothing has a name, the kernel is told only of folders that have been listed; and a look-up in another may
+        // The kernel keeps negative entries only for folders that have been listed; and a look-up in another folder may
         // wait for the very provider that waits here.
         guard (try? catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated }) ?? false else { return true }
         return await kernel.settle(id, seconds: seconds)
     }
 
-    /// Who has the document open for writing goes on with the bytes that he has, as an inode of their own.
+    /// Programs that have the document open for writing go on with the bytes that they have, as an inode of its own.
     private func split(_ inode: InodeID, _ new: InodeID) {
-        // It has the document's attributes.
+        // The new inode has the document's attributes.
         privateAttributes.withLock { if $0?.contains(inode) == true { $0?.insert(new) } }
-        // Who came by the name since has the store's version, in a node of his own; of several versions this is the oldest.
+        // Programs that came by the name since have the store's version, in another node; of several old versions this
+        // is the oldest.
         let record = current(inode)
         let nodes = table.generations(of: inode)
-        let old = nodes.first { node in node.state.withLock { $0.generation < record?.generation ?? .max } }
+        let old = nodes.first { node in node.withLock { $0.generation < record?.generation ?? .max } }
         let isWritten = old.map { node in
-            node.state.withLock { state in
-                guard state.handles > 0 else { return false }
-                if let content = state.content {
-                    context.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
-                }
+            node.withLock { state in
+                guard let content = state.content else { return false }
+                context.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
                 context.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
-                if let stamp = state.stamp { state.stamp = restamp(stamp, new) }
+                if let stamp = state.open?.writing?.stamp { state.open?.writing?.stamp = restamp(stamp, new) }
                 state.generation = 1
                 table.split(node, to: new)
-                return state.stamp != nil
+                return state.isMarked
             }
         }
+        splits.wasTold()
         guard isWritten != true else { return }
-        // Nobody has it open: the next one is not of this version.
+        // Nobody has it open: the next open is not of this version.
         if isWritten == false, let old, let record, old.inode == inode { freeze(old, as: record) }
-        // A mapping is all that is left of the writer. (Or a reader: the writer has closed it since, and ended only the
-        // mark of what was no longer his.)
+        // A mapping is all that is left of the writer. (Or a reader: the writer has closed it since, and has ended only
+        // the mark on the document, which was not the writer's any more.)
         dropOldGenerations(inode)
         let writing = try? catalog.read { try $0.inodeIfPresent(new)?.writing }
         if case .some(.maybeModified(let stamp)) = writing { _ = restamp(stamp, new) }
         watchMapping(of: new, generation: 1)
     }
 
-    /// A file whose names changed has another ctime: with the same size and date it was not written for that.
+    /// A file whose names changed has another ctime: with the same size and date nobody has written to it for that.
     private func restamp(_ stamp: BackingStamp, _ new: InodeID) -> BackingStamp {
         let now = BackingStamp(context.store.status(GenerationID(inode: new.rawValue, number: 1)))
         guard let now, now.size == stamp.size, now.modified == stamp.modified else { return stamp }
@@ -95,7 +95,7 @@ extension Volume: VolumeObserving {
         return now
     }
 
-    /// What was committed a moment ago. When it cannot be read, programs may see what was there before.
+    /// The row as it was committed a moment ago. When it cannot be read, programs may go on seeing the old one.
     private func current(_ inode: InodeID) -> InodeRecord? {
         do { return try catalog.read { try $0.inodeIfPresent(inode) } } catch {
             context.logger.error(
@@ -109,7 +109,7 @@ extension Volume: VolumeObserving {
         label(inode)
         let path = (try? catalog.read { try $0.path(of: inode) })??.map(\.string).joined(separator: "/")
         context.logger.warning(
-            "conflict: the store replaced a document while a program was writing it; what it writes is kept apart",
+            "conflict: the store replaced a document while a program was writing it; the program's changes are kept apart",
             metadata: ["local version": "\(path ?? inode.description)"])
     }
 
@@ -129,29 +129,29 @@ extension Volume: VolumeObserving {
         }
     }
 
-    /// Nothing of the old generation was handed out: programs that have it open get the new one.
+    /// No byte of the old generation was handed out: programs that have it open get the new one.
     private func isRebased(_ node: Node, on record: InodeRecord) -> Bool {
         guard table.current(record.id) === node else { return false }
-        let isRebased = node.state.withLock { state in
+        let isRebased = node.withLock { state in
             guard state.generation < record.generation, let content = state.content, content.bytesPresent == 0,
-                content.baseSize > 0, state.writers == 0, case .cached = state.mode,
+                content.baseSize > 0, state.writers == 0, !state.isPassedThrough,
                 let fresh = try? openContent(record)
             else { return false }
             state.generation = record.generation
-            state.content = fresh
+            state.open?.content = fresh
             return true
         }
         if isRebased { table.rebase(node, to: record.generation) }
         return isRebased
     }
 
-    /// The node's generation is the past: it looks to who holds it as it did. Unless it is not: of somebody who came since
-    /// the store's version was committed, who has that and may be writing it; or of a writer, whose bytes are split from
-    /// the document, as the volume is about to be told.
+    /// Makes the node a past generation, which looks as before to programs that have it open. It is not past if a
+    /// program opened it since the store's version was committed: that program has this version and may be writing it.
+    /// Nor is it if a writer has it open, whose bytes are split from the document, as the volume is about to be told.
     func freeze(_ node: Node, as record: InodeRecord) {
-        let isPast = node.state.withLock { state in
-            guard state.frozen == nil, state.generation < record.generation else { return state.frozen != nil }
-            if state.stamp != nil { return false }
+        let isPast = node.withLock { state in
+            guard !state.isPast, state.generation < record.generation else { return state.isPast }
+            if state.isMarked { return false }
             var old = record
             old.generation = state.generation
             if let status = try? state.content?.status() {
@@ -159,13 +159,16 @@ extension Volume: VolumeObserving {
                 old.extents = state.content?.present
                 old.baseSize = state.content?.baseSize ?? status.size
             }
-            state.frozen = old
+            state.version = .past(old)
             return true
         }
-        if isPast { table.detach(node) }
+        if isPast {
+            splits.wasTold()
+            table.detach(node)
+        }
     }
 
-    /// The file of the generation before the current one; whoever has it open goes on with it.
+    /// Removes the file of the generation before the current one; programs that have it open go on with it.
     private func dropOldGenerations(_ inode: InodeID) {
         guard let record = try? catalog.read({ try $0.inodeIfPresent(inode) }), record.generation > 1 else { return }
         context.store.remove(GenerationID(inode: inode.rawValue, number: record.generation - 1))

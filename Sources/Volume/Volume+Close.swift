@@ -7,43 +7,21 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Flush, fsync, close: what writers did goes into the catalog.
+/// Flush, fsync, close: the catalog records what writers did.
 extension Volume {
-    /// Runs a change under the node's lock. When the document gets a new generation just then, and the writer's
-    /// bytes an inode of their own, the change is made again, on that. What it made stale is told afterwards,
-    /// outside the lock.
-    func changing<T>(
-        _ node: Node, _ body: (inout Node.State, inout [CatalogChange]) throws -> T
-    ) throws(VolumeError) -> T {
-        var attempts = 0
-        while true {
-            var changes: [CatalogChange] = []
-            do {
-                let result = try node.state.withLock { state in try body(&state, &changes) }
-                if !changes.isEmpty { catalogChanged(changes) }
-                return result
-            } catch {
-                guard let failure = error as? CatalogError, failure.code == .replaced, attempts < 10_000,
-                    node.state.withLock({ $0.frozen == nil && $0.writers > 0 })
-                else { throw VolumeError(error) }
-                attempts += 1
-                usleep(1_000)
-            }
-        }
-    }
-
-    /// FLUSH, before close(2) returns: what was written is pending, durably. It is sent when the last
-    /// writer has let go, which only RELEASE tells.
+    /// FLUSH, before close(2) returns: the written bytes are pending, durably. They are sent when the last writer has
+    /// closed the document, of which only RELEASE tells.
     package func flush(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { return }
         try record(handle.node)
     }
 
-    /// fsync(2): the bytes first, then the catalog: what was written, and that it is durable, in one transaction.
+    /// fsync(2): first the bytes, then the catalog, which records in one transaction what was written and that it is
+    /// durable.
     package func synchronize(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
         do {
-            // Where what was recorded gave the file another label, or somebody wrote meanwhile: once more.
+            // If recording gave the file another label, or somebody wrote meanwhile, it is done once more.
             if try !synchronizeContents(handle) { _ = try synchronizeContents(handle) }
             if handle.isWritable { engine.changed() }
             try synchronizeCatalogNow(isAwaited: true)
@@ -52,14 +30,14 @@ extension Volume {
         }
     }
 
-    /// - Returns: false when the file is no more what was synced.
+    /// - Returns: false when the file has changed since it was synced.
     private func synchronizeContents(_ handle: HandleTable.Handle) throws -> Bool {
         let node = handle.node
-        let content = try node.state.withLock { state in
+        let content = try node.withLock { state in
             if handle.isWritable { try dateFile(state) }
             return state.content
         }
-        // Recorded later, what was downloaded would count as not durable.
+        // Otherwise the download would be recorded later, and count as not durable.
         if content?.isRecorded == false { engine.recordDownload(of: node.inode) }
         var synced: SyncedContents?
         var downloaded: UndurableContents?
@@ -90,17 +68,17 @@ extension Volume {
         }
     }
 
-    /// Everything that has returned so far survives power loss (fsync of a folder).
+    /// All calls that have returned so far survive power loss (fsync of a folder).
     package func synchronizeCatalog() throws(VolumeError) {
         do { try synchronizeCatalogNow(isAwaited: true) } catch { throw VolumeError(error) }
     }
 
-    /// Before something is set that a later write takes away (setuid, setgid, capabilities): what was written past us until
-    /// now is not to be taken for such a write.
+    /// Called before setuid, setgid or capabilities are set, which a later write takes away: bytes that were written
+    /// past us until now must not be taken for such a write.
     func recordWrittenBefore(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange]
     ) throws {
-        guard case .passthrough = state.mode, state.writers > 0 else { return }
+        guard state.isPassedThrough, state.writers > 0 else { return }
         _ = try record(node, &state, &changes)
     }
 
@@ -108,55 +86,58 @@ extension Volume {
         if try changing(node, { try record(node, &$0, &$1) }) { engine.changed() }
     }
 
-    /// The file's own date is the one that the catalog gets: by that it is known again after a power loss.
+    /// The file itself gets the date that the catalog gets: by that date the file is known again after a power loss.
     private func dateFile(_ state: Node.State) throws {
-        guard let content = state.content, state.frozen == nil, state.stamp != nil, case .cached = state.mode,
-            let modified = state.unrecorded?.modified.nanoseconds, try content.status().modified != modified
+        guard let content = state.content, !state.isPassedThrough,
+            let modified = state.open?.writing?.unrecorded?.modified.nanoseconds,
+            try content.status().modified != modified
         else { return }
         try content.setModified(modified)
     }
 
-    /// Writes into the catalog what writers did since the last time. Returns whether they did anything. It is not
-    /// ready to be sent before the last of them is done.
+    /// Writes into the catalog what writers did since the last time. Returns whether they did anything. The document is
+    /// not sent before the last of them has closed it.
     ///
     /// - Parameter besides: done in the same transaction; told whether the file has another label.
     private func record(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
         _ besides: (Catalog.Writer, Bool) throws -> Void = { _, _ in }
     ) throws -> Bool {
-        guard let content = state.content, state.frozen == nil, state.stamp != nil else { return false }
+        guard let content = state.content, let writing = state.open?.writing else { return false }
         try dateFile(state)
         let now = BackingStamp(try content.status()) ?? BackingStamp.none
         let size: Int64
         let modified: FileTime
         var killsPrivileges = false
-        if case .passthrough = state.mode {
-            guard now != state.stamp else { return false }
+        let isPassedThrough = state.isPassedThrough
+        if isPassedThrough {
+            guard now != writing.stamp else { return false }
             (size, modified) = (now.size, now.modified)
-            // Who wrote past us is not known; it is safer gone.
+            // Nobody knows which program wrote past us; it is safer to take them away.
             killsPrivileges = state.isPrivileged
         } else {
-            guard let unrecorded = state.unrecorded else { return false }
+            guard let unrecorded = writing.unrecorded else { return false }
             (size, modified) = (unrecorded.size, unrecorded.modified)
         }
         let written = Written(
             inode: node.inode, generation: state.generation, size: size, modified: modified, stamp: now,
-            isMarkedModified: state.isMarkedModified, killsPrivileges: killsPrivileges)
+            isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges)
         let (isRecorded, extents) = (content.isRecorded, content.present)
-        state.stamp = try catalog.write { writer in
-            // (What was downloaded is written down a while later, and for this generation only: not for a copy that was
-            // split off it.)
+        let stamp = try catalog.write { writer in
+            // (A download is recorded a while later, and for this generation only: not for a copy that was split off
+            // it.)
             if try !isRecorded || writer.inodeIfPresent(written.inode)?.extents != nil {
                 try writer.recordExtents(written.inode, generation: written.generation, extents: extents)
             }
-            let (stamp, isRelabelled) = try record(written, content, state.mode, writer)
+            let (stamp, isRelabelled) = try record(written, content, isPassedThrough: isPassedThrough, writer)
             try besides(writer, isRelabelled)
             changes += writer.changes
             return stamp
         }
         content.noteRecorded(extents)
         if killsPrivileges { (state.isSetID, state.hasCapabilities) = (false, false) }
-        state.unrecorded = nil
+        state.open?.writing?.stamp = stamp
+        state.open?.writing?.unrecorded = nil
         return true
     }
 
@@ -172,12 +153,13 @@ extension Volume {
             }
         } catch {
             context.logger.error(
-                "a change could not be recorded; it is tried again, also when it is next written and at the next mount",
+                "a change could not be recorded; this is tried again at the next write and at the next mount",
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
             var changes: [CatalogChange] = []
-            end = node.state.withLock { leave(node, &$0, &changes, handle, recorded: nil) }
+            end = node.withLock { leave(node, &$0, &changes, handle, recorded: nil) }
             catalogChanged(changes)
         }
+        if handle.isWritable { splits.wasTold() }
         end.rescue?.cancel()
         // (Attributes given out while it was written were not for keeping.)
         if end.isStale { kernel.invalidateAttributes(of: node.id) }
@@ -192,79 +174,73 @@ extension Volume {
         }
     }
 
-    /// What is to be done once a handle is gone, outside of the node's lock.
+    /// What is left to do once a handle is gone, outside of the node's lock.
     private struct End {
-        /// The last handle's: nobody has it open now.
+        /// Set when the last handle was closed: nobody has the document open now.
         var released: GenerationID?
         var rescue: Task<Void, Never>?
         var isWriterDone = false
         var isMapped = false
-        /// The kernel has attributes from before.
+        /// The kernel has attributes from before the write.
         var isStale = false
-        /// The kernel may have pages of what was written past it.
+        /// The kernel may have pages of bytes that were written past it.
         var hasPages = false
     }
 
-    /// - Parameter recorded: whether there was anything to record; nil: it could not be, and the mark must stay that tells
-    ///   of it.
+    /// - Parameter recorded: whether there was anything to record; nil: recording failed, and the mark that tells of it
+    ///   must stay.
     private func leave(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange], _ handle: HandleTable.Handle,
         recorded: Bool?
     ) -> End {
         var end = End()
-        let isWhole = state.content?.isComplete == true
-        state.handles -= 1
-        if handle.isWritable { state.writers -= 1 }
-        // A mapping that outlives the last close holds the file below, not ours (passthrough): that of these openers, or
-        // of some before them.
-        var mayBeMapped = state.mayBeMapped
-        switch state.mode {
-        case .none: break
-        case .cached(let count): state.mode = count == 1 ? .none : .cached(handles: count - 1)
-        case .passthrough(let backingID, let count):
+        guard var open = state.open.take() else { return end }
+        defer { if open.handles > 0 { state.open = open } }
+        open.handles -= 1
+        if handle.isWritable { open.writing?.writers -= 1 }
+        // A mapping that outlives the last close holds the file below, not ours (passthrough): a mapping of these
+        // programs, or of some before them.
+        var mayBeMapped = open.mayBeMapped
+        if case .passthrough(let id, let wasDirect) = open.mode {
             mayBeMapped = true
-            if count == 1 {
-                backing.unregister(backingID)
-                (end.hasPages, state.wasDirect) = (state.wasDirect, false)
+            if open.handles == 0 {
+                backing.unregister(id)
+                end.hasPages = wasDirect
             }
-            state.mode = count == 1 ? .none : .passthrough(backing: backingID, handles: count - 1)
         }
-        if state.handles == 0 {
-            end.released = state.content?.id
-            end.rescue = state.rescue
-            state.content = nil
-            state.rescue = nil
-            state.mayBeMapped = false
+        if open.handles == 0 {
+            end.released = open.content.id
+            end.rescue = open.rescue
         }
-        guard let stamp = state.stamp, state.writers == 0, state.frozen == nil else { return end }
+        guard let writing = open.writing, writing.writers == 0 else { return end }
         if recorded == nil {
-            (state.stamp, state.unrecorded) = (nil, nil)
-            // (Who watches for changes through a mapping finds these.)
-            end.isMapped = end.released != nil && isWhole
+            open.writing = nil
+            // (The watch for changes through a mapping finds these.)
+            end.isMapped = end.released != nil && open.content.isComplete
         } else if let released = end.released {
             end.isMapped = mayBeMapped && context.store.isWritable(released)
             if end.isMapped {
-                _ = endWriting(node.inode, mapped: stamp, isReady: false, &changes)
+                _ = endWriting(node.inode, mapped: writing.stamp, isReady: false, &changes)
             } else {
                 endWritingLater(node.inode)
             }
-            state.stamp = nil
         } else if !mayBeMapped {
             _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
-            state.stamp = nil
+            open.writing = nil
         } else if handle.isWritable || recorded == true {
-            // Others have it open: whether the writer left a mapping is seen when they are gone. It may be sent.
-            state.stamp = endWriting(node.inode, mapped: stamp, isReady: true, &changes) ?? stamp
+            // Others have it open: whether the writer left a mapping is seen when they have closed it. The document may
+            // be sent.
+            let stamp = endWriting(node.inode, mapped: writing.stamp, isReady: true, &changes)
+            open.writing = Node.Writing(stamp: stamp ?? writing.stamp)
         } else {
             return end
         }
-        state.isMarkedModified = false
         end.isWriterDone = true
         (end.isStale, state.isKnownToKernel) = (state.isKnownToKernel, false)
         return end
     }
 
-    /// Returns another stamp for a file that stays marked, where its label gave it one.
+    /// Returns another stamp for a file that stays marked, if its label gave it one.
     private func endWriting(
         _ inode: InodeID, mapped: BackingStamp?, isReady: Bool, _ changes: inout [CatalogChange]
     ) -> BackingStamp? {
@@ -272,7 +248,7 @@ extension Volume {
             let (stamp, told) = try catalog.write { writer in
                 try writer.endWriting(
                     inode, settle: isReady ? times.settle : nil, defaults: context.defaults, mapped: mapped)
-                // It may have been confirmed while the writer still had it open.
+                // The upload may have been confirmed while the writer still had it open.
                 let record = try writer.inodeIfPresent(inode)
                 let stamp = try record.flatMap { try context.labels.updateMarked($0, in: writer) }
                 return (stamp, writer.changes)

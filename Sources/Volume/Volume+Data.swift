@@ -7,11 +7,11 @@ import Logging
 import SyncEngine
 package import Trees
 
-/// What setattr changes; nil: stays.
+/// The changes that setattr asks for; nil: the value stays.
 package struct AttributeRequest: Sendable {
     package var attributes: AttributeChange
     package var size: Int64?
-    /// Setuid and the like are to go (inode(7)).
+    /// Setuid and the like are to be taken away (inode(7)).
     package var killsPrivileges: Bool
     package init(attributes: AttributeChange, size: Int64?, killsPrivileges: Bool = false) {
         self.attributes = attributes
@@ -23,14 +23,14 @@ package struct AttributeRequest: Sendable {
 extension Volume {
     /// pread(2) into `buffer`; ready with the count of bytes, 0 at the end.
     ///
-    /// - Parameter thread: who reads, to be named as the cause of a download.
+    /// - Parameter thread: of the program that reads, which is named as the cause of a download.
     package func read(
         _ id: HandleID, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64, thread: Int32? = nil
     ) throws(VolumeError) -> Outcome<Int> {
         guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
         return try answer {
             let content = try content(of: handle.node)
-            // (No file has a byte there.)
+            // (No file has a byte at such an offset.)
             guard offset >= 0, offset <= Int64.max - Int64(buffer.count) else { return .ready(0) }
             let range = offset..<offset + Int64(buffer.count)
             guard let first = content.missing(in: range).first else {
@@ -41,31 +41,29 @@ extension Volume {
     }
 
     func content(of node: Node) throws -> ContentFile {
-        try node.state.withLock { state in
-            if let content = state.content { return content }
-            let content = try openContent(try catalog.read { try $0.inode(node.inode) })
-            state.content = content
-            return content
+        try node.withLock { state in
+            try state.content ?? openContent(try catalog.read { try $0.inode(node.inode) })
         }
     }
 
-    /// Waiting for a range to come from the provider.
+    /// Waits for a range to come from the provider.
     func hydration(
         of node: Node, _ content: ContentFile, _ range: Range<Int64>, _ thread: Int32? = nil
     ) throws -> Wait {
         let edition = catalog.edition
-        let (known, knownAt) = node.state.withLock { ($0.target, $0.targetEdition) }
+        let (known, knownAt) = node.withLock { ($0.open?.target, $0.open?.targetEdition) }
         let current = knownAt == edition ? known : try downloadTarget(of: node.inode, generation: content.id.number)
         guard let target = current ?? known else {
             throw VolumeError(ESTALE, "the document is not in the store any more")
         }
         let wanted = range.clamped(to: 0..<content.baseSize)
-        // (Under a limit of the user's it takes as long as that makes it.)
+        // (With a bandwidth limit it takes as long as the limit makes it.)
         let limit = context.transfers.downloadLimit.rate == nil ? times.longestRead : Wait.longest
         return Wait(limit: limit) { [engine, node] in
             do { try await engine.provide(wanted, of: content, for: target, thread: thread) } catch {
-                // Replaced before a byte of it was handed out: the node stands for the new version now.
-                if case SyncError.superseded = error, node.state.withLock({ $0.generation }) != content.id.number {
+                // The document was replaced before a byte of it was handed out: the node stands for the new version
+                // now.
+                if case SyncError.superseded = error, node.withLock({ $0.generation }) != content.id.number {
                     return
                 }
                 throw VolumeError(error)
@@ -73,8 +71,8 @@ extension Volume {
         }
     }
 
-    /// Where the missing bytes of an inode's generation come from; nil when its item is gone, or has another version by
-    /// now, whose bytes would be wrong among those of this one.
+    /// Where the missing bytes of an inode's generation come from. Nil when its item is gone, or has another version by
+    /// now, whose bytes would be wrong among the bytes of this one.
     func downloadTarget(of inode: InodeID, generation: Int64) throws -> DownloadTarget? {
         let (record, item, path) = try catalog.read { reader in
             (try reader.inodeIfPresent(inode), try reader.item(of: inode), try reader.path(of: inode))
@@ -86,16 +84,16 @@ extension Volume {
         return DownloadTarget(inode: inode, identifier: identifier, version: version.content, name: name)
     }
 
-    /// A document that lost its last name while a program has it open: its bytes are brought here before the
-    /// deletion, or another version, reaches the store.
+    /// Downloads all of a document that lost its last name while a program has it open, before the deletion, or another
+    /// version, reaches the store.
     func bringWhole(_ inode: InodeID) {
         guard let node = table.current(inode) else { return }
-        node.state.withLock { state in
-            guard state.handles > 0, state.rescue == nil, let content = state.content, let target = state.target,
+        node.withLock { state in
+            guard let content = state.content, let target = state.open?.target, state.open?.rescue == nil,
                 !content.isComplete
             else { return }
             context.hold(target.identifier)
-            state.rescue = Task(executorPreference: context.workers) { [engine, context] in
+            state.open?.rescue = Task(executorPreference: context.workers) { [engine, context] in
                 defer {
                     context.release(target.identifier)
                     engine.changed()
@@ -117,12 +115,12 @@ extension Volume {
         }
     }
 
-    /// pwrite(2). When it returns the bytes are in the local file; they are pending at the latest when
-    /// close(2) returns.
+    /// pwrite(2). When it returns the bytes are in the local file; they are pending at the latest when close(2)
+    /// returns.
     ///
     /// - Parameters:
-    ///   - appends: at the end instead of `offset`: what the kernel takes for the end may be older, since another mount
-    ///     of the document (scoped access) has appended as well.
+    ///   - appends: at the end instead of at `offset`: the end that the kernel knows may be older, because another
+    ///     mount of the document (scoped access) has appended as well.
     ///   - killsPrivileges: the writer may not keep setuid and the like (inode(7)).
     package func write(
         _ id: HandleID, _ bytes: UnsafeRawBufferPointer, at offset: Int64, appends: Bool = false,
@@ -140,16 +138,18 @@ extension Volume {
         }
     }
 
-    /// Sizes beyond the largest that a store's document may have are refused as by a disk whose files end there (EFBIG).
+    /// A write beyond the largest size that a store's document may have is refused (EFBIG), as on a disk where files
+    /// end there.
     ///
-    /// What a program with a passthrough handle writes does not come by here: there the disk below sets the limit. Sums of
-    /// sizes bear any.
+    /// Writes of a program with a passthrough handle do not come here: the disk below sets the limit for them. Sums of
+    /// sizes bear any size.
     static func refuseTooLarge(_ offset: Int64, _ count: Int64) throws(VolumeError) {
         guard count > Item.largestSize || offset > Item.largestSize - count else { return }
         throw VolumeError(EFBIG, "no file may have more than \(Item.largestSize) bytes")
     }
 
-    /// The bytes were changed: any change takes capabilities away, that by somebody without CAP_FSETID setuid too.
+    /// The bytes were changed: any change takes capabilities away, and a change by somebody without CAP_FSETID takes
+    /// setuid away too.
     func killPrivileges(of node: Node, _ state: inout Node.State, mayNotKeep: Bool) throws {
         if mayNotKeep && state.isSetID {
             try catalog.write { try $0.killPrivileges(of: node.inode) }
@@ -160,60 +160,61 @@ extension Volume {
         state.hasCapabilities = false
     }
 
-    /// Changes bytes through us. `body` says whether some became present that were not, and the size of the
-    /// document afterwards (nil: as the local file's), given the size before.
+    /// Changes bytes through us. `body` gets the size before. It returns whether bytes became present that were not,
+    /// and the size of the document afterwards (nil: the local file's size).
     func write(
         _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
         _ body: (ContentFile, Int64) throws -> (extended: Bool, size: Int64?)
     ) throws {
-        guard let content = state.content, state.frozen == nil else {
+        guard let content = state.content, !state.isPast else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
-        if case .passthrough = state.mode {
-            // The file's own time stamps tell, as of all that is written past us.
+        if state.isPassedThrough {
+            // The file's own time stamps tell of it, as of all writes past us.
             _ = try body(content, try content.status().size)
             return
         }
         try markModified(node, &state, content, &changes)
-        let before = try state.unrecorded?.size ?? content.status().size
+        let before = try state.open?.writing?.unrecorded?.size ?? content.status().size
         let (extended, size) = try body(content, before)
         if extended {
-            // The catalog must know before the writer does, or a download after a crash would overwrite it.
+            // The catalog must know before the writer does, or a download after a crash would overwrite the bytes.
             let extents = content.present
             let isOurs = try catalog.write {
                 try $0.recordExtents(node.inode, generation: state.generation, extents: extents)
             }
             if isOurs { content.noteRecorded(extents) }
         }
-        state.unrecorded = Node.State.Unrecorded(size: try size ?? content.status().size, modified: .now)
+        state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
+            size: try size ?? content.status().size, modified: .now)
     }
 
     private func markModified(
         _ node: Node, _ state: inout Node.State, _ content: ContentFile, _ changes: inout [CatalogChange]
     ) throws {
-        guard !state.isMarkedModified else { return }
+        guard state.open?.writing?.isMarkedModified != true else { return }
         let generation = state.generation
         let extents = content.present
         changes += try catalog.write { writer in
             try writer.beginWriting(node.inode, generation: generation, mark: .modified)
-            // The store may have another version by the time that they would have to come again.
+            // The store may have another version by the time that these bytes would have to be downloaded again.
             try writer.recordExtents(node.inode, generation: generation, extents: extents)
             return writer.changes
         }
         content.noteRecorded(extents)
-        state.isMarkedModified = true
+        state.open?.writing?.isMarkedModified = true
     }
 
-    /// Cuts or grows the bytes. Growing may fail (EFBIG, ENOSPC), so the file comes first; cutting takes bytes away,
-    /// so the catalog does.
+    /// Cuts or grows the bytes. Growing may fail (EFBIG, ENOSPC), so the file comes first; cutting takes bytes away, so
+    /// the catalog comes first.
     func cut(
         _ node: Node, _ state: inout Node.State, _ content: ContentFile, to size: Int64, killsPrivileges: Bool
     ) throws -> [CatalogChange] {
-        // Of a modified one what the file has behind the catalog's size counts after a crash; of a partial one that may be
-        // holes. The next write through us marks it.
+        // After a crash the bytes count that a file marked modified has beyond the catalog's size. In a partial
+        // document they may be holes, so it is not marked modified here; the next write through us does that.
         let isWhole = content.isComplete
         let after = content.presence(truncatedTo: size)
-        let mark: WritingMark? = state.stamp == nil ? nil : isWhole ? .modified : .maybeModified(.none)
+        let mark: WritingMark? = !state.isMarked ? nil : isWhole ? .modified : .maybeModified(.none)
         let grows = try size > content.status().size
         if grows { try content.truncate(to: size) }
         let (record, changes) = try catalog.write { writer in
@@ -224,16 +225,14 @@ extension Volume {
         }
         content.noteRecorded(after.present)
         if !grows { try content.truncate(to: size) }
-        if mark != nil {
-            state.isMarkedModified = isWhole
-            state.unrecorded = Node.State.Unrecorded(size: size, modified: record.modified)
-        }
+        state.open?.writing?.isMarkedModified = isWhole
+        state.open?.writing?.unrecorded = Node.Writing.Unrecorded(size: size, modified: record.modified)
         return changes
     }
 
     /// chmod(2), chown(2), utimensat(2), truncate(2), in one.
     ///
-    /// - Parameter handle: through which a file is truncated; what was allowed when it was opened still is.
+    /// - Parameter handle: through which a file is truncated; what was allowed when it was opened is still allowed.
     package func setAttributes(
         _ id: NodeID, to request: AttributeRequest, through handle: HandleID? = nil
     ) throws(VolumeError) -> NodeAttributes {
@@ -260,7 +259,7 @@ extension Volume {
         guard size >= 0 else { throw VolumeError(EINVAL, "negative size") }
         try Self.refuseTooLarge(0, size)
         try changing(node) { state, changes in
-            guard state.frozen == nil else { throw VolumeError(ESTALE, "the document was replaced") }
+            guard !state.isPast else { throw VolumeError(ESTALE, "the document was replaced") }
             let record = try catalog.read { try $0.inode(node.inode) }
             guard record.kind == .document else {
                 throw VolumeError(record.isFolder ? EISDIR : EINVAL, "not a document")
@@ -274,19 +273,20 @@ extension Volume {
         }
     }
 
-    /// Under the node's lock: what a writer did before is recorded with its date before this one, or not at all.
+    /// Under the node's lock: what a writer did before this change is recorded before it, with its date, or not at all.
     private func setAttributes(_ node: Node, _ change: AttributeChange) throws -> InodeRecord {
         try changing(node) { state, changes in
             if let mode = change.mode, mode & 0o6000 != 0 { try recordWrittenBefore(node, &state, &changes) }
             let record = try catalog.write { try $0.setAttributes(node.inode, to: change, settle: times.settle) }
             if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
             guard let modified = change.modified, record.kind == .document else { return record }
-            // While somebody writes, the local file has it as well, and setting it alone is no change of the contents.
-            guard let content = state.content, state.stamp != nil else { return record }
-            let untouched = BackingStamp(try content.status()) == state.stamp
+            // While a program writes, the local file gets the date as well; setting the date alone is no change of the
+            // contents.
+            guard let content = state.content, let stamp = state.open?.writing?.stamp else { return record }
+            let untouched = BackingStamp(try content.status()) == stamp
             try content.setModified(modified.nanoseconds)
-            if untouched { state.stamp = BackingStamp(try content.status()) }
-            state.unrecorded?.modified = modified
+            if untouched, let now = BackingStamp(try content.status()) { state.open?.writing?.stamp = now }
+            state.open?.writing?.unrecorded?.modified = modified
             return record
         }
     }

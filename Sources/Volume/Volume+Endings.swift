@@ -5,11 +5,12 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Documents whose last writer has let go, and which still carry his dirty mark: it is taken away a moment later, of many
-/// in one transaction. What he wrote is recorded by then (FLUSH), and close(2) does not wait for RELEASE.
+/// Documents whose last writer has closed them, and which still carry the dirty mark: the mark is taken away a moment
+/// later, for many documents in one transaction. The writer's changes are recorded by then (FLUSH), and close(2) does
+/// not wait for RELEASE.
 final class Endings: Sendable {
     private struct State {
-        /// With the number of the close: a later one of the same document is another.
+        /// With the number of the close: a later close of the same document has another number.
         var waiting: [InodeID: UInt64] = [:]
         var closes: UInt64 = 0
     }
@@ -22,13 +23,13 @@ final class Endings: Sendable {
         }
     }
 
-    /// A new writer has come, whose mark it is from now on. In the transaction that marks the document.
+    /// A new writer has come, and owns the mark from now on. Called in the transaction that marks the document.
     func cancel(_ inode: InodeID) { state.withLock { $0.waiting[inode] = nil } }
 
-    /// In the transaction that ends them.
+    /// The documents whose marks are to be taken away; asked in the transaction that does it.
     var waiting: [InodeID: UInt64] { state.withLock { $0.waiting } }
 
-    /// Those are ended, durably; what did not get so far waits on.
+    /// The marks of these documents have been taken away, durably; documents that were closed again since wait on.
     func ended(_ inodes: [InodeID: UInt64]) {
         state.withLock { state in
             for (inode, close) in inodes where state.waiting[inode] == close { state.waiting[inode] = nil }
@@ -42,12 +43,12 @@ extension Volume {
         seeToItLater()
     }
 
-    /// No document is marked that nobody writes any more.
+    /// Takes away the marks of all documents that nobody writes any more.
     package func endWritingNow() {
         if endings.waiting.isEmpty { return }
         do {
             let (ended, told) = try catalog.write { writer in
-                // Asked inside: whoever marks a document strikes it off in a transaction of his own.
+                // Asked inside: a writer that marks a document takes it off the list in its own transaction.
                 let ended = endings.waiting
                 for inode in ended.keys { try endWriting(inode, writer) }
                 return (ended, writer.changes)
@@ -57,14 +58,14 @@ extension Volume {
             engine.changed()
         } catch {
             context.logger.error(
-                "cannot take dirty marks away; it is tried again at the next close, and at the next mount",
+                "cannot take dirty marks away; this is tried again at the next close and at the next mount",
                 metadata: ["error": "\(error)"])
         }
     }
 
     private func endWriting(_ inode: InodeID, _ writer: Catalog.Writer) throws {
         try writer.endWriting(inode, settle: times.settle, defaults: context.defaults)
-        // It may have been confirmed while the writer still had it open.
+        // The upload may have been confirmed while the writer still had it open.
         if let record = try writer.inodeIfPresent(inode) { _ = try context.labels.updateMarked(record, in: writer) }
     }
 }

@@ -17,8 +17,8 @@ extension Volume {
         throw VolumeError(ENODATA, "no such attribute")
     }
 
-    /// `ls -l` asks for it, which is a request for each file, until it is told that a file system has no labels (coreutils 9.1,
-    /// `getfilecon_cache`). Where SELinux is at work, the kernel does not ask us.
+    /// `ls -l` asks for this attribute, one request for each file, until it is told that a file system has no labels
+    /// (coreutils 9.1, `getfilecon_cache`). Where SELinux is at work, the kernel does not ask us.
     private static let label = Array("security.selinux".utf8)
 
     /// As listxattr(2) gives them: each with a NUL behind it.
@@ -30,20 +30,20 @@ extension Volume {
     private func mayHavePrivateAttributes(_ inode: InodeID) throws -> Bool {
         if let known = privateAttributes.withLock({ $0.map { $0.contains(inode) } }) { return known }
         let all = try catalog.read { try $0.inodesWithPrivateAttributes() }
-        // Added to, not replaced: another may have added to it meanwhile.
+        // Added to, not replaced: another thread may have added to the set meanwhile.
         return privateAttributes.withLock { known in
             known = all.union(known ?? [])
             return all.contains(inode)
         }
     }
 
-    /// Before the catalog has them, so that nobody is told that there are none.
+    /// Called before the catalog has the attributes, so that no program is told that there are none.
     func willHavePrivateAttributes(_ inode: InodeID) throws {
         _ = try mayHavePrivateAttributes(inode)
         privateAttributes.withLock { _ = $0?.insert(inode) }
     }
 
-    /// Those in `trusted.` are for the superuser's eyes only.
+    /// Attributes in `trusted.` are for the superuser's eyes only.
     package func extendedAttributeNames(of id: NodeID, isSuperuser: Bool) throws(VolumeError) -> [UInt8] {
         let inode = try inode(id)
         do {
@@ -101,7 +101,7 @@ extension Volume {
         engine.changed()
     }
 
-    /// What the kernel keeps for itself (`system.`, access lists above all) is not offered.
+    /// Attributes that the kernel keeps for itself (`system.`, access lists above all) are not offered.
     private func check(attribute name: [UInt8]) throws(VolumeError) {
         guard let prefix = ["user.", "trusted.", "security."].first(where: { name.starts(with: Array($0.utf8)) }) else {
             throw VolumeError(EOPNOTSUPP, "attributes of this kind are not kept")

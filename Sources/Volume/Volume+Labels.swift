@@ -6,10 +6,10 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Labels of modified content (``ContentLabels``). Writing one changes the file's ctime, by which writes past us
-/// (passthrough) are known: so stamps are taken after labels.
+/// Labels of modified content (``ContentLabels``). Writing a label changes the file's ctime, by which writes past us
+/// (passthrough) are known, so stamps are taken after labels.
 extension Volume {
-    /// What a writer did, as it goes into the catalog.
+    /// A writer's changes, as the catalog records them.
     struct Written {
         var inode: InodeID
         var generation: Int64
@@ -22,10 +22,10 @@ extension Volume {
         var mark: WritingMark { isMarkedModified ? .modified : .maybeModified(stamp) }
     }
 
-    /// Records what a writer did, and labels the bytes. Returns the stamp that stands for what was recorded, and whether
-    /// there is another label, which the disk may not have yet.
+    /// Records a writer's changes, and labels the bytes. Returns the stamp of the file as it was recorded, and whether
+    /// it has another label, which the disk may not have yet.
     func record(
-        _ written: Written, _ content: ContentFile, _ mode: Node.OpenMode, _ writer: Catalog.Writer
+        _ written: Written, _ content: ContentFile, isPassedThrough: Bool, _ writer: Catalog.Writer
     ) throws -> (stamp: BackingStamp, isRelabelled: Bool) {
         var written = written
         func write() throws -> InodeRecord {
@@ -35,8 +35,8 @@ extension Volume {
         }
         guard try context.labels.update(try write(), in: writer) else { return (written.stamp, false) }
         written.stamp = BackingStamp(try content.status()) ?? .none
-        // What was written past us while the label was, is recorded as well: the new stamp hides it.
-        if case .passthrough = mode, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
+        // Bytes that were written past us while the label was written are recorded as well: the new stamp hides them.
+        if isPassedThrough, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
             (written.size, written.modified) = (written.stamp.size, written.stamp.modified)
             _ = try write()
         } else if !written.isMarkedModified {
@@ -45,17 +45,18 @@ extension Volume {
         return (written.stamp, true)
     }
 
-    /// The document is called otherwise now, or has another date or mode, or its bytes changed without a writer.
+    /// Labels a document anew: it has another name, date or mode, or its bytes changed without a writer.
     func label(_ inode: InodeID) {
         if let node = table.current(inode) {
-            node.state.withLock { state in
+            node.withLock { state in
                 let before = try? state.content?.status()
                 context.relabel(inode)
-                // Only the label made the difference: not a write.
-                guard let before, BackingStamp(before) == state.stamp, let now = try? state.content?.status(),
-                    now.size == before.size, now.modified == before.modified
+                // If only the label made the difference, nobody has written.
+                guard let before, BackingStamp(before) == state.open?.writing?.stamp,
+                    let now = try? state.content?.status(), let stamp = BackingStamp(now), now.size == before.size,
+                    now.modified == before.modified
                 else { return }
-                state.stamp = BackingStamp(now)
+                state.open?.writing?.stamp = stamp
             }
         } else {
             context.relabel(inode)

@@ -7,7 +7,7 @@ package import Trees
 
 /// Hard links and special files, which no store has, and the files that databases keep beside themselves.
 extension Volume {
-    /// link(2). Only one name of a file, the first, is the store's.
+    /// link(2). Only the first name of a file is in the store.
     package func link(_ id: NodeID, to name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup> {
         let parent = try checkedParent(folder, name)
         let node = try node(id)
@@ -48,8 +48,8 @@ extension Volume {
             name, in: folder)
     }
 
-    /// Whether a new file is one that SQLite keeps beside a database: it means nothing without it, and never goes
-    /// to the store.
+    /// Whether a new file is one that SQLite keeps beside a database: it means nothing without the database, and never
+    /// goes to the store.
     package func isSidecar(_ name: Filename, in folder: InodeID) throws -> Bool {
         guard let database = DatabaseFiles.database(of: name),
             let record = try catalog.read({ try $0.child(of: folder, named: database) }), record.kind == .document

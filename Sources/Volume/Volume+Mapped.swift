@@ -7,19 +7,19 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Documents that nobody has open and somebody has mapped. A passthrough mapping holds the local file, not ours,
-/// so no RELEASE tells of its end; whether the kernel grants a lease does (design.md, *When is nobody using it?*).
+/// Documents that nobody has open and somebody has mapped. A passthrough mapping holds the local file, not ours, so no
+/// RELEASE tells of its end; but the kernel grants a lease only after it (design.md, *When is nobody using it?*).
 extension Volume {
-    /// Until the mapping is gone the document keeps its dirty mark, and is neither evicted nor sent; but what has
-    /// been quiet for a while is sent, so that a mapping that stays for days does not keep its changes from the store.
+    /// Until the mapping is gone the document keeps its dirty mark, and is neither evicted nor sent. But once it has
+    /// not been changed for a while it is sent, so that the changes of a mapping that stays for days reach the store.
     ///
-    /// One watch an inode: a new one ends the one before, and so does a writer who opens the document, whose close
-    /// looks for itself. Who opens it to read ends nothing: nobody looks when he closes it.
+    /// One watch an inode: a new watch ends the one before. A writer that opens the document ends the watch as well,
+    /// because its close looks for mappings. A reader ends nothing, because its close does not look.
     func watchMapping(of inode: InodeID, generation: Int64) {
         let id = GenerationID(inode: inode.rawValue, number: generation)
         let watch = mappingWatches.withLock { $0.begin(inode) }
-        // A writer who has come since the close that brought us here found no watch to end.
-        if let node = table.current(inode), node.state.withLock({ $0.stamp != nil }) {
+        // A writer that came since the close that started this watch found no watch to end.
+        if let node = table.current(inode), node.withLock({ $0.isMarked }) {
             return mappingWatches.withLock { $0.end(watch, of: inode) }
         }
         Task(executorPreference: context.workers) { [weak self] in
@@ -49,12 +49,12 @@ extension Volume {
 
     private func lookAtMapping(_ id: GenerationID, _ watch: UInt64) throws -> Sight {
         let inode = InodeID(rawValue: id.inode)
-        // Asked first: what is written until it is granted shows in the time stamp.
+        // Asked first: writes until the lease is granted show in the time stamp.
         let isMapped = context.store.isWritable(id)
         var changes: [CatalogChange] = []
         func look(_ writer: Catalog.Writer) throws -> Sight {
-            // Asked inside: a writer ends the watch before he writes his own mark, which is not to be taken away. And
-            // the stamp: one from before this would take the place of what he has recorded since.
+            // Asked inside: a writer ends the watch before it writes its own mark, which must not be taken away. The
+            // stamp is taken inside as well: an earlier one would replace what the writer has recorded since.
             guard mappingWatches.withLock({ $0.isCurrent(watch, of: inode) }) else { return .over }
             guard let now = BackingStamp(context.store.status(id)) else { return .over }
             guard let record = try writer.inodeIfPresent(inode), record.generation == id.number,
@@ -62,7 +62,7 @@ extension Volume {
             else { return .over }
             let isChanged: Bool =
                 switch mark {
-                // Of a file that is not whole time stamps tell nothing; into it programs write through us.
+                // Time stamps of a partial file tell nothing; programs write to it through us.
                 case .maybeModified(let seen): seen != .none && now != seen
                 case .modified: record.extents == nil
                 }
@@ -77,7 +77,7 @@ extension Volume {
         // Under the node's lock: truncate(2) changes the catalog first and the file afterwards.
         let sight =
             if let node = table.current(inode) {
-                try node.state.withLock { _ in try catalog.write(look) }
+                try node.withLock { _ in try catalog.write(look) }
             } else {
                 try catalog.write(look)
             }
@@ -95,7 +95,8 @@ extension Volume {
         return sight
     }
 
-    /// A mapping changed the file since it was looked at last. The label changes its ctime, so it is looked at again.
+    /// Records that a mapping changed the file since the last look. The label changes the file's ctime, so the stamp is
+    /// taken again.
     private func recordMapped(_ inode: InodeRecord, _ seen: BackingStamp, _ writer: Catalog.Writer) throws {
         func write(_ stamp: BackingStamp) throws -> InodeRecord {
             try writer.recordWritten(
@@ -123,6 +124,6 @@ struct MappingWatches {
 
     mutating func end(_ watch: UInt64, of inode: InodeID) { if current[inode] == watch { current[inode] = nil } }
 
-    /// A writer opens it.
+    /// A writer opens the document.
     mutating func end(_ inode: InodeID) { current[inode] = nil }
 }

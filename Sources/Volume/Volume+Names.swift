@@ -12,7 +12,7 @@ package struct Lookup: Sendable {
 }
 
 extension Volume {
-    /// Nil: the folder has no such name, and that is certain.
+    /// Nil: the folder certainly has no such name.
     package func lookUp(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
         try check(name)
         try refuseSignedOut()
@@ -30,22 +30,22 @@ extension Volume {
         }
     }
 
-    /// One more reference on the inode's node.
+    /// Takes a reference on the inode's node.
     ///
-    /// - Parameter moment: when the record was read, where the provider may have changed it since.
+    /// - Parameter moment: when the record was read, if the provider may have changed it since.
     package func reference(_ record: InodeRecord, asOf moment: UInt64? = nil) -> Lookup {
         let (id, node, replaced) = table.reference(record.id, generation: record.generation)
         if let replaced { freeze(replaced, as: record) }
         var record = record
-        if let node, node.state.withLock({ $0.generation > record.generation }),
+        if let node, node.withLock({ $0.generation > record.generation }),
             let now = try? catalog.read({ try $0.inode(record.id) })
         {
             record = now
         }
         var attributes = node.map { self.attributes(record, $0) } ?? attributes(ofUnused: record)
-        // A program opens it just now.
+        // A program opened it just now.
         if node == nil, let node = table.made(id) { attributes = self.attributes(record, node) }
-        // Asked when the node is in the table: of a later change the kernel is told.
+        // Asked when the node is in the table: the kernel is told of later changes.
         if let moment, moment != self.moment { attributes.isStable = false }
         return Lookup(node: id, attributes: attributes)
     }
@@ -56,7 +56,7 @@ extension Volume {
         for folder in keptListings.forgot(id) { kernel.invalidateContents(of: folder) }
     }
 
-    /// The kernel gives up references, or does not get them.
+    /// The kernel gives up references, or did not get them.
     package func forget(_ id: NodeID, count: UInt64) {
         if let inode = table.forget(id, count: count) { reclaim(inode) }
     }
@@ -87,7 +87,7 @@ extension Volume {
         }
     }
 
-    /// Who has something open goes on with it; nobody gets anything else.
+    /// Programs go on with the documents that they have open; nobody gets anything else.
     func refuseSignedOut() throws(VolumeError) {
         if context.isMasked { throw VolumeError(EACCES, "the user has signed out") }
     }
@@ -187,10 +187,11 @@ extension Volume {
     }
 
     func lostName(_ record: InodeRecord) {
-        // What has another name left goes by that; what is removed and in use is to be missed by nobody.
+        // A document with another name left gets the label of that name. One that is removed and in use loses its
+        // label, so that nobody misses it.
         if record.kind == .document, record.linkCount > 0 || table.isOpen(record.id) { label(record.id) }
         if record.linkCount == 0 {
-            table.current(record.id)?.state.withLock { $0.isUnlinked = true }
+            table.current(record.id)?.withLock { $0.isUnlinked = true }
             if let gone = table.orphan(record.id) { reclaim(gone) } else { bringWhole(record.id) }
         }
         engine.changed()
@@ -198,9 +199,9 @@ extension Volume {
 
     // MARK: Folders
 
-    /// opendir(3). The listing is here when this is ready.
+    /// opendir(3). Ready when the folder's listing is here.
     ///
-    /// - Parameter thread: of the program that looks, as FUSE says it.
+    /// - Parameter thread: of the program that lists the folder, as FUSE says it.
     package func openFolder(_ id: NodeID, thread: Int32? = nil) throws(VolumeError) -> Outcome<HandleID> {
         if case .wait(let wait) = try listed(id, thread: thread) { return .wait(wait) }
         return .ready(handles.add(HandleTable.Handle(node: try node(id), isWritable: false, isFolder: true)))

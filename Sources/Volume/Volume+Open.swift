@@ -11,28 +11,28 @@ import Trees
 package enum OpenedAs: Sendable, Equatable {
     /// Through us, with its page cache, which stays valid over opens.
     case cached
-    /// Straight to the local file behind this backing id.
+    /// Straight to the local file that has this backing id.
     case passthrough(backing: Int32)
-    /// As `passthrough` for mappings, while others may have the file open so; reads and writes come to us, past the page
-    /// cache.
+    /// As `passthrough` for mappings, while others may have the file open as `passthrough`; reads and writes come to
+    /// us, past the page cache.
     case direct(backing: Int32)
 }
 
 package struct Opened: Sendable {
     package var handle: HandleID
     package var mode: OpenedAs
-    /// No FLUSH is needed when it is closed.
+    /// The kernel need not send a FLUSH when it is closed.
     package var isReadOnly: Bool
 }
 
 extension Volume {
-    /// open(2) without O_CREAT. A writable one leaves a durable dirty mark before it returns.
+    /// open(2) without O_CREAT. An open for writing leaves a durable dirty mark before it returns.
     ///
     /// - Parameters:
-    ///   - killsPrivileges: if it truncates, setuid and the like go (open(2), O_TRUNC).
-    ///   - mayDropFlags: the file is open with flags that change what reading and writing does and may be taken away later
-    ///     (fcntl(2): O_APPEND, O_DIRECT). What is passed through would go on as it was opened: the kernel opens the local
-    ///     file with the same flags, and tells it of no change.
+    ///   - killsPrivileges: an open that truncates takes setuid and the like away (open(2), O_TRUNC).
+    ///   - mayDropFlags: the file is open with flags that change how it is read and written, and that may be taken away
+    ///     later (fcntl(2): O_APPEND, O_DIRECT). A passthrough handle would keep them: the kernel opens the local file
+    ///     with the same flags, and does not pass the change on.
     package func open(
         _ id: NodeID, flags: Int32, killsPrivileges: Bool = false, mayDropFlags: Bool = false, thread: Int32? = nil
     ) throws(VolumeError) -> Opened {
@@ -41,14 +41,14 @@ extension Volume {
         let truncates = flags & O_TRUNC != 0
         let writes = flags & O_ACCMODE != O_RDONLY || truncates
         let reads = flags & O_ACCMODE != O_WRONLY
-        // A writer's mark, and what he syncs, are to come after it.
+        // The writer's mark, and what the writer syncs, must come after the download's record.
         if writes { engine.recordDownload(of: node.inode) }
         return try sparingly { () throws(VolumeError) in
             try open(node, truncates, reads, writes, killsPrivileges, mayDropFlags, thread)
         }
     }
 
-    /// What has been downloaded stays open until it is recorded: when there are too many files, that is done first.
+    /// Files of downloads stay open until the download is recorded: when there are too many, they are recorded first.
     func sparingly<T>(_ body: () throws(VolumeError) -> T) throws(VolumeError) -> T {
         do { return try body() } catch {
             guard error.errno == EMFILE else { throw error }
@@ -72,7 +72,7 @@ extension Volume {
                         changes += try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
                     }
                     return enter(
-                        &state, entry.content, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)
+                        &state, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)
                 } catch {
                     notOpened(node, &state)
                     throw error
@@ -110,11 +110,11 @@ extension Volume {
             }
             let lookup = reference(record)
             let node = try node(lookup.node)
-            // It is not uploaded before its writer has let go: its item is not ready.
+            // The document is not uploaded before its writer has closed it: its item is not ready.
             table.opened(node)
             let openMode: OpenedAs
             do { openMode = try beginNew(node, record, mayDropFlags) } catch {
-                // There is no room for its file, or no place: then it was not made.
+                // There is no room for its file, or no folder to put it in: the document is taken back.
                 if let record = try? catalog.write({ try $0.unlink(name, in: parent.inode, settle: 0) }) {
                     lostName(record)
                 }
@@ -128,23 +128,25 @@ extension Volume {
     }
 
     private func beginNew(_ node: Node, _ record: InodeRecord, _ mayDropFlags: Bool) throws -> OpenedAs {
-        try node.state.withLock { state in
-            state.isMarkedModified = true
-            // The attributes of the answer are those of an empty file: the kernel itself gives them up at whatever makes
-            // it longer.
+        try node.withLock { state in
+            // The answer has the attributes of an empty file: the kernel gives them up by itself at any change that
+            // makes the file longer.
             state.isKnownToKernel = false
             let content = try context.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil,
                 forProgram: true)
-            state.content = content
             _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
-            state.stamp = BackingStamp.none
             state.isSetID = record.mode & 0o6000 != 0
-            return enter(&state, content, isPassable: true, writes: true, mayDropFlags: mayDropFlags)
+            var open = state.open ?? Node.Open(content: content)
+            var writing = open.writing ?? Node.Writing(stamp: .none)
+            (writing.stamp, writing.isMarkedModified) = (.none, true)
+            open.writing = writing
+            state.open = open
+            return enter(&state, isPassable: true, writes: true, mayDropFlags: mayDropFlags)
         }
     }
 
-    /// Everything but that it counts as open.
+    /// Does everything for an open but counting it.
     private func begin(
         _ node: Node, _ state: inout Node.State, reads: Bool, writes: Bool, downloader: Int32?
     ) throws -> (content: ContentFile, isPassable: Bool) {
@@ -156,11 +158,11 @@ extension Volume {
         default: throw VolumeError(ENXIO, "not a document")
         }
         // ESTALE makes the kernel look the name up again, which finds the new generation.
-        guard record.generation == state.generation, state.frozen == nil, record.splitFrom == nil else {
+        guard record.generation == state.generation, !state.isPast, record.splitFrom == nil else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
         try refuseDeleted(record, state)
-        // Programs of the superuser too, whom the kernel lets pass whatever the mode says.
+        // Checked for the superuser too, whom the kernel allows everything whatever the mode says.
         if reads, !record.capabilities.contains(.reading) {
             throw VolumeError(EACCES, "the store does not let it be read")
         }
@@ -168,24 +170,24 @@ extension Volume {
             throw VolumeError(EACCES, "the store does not let it be changed")
         }
         let content = try state.content ?? openContent(record)
-        // Once for all that follows: a download may end meanwhile.
+        // Asked once: a download may end meanwhile.
         let isWhole = content.isComplete
         if !isWhole, let downloader { try refuseDownload(of: node.inode, by: downloader) }
         state.isSetID = record.mode & 0o6000 != 0
+        if state.open == nil { state.open = Node.Open(content: content) }
         if writes {
             let capability = Array("security.capability".utf8)
             state.hasCapabilities = try attribute(capability, of: record.id) != nil
-            if state.stamp == nil { try mark(node, &state, record, content, isWhole: isWhole) }
+            if !state.isMarked { try mark(node, &state, record, content, isWhole: isWhole) }
         }
-        state.content = content
         if !content.isComplete {
-            state.targetEdition = catalog.edition
-            state.target = try downloadTarget(of: node.inode, generation: record.generation)
+            state.open?.targetEdition = catalog.edition
+            state.open?.target = try downloadTarget(of: node.inode, generation: record.generation)
         }
         return (content, isWhole && (writes || backing.paysForReaders(of: record.size)))
     }
 
-    /// Before a program has a document that is not (all) here: what it reads would be downloaded.
+    /// Called before a program opens a document that is not (all) here: reading it would download it.
     private func refuseDownload(of inode: InodeID, by thread: Int32) throws {
         let verdict = context.policy.verdict(onThread: thread)
         guard verdict.decision != .allow else { return }
@@ -194,45 +196,45 @@ extension Volume {
             DownloadPolicy.refusal, "\(verdict.program ?? "this program") may not download documents")
     }
 
-    /// A writer who could not begin: the mark that he would have ended is taken away like that of one whom nobody saw end.
+    /// A writer could not begin: its mark is taken away like that of a writer whose end nobody saw.
     private func notOpened(_ node: Node, _ state: inout Node.State) {
-        guard state.handles == 0 else { return }
-        state.content = nil
-        guard state.stamp != nil else { return }
-        (state.stamp, state.unrecorded, state.isMarkedModified) = (nil, nil, false)
+        guard state.open?.handles == 0 else { return }
+        let isMarked = state.isMarked
+        state.open = nil
+        guard isMarked else { return }
         let (inode, generation) = (node.inode, state.generation)
         Task(executorPreference: context.workers) { [weak self] in
             self?.watchMapping(of: inode, generation: generation)
         }
     }
 
-    /// The store deleted it, which the kernel has not been told yet: what a program would write was lost. ESTALE makes
-    /// the kernel look the name up again.
+    /// The store deleted the document, and the kernel has not been told yet: what a program would write was lost.
+    /// ESTALE makes the kernel look the name up again.
     func refuseDeleted(_ record: InodeRecord, _ state: Node.State) throws {
         guard record.linkCount > 0 || state.isUnlinked else {
             throw VolumeError(ESTALE, "the store deleted the document")
         }
     }
 
-    /// The durable dirty mark before a writer's first byte.
+    /// Writes the durable dirty mark, before a writer's first byte.
     private func mark(
         _ node: Node, _ state: inout Node.State, _ record: InodeRecord, _ content: ContentFile, isWhole: Bool
     ) throws {
         mappingWatches.withLock { $0.end(node.inode) }
         if record.writing != nil, let stamp = try takeOver(node.inode, record.generation, content) {
-            state.stamp = stamp
-            state.mayBeMapped = true
-            state.isMarkedModified = false
+            state.open?.writing = Node.Writing(stamp: stamp)
+            state.open?.mayBeMapped = true
             return
         }
         if isWhole { try content.setModified(record.modified.nanoseconds) }
-        // What is written past us is not seen: before it, all that it goes into must be known to be here, durably.
+        // Nobody sees writes past us. Before the first, the catalog must know that all bytes are here, and the disk
+        // must have them.
         let isNew = isWhole && !content.isRecorded
         if isNew { try content.synchronize() }
-        // A download changes the file as well: only of a whole one do time stamps tell of a writer. Into a
-        // partial one programs write through us, which marks it modified.
-        // Inside the transaction, in which alone labels change, and with them the file's ctime; and the mark that the
-        // last writer left, which is taken away at any moment (`Endings`).
+        // A download changes the file as well: time stamps tell of a writer only if the document is whole. Programs
+        // write to a partial document through us, which marks it modified. The stamp is taken inside the transaction,
+        // because only in transactions labels change, and with them the file's ctime. The last writer's mark may be
+        // taken away at any moment (`Endings`), so that is cancelled inside as well.
         let (stamp, isModified) = try catalog.write { writer in
             endings.cancel(node.inode)
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
@@ -243,14 +245,14 @@ extension Volume {
             return (stamp, marked.writing == .modified)
         }
         if isNew { content.noteRecorded(nil) }
-        state.stamp = stamp
-        state.isMarkedModified = isModified
+        state.open?.writing = Node.Writing(stamp: stamp, isMarkedModified: isModified)
     }
 
-    /// Of a document that somebody may still have mapped. What he changed since it was looked at last is recorded, and
-    /// what was recorded is the measure from now on: whatever he changes next shows against it. Nil: nobody has.
+    /// Takes over the mark of a document that a program may still have mapped. What the program changed since the last
+    /// look is recorded, and the stamp of that is returned: later changes show against it. Nil: nobody has the document
+    /// mapped.
     ///
-    /// Of one whose last writer's close could not be recorded, what he wrote is.
+    /// If the last writer's close could not be recorded, what that writer wrote is recorded now.
     private func takeOver(_ inode: InodeID, _ generation: Int64, _ content: ContentFile) throws -> BackingStamp? {
         try catalog.write { writer in
             endings.cancel(inode)
@@ -274,38 +276,26 @@ extension Volume {
         }
     }
 
-    /// Cached or passthrough: as it is open already, else passthrough when everything is here and it pays. What a write
-    /// may have to take away (setuid) we must see written.
+    /// Cached or passthrough, as it is open already; otherwise passthrough when all bytes are here and it pays. If a
+    /// write may have to take something away (setuid), we must see the write, so it is cached.
     private func enter(
-        _ state: inout Node.State, _ content: ContentFile, isPassable: Bool, writes: Bool, mayDropFlags: Bool
+        _ state: inout Node.State, isPassable: Bool, writes: Bool, mayDropFlags: Bool
     ) -> OpenedAs {
-        var opened: OpenedAs
-        switch state.mode {
-        case .cached(let handles):
-            state.mode = .cached(handles: handles + 1)
-            opened = .cached
-        case .passthrough(let id, let handles):
-            state.mode = .passthrough(backing: id, handles: handles + 1)
-            opened = .passthrough(backing: id)
-        case .none:
-            if isPassable, !state.isPrivileged, let id = backing.register(content.descriptor) {
-                state.mode = .passthrough(backing: id, handles: 1)
-                opened = .passthrough(backing: id)
-            } else {
-                state.mode = .cached(handles: 1)
-                opened = .cached
-            }
+        let isFirst = state.open?.handles == 0
+        if isFirst, isPassable, !state.isPrivileged, let content = state.content,
+            let id = backing.register(content.descriptor)
+        {
+            state.open?.mode = .passthrough(backing: id, wasDirect: false)
         }
-        if mayDropFlags, case .passthrough(let id) = opened {
-            opened = .direct(backing: id)
-            state.wasDirect = true
-        }
-        state.handles += 1
+        state.open?.handles += 1
         if writes {
-            state.writers += 1
+            state.open?.writing?.writers += 1
             state.wasWritten = true
         }
-        return opened
+        guard case .passthrough(let id, _) = state.open?.mode else { return .cached }
+        guard mayDropFlags else { return .passthrough(backing: id) }
+        state.open?.mode = .passthrough(backing: id, wasDirect: true)
+        return .direct(backing: id)
     }
 
     /// The local file of a document's current generation.
@@ -321,7 +311,7 @@ extension Volume {
 
     /// Somebody removed a file from the content store. The provider's bytes can come again; ours cannot.
     private func lostContent(_ record: InodeRecord, _ id: GenerationID) throws -> Never {
-        // Nobody is told: the kernel looks the name up again because of the ESTALE.
+        // The kernel is not told: it looks the name up again because of the ESTALE.
         let comesAgain = try catalog.write { writer in
             let now = try writer.inode(record.id)
             // (Another generation has another file.)

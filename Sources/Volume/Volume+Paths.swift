@@ -5,7 +5,7 @@ import ItemCatalog
 import SyncEngine
 package import Trees
 
-/// For people, who name paths.
+/// For commands, in which people name paths.
 extension Volume {
     /// The inode at a path from the root; folders that were never looked at are listed on the way.
     package func resolve(_ names: [Filename]) async throws(VolumeError) -> InodeRecord {
@@ -37,10 +37,10 @@ extension Volume {
     }
 }
 
-/// For file handles (name_to_handle_at(2), an NFS server), which name a node that the kernel may have forgotten.
+/// For file handles (name_to_handle_at(2), an NFS server), which name nodes that the kernel may have forgotten.
 extension Volume {
-    /// What the kernel called by this number. Numbers of inodes are not used again, also not after a restart; those of
-    /// an old version's node are gone with it.
+    /// Looks up what the kernel called by this number. Numbers of inodes are not used again, not even after a restart;
+    /// those of nodes of past generations end with the mount.
     package func lookUp(_ id: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
         try answer {
             let inode = table.inode(of: id) ?? InodeID(id)

@@ -5,14 +5,16 @@ import Logging
 import SyncEngine
 import Trees
 
-/// The machine went off under a daemon: what was written and never synced may be there, half there, or zeros.
+/// The machine went off while a daemon ran: bytes that were written and never synced may be there, half there, or
+/// zeros.
 extension Volume {
-    /// Trusts only what is known to be durable. A change that is not is kept beside the store's version, and never sent
-    /// over it; a download that may not be comes again.
+    /// Trusts only what is known to be durable. A change that is not durable is kept beside the store's version, and
+    /// never sent over it; a download that may not be durable is evicted, and comes again.
     ///
     /// - Parameter synced: changed documents whose bytes are durable, as their files were then.
     func distrust(besides synced: [InodeID: SyncedContents]) throws {
-        context.logger.warning("the machine went off while the domain was in use: what was not synced is looked at")
+        context.logger.warning(
+            "the machine went off while the domain was in use: documents that were not synced are examined")
         for item in try catalog.read({ try $0.allPending(limit: .max) }) where item.kind.isDocument {
             guard let inode = item.inode, try catalog.read({ try $0.hasUnsentContents(inode) }) else { continue }
             try distrust(item, try catalog.read { try $0.inode(inode) }, synced)
@@ -26,33 +28,34 @@ extension Volume {
         if let durable = synced[inode.id], durable == SyncedContents(id, file),
             try catalog.read({ try $0.undurable(inode.id) == nil })
         {
-            // A writer's mark that was found may have taken the note away.
+            // Recovering a writer's mark may have removed the note.
             return try catalog.write { try $0.noteSynced(inode.id, durable) }
         }
         let path = context.path(of: inode.id)
         if file == nil && inode.size > 0 {
             context.logger.error(
-                "nothing is left of what was written: it was never synced, and the machine went off",
+                "nothing is left of a document's changes: they were never synced, and the machine went off",
                 metadata: ["document": "\(path)"])
             return try catalog.write { try $0.giveUpLost(item.id, defaults: context.defaults) }
         }
         if inode.extents != nil { return try catalog.write { try $0.doubt(inode.id) } }
         guard let copy = try catalog.write({ try $0.partUnsynced(item.id, defaults: context.defaults) }) else { return }
         context.logger.warning(
-            "what was written was not synced when the machine went off, and may be damaged: it is kept beside the store's",
+            "a document's changes were not synced when the machine went off, and may be damaged: they are kept beside the store's",
             metadata: ["document": "\(path)", "keptAs": "\(copy)"])
     }
 
-    /// Only a whole document whose file is as the catalog knows it: into it nobody wrote without its being known.
+    /// Keeps a download only if the document is whole and its file is as the catalog knows it: then nobody wrote to it
+    /// unnoticed.
     private func distrustDownload(_ id: InodeID) throws {
         let (found, item) = try catalog.read { (try $0.inodeIfPresent(id), try $0.item(of: id)) }
-        // (One with another name here, or another date, has the store's bytes all the same. Whose date is not sent yet comes
-        // again even if it is whole: its file has the old one, by which nobody can tell.)
+        // (A document with another name or date here has the store's bytes all the same. But one whose date is not sent
+        // yet is evicted even if it is whole: its file has the old date, so nobody can tell.)
         guard let inode = found, let item, !item.isExcluded, item.contentRevision == 0, item.identifier != nil,
             inode.writing == nil, inode.splitFrom == nil
         else { return }
         let status = context.store.status(GenerationID(inode: id.rawValue, number: inode.generation))
-        // (The store has no other one of what it has deleted.)
+        // (The store does not have the bytes any more of what it has deleted.)
         let isDurable = try item.heldSince != nil || catalog.read { try $0.undurable(id) == nil }
         if isDurable, inode.extents == nil, let status, status.size == inode.size,
             status.modified == inode.modified.nanoseconds
@@ -62,8 +65,8 @@ extension Volume {
         try catalog.write { _ = try $0.evict(id) }
     }
 
-    /// At the end of a daemon that nobody killed: makes all that is pending durable, so that nothing of it is doubted
-    /// whatever happens to the machine afterwards.
+    /// Makes all pending changes durable when a daemon ends in good order, so that none is distrusted whatever happens
+    /// to the machine afterwards.
     package func putAway() {
         reclaimNow()
         do {
@@ -83,7 +86,7 @@ extension Volume {
             try synchronizeCatalogNow()
         } catch {
             context.logger.warning(
-                "not all that is pending could be made durable; after a power loss it would be kept as a copy",
+                "some pending changes could not be made durable; after a power loss they would be kept as copies",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -4,12 +4,13 @@ import Logging
 import SyncEngine
 import Trees
 
-/// What has neither a name nor a user any more: its row goes, and its bytes.
+/// Removes inodes that have neither a name nor a user any more, and their bytes.
 extension Volume {
-    /// Above this the room comes back at once.
+    /// In bytes. The room of larger files comes back at once.
     private static let large = Int64(1 << 20)
 
-    /// The kernel has let go of it, of its own accord, and nobody waits: many go in one transaction, a moment later.
+    /// The kernel has forgotten the inode of its own accord, and nobody waits: many are removed in one transaction, a
+    /// moment later.
     func reclaimLater(_ inode: InodeID) {
         let size = (try? catalog.read { try $0.inodeIfPresent(inode)?.size }) ?? nil
         if size ?? 0 > Self.large { return reclaim(inode) }
@@ -17,7 +18,7 @@ extension Volume {
         seeToItLater()
     }
 
-    /// In a moment, what nobody waits for: once for all that comes until then.
+    /// Does what nobody waits for in a moment, once for all calls until then.
     func seeToItLater() {
         afterwards.plan { [weak self] in
             self?.endWritingNow()
@@ -25,7 +26,7 @@ extension Volume {
         }
     }
 
-    /// All that waits to go is gone.
+    /// Removes all that waits to be removed.
     func reclaimNow() {
         let dead = graveyard.takeDead()
         if !dead.isEmpty { reclaim(dead) }
@@ -61,13 +62,13 @@ extension Volume {
             if isTime { try synchronizeCatalogNow() }
         } catch {
             context.logger.error(
-                "cannot reclaim documents that are removed; it is tried again at the next mount",
+                "cannot reclaim removed documents; this is tried again at the next mount",
                 metadata: ["inodes": "\(inodes)", "error": "\(error)"])
         }
     }
 
-    /// Bytes split off their document, which get a name when the mapping that is left of their writer changes them:
-    /// whoever watches that mapping has them reclaimed.
+    /// Bytes that were split off their document, which get a name when the mapping that is left of their writer changes
+    /// them. The watch of that mapping has them reclaimed.
     private func isMapped(_ inode: InodeRecord) -> Bool {
         guard inode.splitFrom != nil, inode.writing != nil else { return false }
         return context.store.isWritable(GenerationID(inode: inode.id.rawValue, number: inode.generation))

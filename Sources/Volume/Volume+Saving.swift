@@ -4,10 +4,10 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Saves that keep the old version as a backup: the document goes on with new bytes, and the old ones become a file of
-/// their own. What of those is not here must come while the store still has it.
+/// Saves that keep the old version as a backup: the document goes on with new bytes, and the old bytes become a file of
+/// their own. Those that are not here must be downloaded while the store still has them.
 extension Volume {
-    /// A transaction that may part a document from its bytes.
+    /// Runs a transaction that may part a document from its bytes.
     func saving<T>(_ body: (Catalog.Writer) throws -> T) throws -> T {
         let result = try catalog.write { writer in
             writer.transaction.bringsBytes = { [self] inode in !unobtainable.withLock { $0.contains(inode) } }
@@ -17,8 +17,8 @@ extension Volume {
         return result
     }
 
-    /// Waits for the missing bytes. Until then nothing of the document's change is sent. If they cannot be had, it
-    /// is a move and a new document instead of a save; nothing is lost by that.
+    /// Waits for the missing bytes. Until then the document's change is not sent. If the bytes cannot be had, the save
+    /// is taken for a move and a new document; nothing is lost by that.
     func bringing<T>(_ inode: InodeID) -> Outcome<T> {
         let postpone: @Sendable (Double) -> Void = { [catalog] seconds in
             _ = try? catalog.write { try $0.postpone(inode, seconds: seconds) }
@@ -30,7 +30,7 @@ extension Volume {
                     unobtainable.withLock { _ = $0.insert(inode) }
                     postpone(times.settle)
                     context.logger.info(
-                        "the version before a save cannot be downloaded: it is taken for another document",
+                        "the version before a save cannot be downloaded: the save is taken for a new document",
                         metadata: ["inode": "\(inode)", "error": "\(error)"])
                 }
             })

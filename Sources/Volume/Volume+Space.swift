@@ -28,7 +28,7 @@ extension Volume {
         do { return try content(of: handle.node).seek(offset, data: data) } catch { throw VolumeError(error) }
     }
 
-    /// copy_file_range(2): a reflink where the disk below can. Ready with how many bytes were copied.
+    /// copy_file_range(2): a reflink if the disk below can do that. Ready with how many bytes were copied.
     package func copy(
         from source: HandleID, at offset: Int64, to target: HandleID, at targetOffset: Int64, count: Int,
         killsPrivileges: Bool = false
@@ -39,7 +39,7 @@ extension Volume {
         guard offset >= 0, targetOffset >= 0, offset <= Int64.max - (1 << 30) else {
             throw VolumeError(EINVAL, "no such range")
         }
-        // (As a disk does it: as much as still fits.)
+        // (As much as still fits, as a disk does it.)
         let room = Item.largestSize - min(targetOffset, Item.largestSize)
         let count = Int(min(Int64(max(0, count)), room, 1 << 30))
         if room == 0 { try Self.refuseTooLarge(targetOffset, 1) }

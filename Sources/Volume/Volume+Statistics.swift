@@ -7,11 +7,11 @@ import Trees
 
 /// statvfs(3), what `df` shows.
 extension Volume {
-    /// How full the store is, as it said last; nobody waits for it.
+    /// How full the store is, as the store said last; nobody waits for it.
     ///
-    /// What may be written is bounded by this machine as well, through which it has to go: by what is free on the disk
-    /// and what can be evicted. Of a store without a limit, or that does not say, this is all that is known. Inodes are
-    /// those of the local disk.
+    /// This machine bounds what may be written as well, because everything passes through it: by the free room on the
+    /// disk and what can be evicted. For a store that has no limit, or does not tell it, this is all that is known. The
+    /// numbers of inodes are the local disk's.
     package func statistics() throws(VolumeError) -> statvfs {
         do {
             var statistics = try context.store.diskStatistics()
@@ -25,12 +25,12 @@ extension Volume {
 }
 
 extension statvfs {
-    /// Makes those of the local disk, which may say anything, the store's.
+    /// Turns the numbers of the local disk, which may be anything, into the store's.
     ///
     /// - Parameter evictable: how many bytes of the local disk can be had by eviction.
     mutating func show(_ quota: StoreQuota, evictable: Int64) {
         let unit = max(1, UInt64(f_frsize))
-        // (No more than the disk has in use: of what is here some may be holes.)
+        // (No more than the disk has in use: some of the bytes here may be holes.)
         let inUse = DiskNumbers.bytes(UInt64(f_blocks - min(f_bfree, f_blocks)), of: unit)
         let local = DiskNumbers.bytes(UInt64(f_bavail), of: unit).clampedAdding(min(inUse, max(0, evictable)))
         let used = max(0, quota.used)

@@ -8,17 +8,18 @@ import Trees
 
 /// The trash that file managers make in the topmost folder (freedesktop.org Trash specification 1.0).
 ///
-/// It is never in the store. Where the store has a trash of its own, none is made here: a file manager that is refused
-/// offers to delete, and what is deleted goes to the store's trash, without a download. Elsewhere what is moved into it
-/// comes here first, whole, and is then deleted in the store; moved out again it is new to the store.
+/// The trash is never in the store. Where the store has a trash of its own, none is made here: a file manager that is
+/// refused offers to delete, and a deletion goes to the store's trash, without a download. Elsewhere an item that is
+/// moved into the trash is downloaded whole first, and is then deleted in the store; moved out again it is new to the
+/// store.
 extension Volume {
-    /// mkdir(2), EPERM: "does not support the creation of directories".
+    /// EPERM, as in mkdir(2): "does not support the creation of directories".
     func refuseTrash(_ name: Filename, in folder: Node) throws(VolumeError) {
         guard folder.inode == .root, engine.hasTrash, Exclusions.isTrash(name) else { return }
         throw VolumeError(EPERM, "\(name): the store has a trash of its own; what is deleted goes there")
     }
 
-    /// A trash and the documents are like two file systems to what cannot wait for a download.
+    /// A call that cannot wait for a download treats the trash and the documents as two file systems.
     func refuseTrashBorder(
         _ one: (name: Filename, folder: InodeID), _ other: (name: Filename, folder: InodeID), _ writer: Catalog.Writer
     ) throws {
@@ -33,7 +34,7 @@ extension Volume {
         try refuseTrashBorder((one.name, one.folder.inode), (other.name, other.folder.inode), writer)
     }
 
-    /// Lists and downloads what is on its way into a trash: a document, or everything in a folder.
+    /// Lists and downloads an item that is on its way into a trash: a document, or everything in a folder.
     func bringTree(_ name: Filename, in folder: Node) throws -> Wait {
         let top = try catalog.read { try $0.child(of: folder.inode, named: name) }
         return Wait { [self] in if let top { try await bringTree(top.id, name) } }
@@ -62,18 +63,18 @@ extension Volume {
         } catch {
             let failure = VolumeError(error)
             context.logger.warning(
-                "not moved to the trash: it stays where it is, for not all of it could be downloaded",
+                "not moved to the trash: not all of it could be downloaded, so it stays where it is",
                 metadata: ["item": "\(name)", "error": "\(failure.message)"])
             throw failure
         }
     }
 
-    /// Between its download and the rename it is not to be evicted.
+    /// Whether the item must not be evicted: it was downloaded, and is about to be renamed into a trash.
     func isLeavingStore(_ inode: InodeID) -> Bool {
         leaving.withLock { $0[inode].map { $0 > .now } ?? false }
     }
 
-    /// What was renamed into a trash is of this machine only.
+    /// An item that was renamed into a trash is on this machine only.
     func hasLeftStore(_ changes: [CatalogChange]) {
         leaving.withLock { $0 = $0.filter { $0.value > .now } }
         catalogChanged(changes)

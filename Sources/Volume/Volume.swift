@@ -10,26 +10,27 @@ import Trees
 
 /// The file system as POSIX has it: inodes, handles, names. Knows nothing of libfuse.
 ///
-/// Every call is answered from memory, the catalog or the local disk, on the thread that makes it; what
-/// needs the provider comes back as ``Outcome/wait(_:)``. Lock order: see ``Node``.
+/// Every call is answered from memory, the catalog or the local disk, on the thread that makes it; a call that needs
+/// the provider returns ``Outcome/wait(_:)``. Lock order: see ``Node``.
 package final class Volume: Sendable {
     package let engine: SyncEngine
     let context: SyncContext
     let table = NodeTable()
     let keptListings = KeptListings()
     let handles = HandleTable()
-    /// Inodes that may have attributes outside `user.`; nil: not asked for yet. `ls -l` asks for one of each file, and
-    /// every open for writing does, so that most have none must cost nothing.
+    /// Inodes that may have attributes outside `user.`; nil: the catalog has not been asked yet. `ls -l` asks for one
+    /// of each file, and so does every open for writing, so a file without any must cost nothing.
     let privateAttributes = AdaptiveMutex<Set<InodeID>?>(nil)
-    /// Of which the bytes could not be brought when a save asked for them.
+    /// Inodes whose bytes could not be downloaded when a save asked for them.
     let unobtainable = AdaptiveMutex<Set<InodeID>>([])
-    /// What was brought here on its way into a trash, until when it is not evicted.
+    /// Inodes that were downloaded on their way into a trash, and until when they are not evicted.
     let leaving = AdaptiveMutex<[InodeID: ContinuousClock.Instant]>([:])
     let graveyard = Graveyard()
     let endings = Endings()
+    let splits = SplitWaiters()
     let afterwards: Afterwards
     let mappingWatches = AdaptiveMutex(MappingWatches())
-    /// Counts what changes from the provider's side.
+    /// Counts the changes from the provider's side.
     private let news = Atomic<UInt64>(0)
     let kernel: any KernelNotifying
     let backing: any BackingRegistering
@@ -46,7 +47,7 @@ package final class Volume: Sendable {
         context.attach(self)
     }
 
-    /// Runs a call; a listing that it lacks becomes something to wait for.
+    /// Runs a call; if a listing is missing, the answer is to wait for that.
     func answer<T>(_ body: () throws -> Outcome<T>) throws(VolumeError) -> Outcome<T> {
         do { return try body() } catch {
             if let error = error as? CatalogError, case .incomplete(let inode) = error.code { return bringing(inode) }
@@ -55,11 +56,11 @@ package final class Volume: Sendable {
         }
     }
 
-    /// Of the provider's changes. What was read from the catalog at a moment and is shown at a later one may be old, and
-    /// the kernel, which did not know the node when it was told of the change, would keep it for ever.
+    /// A moment in the sequence of the provider's changes. A row that was read from the catalog before another moment
+    /// may be old, and the kernel, which did not know the node when it was told of the change, would keep it for ever.
     package var moment: UInt64 { news.load(ordering: .sequentiallyConsistent) }
 
-    /// Before the kernel is told.
+    /// Called before the kernel is told of a change.
     func momentPasses() { news.add(1, ordering: .sequentiallyConsistent) }
 
     func node(_ id: NodeID) throws(VolumeError) -> Node {
@@ -78,20 +79,20 @@ package final class Volume: Sendable {
 
     // MARK: Starting and ending
 
-    /// Puts right what a killed daemon left: marks of writers, unlinked files, files without a row.
-    /// Call before the first request.
+    /// Repairs what a killed daemon left: marks of writers, unlinked files, files without a row. Called before the
+    /// first request.
     ///
-    /// - Parameter boot: what tells this boot of the machine from all others; nil: nobody knows, and the machine is
-    ///   taken to have been on all the time.
+    /// - Parameter boot: tells this boot of the machine from all others; nil: unknown, and the machine is taken to have
+    ///   been on all the time.
     package func recover(boot: String? = nil) throws(VolumeError) {
         do {
             let before = try boot == nil ? nil : catalog.read { try $0.bootInUse() }
             // Asked before a writer's marks are taken for changes.
             let isOtherBoot = before != nil && before != boot
             let synced = try isOtherBoot ? catalog.read { try $0.synced() } : [:]
-            // Asked for what lies in the store only: a catalog may have a million more.
+            // Only the files in the store are asked for: a catalog may have a million more.
             try catalog.read { reader in try context.store.bringBack { try reader.isCurrent($0) } }
-            // Writers first: what one of them wrote may get its only name by that.
+            // Writers first: recovering one may give an inode its only name.
             for inode in try catalog.read({ try $0.inodesBeingWritten() }) {
                 try recoverWriter(inode, isOtherBoot: isOtherBoot)
             }
@@ -117,7 +118,7 @@ package final class Volume: Sendable {
         }
     }
 
-    /// A writer was at work when the daemon was killed: what it wrote is pending now.
+    /// A writer was at work when the daemon was killed: its changes are pending from now on.
     private func recoverWriter(_ inode: InodeRecord, isOtherBoot: Bool) throws {
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         let now = BackingStamp(context.store.status(id))
@@ -126,7 +127,7 @@ package final class Volume: Sendable {
         try catalog.write { writer in
             switch inode.writing {
             case .maybeModified(let stamp) where now == nil || stamp == now || stamp == .none: break
-            // The last change of a mere label may not have come to the disk.
+            // The last change of a mere label may not have reached the disk.
             case .maybeModified(let stamp)
             where isOtherBoot && stamp.size == now?.size && stamp.modified == now?.modified: break
             case .modified where try now?.size ?? inode.size == inode.size && writer.takeBackUnwritten(inode.id): break
@@ -142,7 +143,7 @@ package final class Volume: Sendable {
 }
 
 extension Catalog.Reader {
-    /// Whether a file is that of a document's contents as they are.
+    /// Whether a file is the current generation of a document's contents.
     fileprivate func isCurrent(_ id: GenerationID) throws -> Bool {
         try generation(of: InodeID(rawValue: id.inode)) == id.number
     }

@@ -6,7 +6,7 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Why a file system call fails: the errno a program sees, and what to tell a person.
+/// Why a file system call fails: the errno that a program sees, and a message for a person.
 package struct VolumeError: Error, Sendable, Equatable, CustomStringConvertible {
     package var errno: Int32
     package var message: String
@@ -25,7 +25,7 @@ package struct VolumeError: Error, Sendable, Equatable, CustomStringConvertible 
     }
 }
 
-/// The one table from what lower layers say to an errno; what providers say is in ``FailureTable``.
+/// The one table from the errors of lower layers to errno; those of providers are in ``FailureTable``.
 extension VolumeError {
     package init(_ error: any Error) {
         switch error {
@@ -82,16 +82,16 @@ extension VolumeError {
 }
 
 extension Volume {
-    /// Of what a program gets as "Input/output error", the log says what it was.
+    /// Logs the reason when a program gets "Input/output error".
     package func tell(_ error: VolumeError) {
         guard error.errno == EIO else { return }
         context.logger.warning("a program gets an I/O error", metadata: ["error": "\(error.message)"])
     }
 
-    /// A program has waited for so long.
+    /// A program has waited for so long, and gets a time-out.
     package func tell(givenUpAfter time: Duration) {
         context.logger.warning(
-            "a program waits no longer and gets a time-out (ETIMEDOUT); what it asked for may still come, ask again later",
+            "a program's request has timed out (ETIMEDOUT); the answer may still come, try again later",
             metadata: ["seconds": "\(time.components.seconds)"])
     }
 }

@@ -1,14 +1,14 @@
 package import FileProvider
 
-/// What the kernel calls an inode: a generation of one, so that a replaced document is a new file to
-/// whoever looks anew. Never reused within a mount.
+/// The kernel's name for an inode: for one generation of it, so that a replaced document is a new file to programs that
+/// look it up anew. Never reused within a mount.
 package struct NodeID: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
     package static let root = NodeID(rawValue: 1)
 }
 
-/// What a program's open file is called between the kernel and us.
+/// The name of a program's open file between the kernel and us.
 package struct HandleID: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt64
     package init(rawValue: UInt64) { self.rawValue = rawValue }
@@ -17,8 +17,9 @@ package struct HandleID: RawRepresentable, Hashable, Sendable {
 /// Tells the kernel what to forget. Implementations queue; they never block.
 package protocol KernelNotifying: Sendable {
     func invalidateEntry(in folder: NodeID, name: Filename)
-    /// That there is nothing of this name. Who has found by now what is there keeps it: a name that is forgotten while
-    /// somebody stands there is a deleted one to getcwd(3).
+    /// The kernel asks again the next time that a program looks up this name. If a program has found the item by now,
+    /// it keeps it: a name that is invalidated while a program's working directory is there is a deleted one to
+    /// getcwd(3).
     func expireEntry(in folder: NodeID, name: Filename)
     func invalidateAttributes(of node: NodeID)
     /// Attributes and cached pages.
@@ -40,10 +41,10 @@ extension KernelNotifying {
 
 /// Lets the kernel read and write a local file without us (FUSE passthrough).
 package protocol BackingRegistering: Sendable {
-    /// Nil where this process may not, or the kernel cannot.
+    /// Nil if this process may not, or the kernel cannot.
     func register(_ descriptor: Int32) -> Int32?
     func unregister(_ backing: Int32)
-    /// Whether to register costs less than to serve a program that reads a document of so many bytes, and writes none.
+    /// Whether registering costs less than serving a program that reads a document of so many bytes, and writes none.
     func paysForReaders(of size: Int64) -> Bool
 }
 

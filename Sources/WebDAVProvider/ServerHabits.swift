@@ -2,6 +2,7 @@ import FileProvider
 import HTTPTransport
 import Logging
 import Synchronization
+import Waiting
 
 /// Habits of a server, or of a proxy before it, that none of its answers tells: tested once, with a document of our
 /// own, in the folder where it matters, before it matters.
@@ -22,7 +23,7 @@ final class ServerHabits: Sendable {
     fileprivate func alone<T: Sendable>(
         _ body: () async throws(FileProviderError) -> T
     ) async throws(FileProviderError) -> T {
-        try await turns.during(0, body)
+        try await turns.during(0, orThrow: FileProviderError(.cancelled, "given up"), body)
     }
 }
 

@@ -51,7 +51,7 @@ final class ServerProbe: Sendable {
         guard response.isFolder else { throw FileProviderError(.serverUnreachable, "\(root): is not a folder") }
         var traits = ServerTraits()
         let asked = ContinuousClock.now
-        let abilities = try await client.transport.exchange(HTTPRequest("OPTIONS", root, isRepeatable: true)) { reply in
+        let abilities = try await client.transport.exchange(HTTPRequest("OPTIONS", root, retries: .always)) { reply in
             _ = try? await reply.prefix(64 << 10)
             return reply.list("DAV")
         }

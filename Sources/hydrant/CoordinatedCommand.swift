@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcess
 import FileCoordination
 import Foundation
 
@@ -22,10 +23,10 @@ struct CoordinatedCommand: Sendable {
             guard Glibc.write(ends[1], "go\n", 3) == 3 else { throw fail("\(words[0]): cannot be started") }
         } catch {
             kill(child, SIGKILL)
-            _ = await ChildCommand.wait(for: child)
+            _ = await Spawn.ending(of: child)
             throw error
         }
-        return await ChildCommand.wait(for: child)
+        return await Spawn.ending(of: child)
     }
 
     private func spawn(gate: Int32) throws -> pid_t {

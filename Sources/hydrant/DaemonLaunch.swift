@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChildProcess
 import Daemon
 import Foundation
 import Surroundings
@@ -99,26 +100,13 @@ struct DaemonLaunch {
     private func spawn(_ output: Int32) throws(ExitCode) -> pid_t {
         let offered = try offer()
         defer { close(offered) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, 2)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID
-        posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        var arguments = words(program.arguments)
-        defer { for argument in arguments { free(argument) } }
-        var pid = pid_t()
-        let result = posix_spawn(&pid, program.path, &actions, &attributes, &arguments, environ)
-        guard result == 0 else { throw fail("\(name): cannot be started: \(String(cString: strerror(result)))") }
-        return pid
+        do {
+            return try Spawn.start(program.path, program.arguments.map { Array($0.utf8) }, as: .ownSession) { actions in
+                posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+                posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+                posix_spawn_file_actions_adddup2(&actions, output, 2)
+            }
+        } catch { throw fail("\(name): cannot be started: \(error.reason)") }
     }
 
     private func waitForEnd(of pid: pid_t) -> Int32 {

@@ -15,23 +15,15 @@ struct IndexCommand: AsyncParsableCommand {
               hydrant index
             """)
 
-    enum Setting: String, ExpressibleByArgument, CaseIterable {
-        case on, off, status
-    }
-
-    @Argument(help: "on, off or status.")
-    var setting = Setting.status
-
-    @Argument(help: "The mount point; optional when there is only one.", completion: .mountPoints)
-    var mountpoint: String?
+    @OptionGroup
+    var mount: MountSetting
 
     @Flag(help: "Print an object: on, documents (how many are in the index), busy (documents are still to be read).")
     var json = false
 
     func run() async throws {
-        let mountPoint = try MountedPath.mountPoint(mountpoint)
-        let isOn: Bool? = setting == .status ? nil : setting == .on
-        guard case .textIndex(let status) = try await ask(mountPoint, .textIndex(isOn: isOn), timeout: 60) else {
+        let mountPoint = try mount.point
+        guard case .textIndex(let status) = try await ask(mountPoint, .textIndex(isOn: mount.isOn), timeout: 60) else {
             throw fail("\(mountPoint): unexpected answer from the daemon; unmount and mount again")
         }
         if json { return print(Output.json(status)) }

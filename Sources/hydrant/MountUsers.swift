@@ -27,7 +27,7 @@ struct MountUsers: Encodable {
         var found = MountUsers()
         guard let mount = MountTable.identity(of: mountPoint) else { return found }
         let inspection = Inspection(mountPoint: mountPoint, mount: mount)
-        for name in Inspection.names(in: "/proc") ?? [] {
+        for name in SystemFile.names(in: "/proc") ?? [] {
             guard let pid = Int32(name), pid != getpid() else { continue }
             switch inspection.uses(of: pid) {
             case nil: found.unseen += 1
@@ -35,7 +35,7 @@ struct MountUsers: Encodable {
             case .some(let uses):
                 found.processes.append(
                     Process(
-                        pid: pid, command: Inspection.command(of: pid), user: Inspection.user(of: pid),
+                        pid: pid, command: ProcessStatus.name(of: pid) ?? "", user: Inspection.user(of: pid),
                         isEnding: Inspection.isEnding(pid), uses: uses))
             }
         }
@@ -71,7 +71,7 @@ private struct Inspection {
     /// Nil: we may not see everything that the process uses. A process that has ended uses nothing.
     func uses(of pid: Int32) -> [MountUsers.Use]? {
         if Self.isKernelThread(pid) { return [] }
-        guard let descriptors = Self.names(in: "/proc/\(pid)/fd") else {
+        guard let descriptors = SystemFile.names(in: "/proc/\(pid)/fd") else {
             return errno == EACCES || errno == EPERM ? nil : []
         }
         var uses: [MountUsers.Use] = []
@@ -80,8 +80,8 @@ private struct Inspection {
             if !uses.contains(use) { uses.append(use) }
         }
         for descriptor in descriptors {
-            let text = Self.text("/proc/\(pid)/fdinfo/\(descriptor)")
-            if Self.mountID(in: text) == mount.id, let path = Self.link("/proc/\(pid)/fd/\(descriptor)") {
+            let text = SystemFile.text("/proc/\(pid)/fdinfo/\(descriptor)")
+            if Self.mountID(in: text) == mount.id, let path = SystemFile.link("/proc/\(pid)/fd/\(descriptor)") {
                 add(.open, path)
             }
         }
@@ -98,8 +98,8 @@ private struct Inspection {
         let descriptor = open(path, Inspection.pathOnly | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        guard Self.mountID(in: Self.text("/proc/self/fdinfo/\(descriptor)")) == mount.id else { return nil }
-        return Self.link(path)
+        guard Self.mountID(in: SystemFile.text("/proc/self/fdinfo/\(descriptor)")) == mount.id else { return nil }
+        return SystemFile.link(path)
     }
 
     /// O_PATH of open(2), which Glibc's module leaves out.
@@ -109,7 +109,7 @@ private struct Inspection {
     /// mount.
     private func mapped(by pid: Int32) -> Set<String> {
         var paths: Set<String> = []
-        for line in Self.text("/proc/\(pid)/maps").split(separator: "\n") {
+        for line in SystemFile.text("/proc/\(pid)/maps").split(separator: "\n") {
             // address perms offset dev inode path
             let fields = line.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: true)
             guard fields.count == 6 else { continue }
@@ -121,51 +121,11 @@ private struct Inspection {
 
     // MARK: proc(5)
 
-    /// The entries of a directory. Nil, with errno, when it cannot be read.
-    static func names(in directory: String) -> [String]? {
-        guard let stream = opendir(directory) else { return nil }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
-    }
-
-    /// A whole file of proc(5), which has no size and comes in pieces.
-    static func text(_ path: String) -> String {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = read(descriptor, &buffer, buffer.count)
-            if count <= 0 { return String(decoding: text, as: UTF8.self) }
-            text += buffer[..<count]
-        }
-    }
-
-    static func link(_ path: String) -> String? {
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = buffer.withUnsafeMutableBytes { bytes in
-            readlink(path, bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count)
-        }
-        return count < 0 ? nil : String(decoding: buffer[..<count], as: UTF8.self)
-    }
-
     static func mountID(in information: String) -> String? {
         for line in information.split(separator: "\n") where line.hasPrefix("mnt_id:") {
             return line.dropFirst(7).trimmingCharacters(in: .whitespaces)
         }
         return nil
-    }
-
-    static func command(of pid: Int32) -> String {
-        text("/proc/\(pid)/comm").trimmingCharacters(in: .newlines)
     }
 
     static func user(of pid: Int32) -> String {
@@ -182,7 +142,7 @@ private struct Inspection {
 
     /// SIGKILL is pending (proc(5)).
     private static func isKilled(_ pid: Int32) -> Bool {
-        text("/proc/\(pid)/status").split(separator: "\n").contains { line in
+        SystemFile.text("/proc/\(pid)/status").split(separator: "\n").contains { line in
             guard line.hasPrefix("SigPnd:") || line.hasPrefix("ShdPnd:") else { return false }
             let mask = UInt64(line.dropFirst(7).trimmingCharacters(in: .whitespaces), radix: 16) ?? 0
             return mask & 1 << UInt64(SIGKILL - 1) != 0

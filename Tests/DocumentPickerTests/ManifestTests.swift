@@ -45,8 +45,8 @@ struct ManifestTests {
     func refusals() {
         let base = "identifier = \"a\"\nname = \"A\"\nprogram = \"/bin/true\"\n"
         #expect(refusal(base + "modes = [\"import\", \"export\"]") == nil)
-        #expect(refusal(base + "modes = [\"import\", \"open\"]")?.contains("no open without a file provider") == true)
-        #expect(refusal(base + "modes = [\"move\"]")?.contains("no move without a file provider") == true)
+        #expect(refusal(base + "modes = [\"import\", \"open\"]")?.contains("the mode open needs provider") == true)
+        #expect(refusal(base + "modes = [\"move\"]")?.contains("the mode move needs provider") == true)
         #expect(refusal(base + "modes = [\"open\"]\nprovider = \"p\"") == nil)
         #expect(refusal(base + "modes = [\"borrow\"]")?.contains("“borrow” is not a mode") == true)
         #expect(refusal(base + "modes = []")?.contains("no modes") == true)

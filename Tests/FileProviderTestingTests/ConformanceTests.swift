@@ -99,7 +99,7 @@ import Testing
         let provider = try broken.makeStore().provider
         let error = await #expect(throws: ConformanceError.self) { try await ConformanceSuite.check(provider) }
         let text = try #require(error?.description)
-        #expect(text.contains("FAILED  303 A name that a document has is refused"))
+        #expect(text.contains("FAILED  303 "))
         #expect(text.contains("1 failed"))
         let report = try await ConformanceSuite.check(InMemoryProvider())
         #expect(report.isPassed && !report.description.contains("FAILED"))

@@ -31,6 +31,7 @@ struct Command {
     private var isTwice = false
     private var prints = false
     private var isMounted = false
+    private var playsRules = false
     private var output: String?
     private var server = MountedWorld.Server(url: "", folder: "", settings: "")
     private let directory: String
@@ -45,6 +46,7 @@ struct Command {
         --replay FILE   plays the sequence in a file
         --shrink FILE   makes a sequence that fails as short as it can, and leaves it in FILE
         --twice         plays each sequence twice, which must do the same
+        --rules         plays simulations on the rules of syncing alone, in memory; only --seed and --count count
         --mount         plays at a real mount, with the hydrant beside this program (or $HYDRANT_EXECUTABLE)
         --server URL    with --mount: at a mount of this WebDAV folder
         --folder DIR    where the folder is on this machine: the other client works there; it is emptied
@@ -80,6 +82,7 @@ struct Command {
             case "--settings": server.settings = try value(word)
             case "--print": prints = true
             case "--mount": isMounted = true
+            case "--rules": playsRules = true
             case "--help", "-h":
                 say(Self.usage)
                 exit(0)
@@ -96,6 +99,7 @@ struct Command {
 
     /// 0: no sequence failed; 1: one failed.
     func run() throws -> Int32 {
+        if playsRules { return playRules() }
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(7), &limit)
         limit.rlim_cur = limit.rlim_max
@@ -141,6 +145,21 @@ struct Command {
         say(
             "done \(sequences.count) sequences, \(operations) operations, trace \(String(Schedule.shared.trace, radix: 36))"
         )
+        return 0
+    }
+
+    private func playRules() -> Int32 {
+        var operations = 0
+        for seed in (first ?? 0)..<((first ?? 0) + UInt64(count)) {
+            let result = RulesRun.play(seed: seed)
+            say("begin seed \(seed) \(result.operations)")
+            operations += result.operations
+            if let violation = result.violation {
+                say("failed seed \(seed): \(violation)")
+                return 1
+            }
+        }
+        say("done \(count) sequences, \(operations) operations")
         return 0
     }
 

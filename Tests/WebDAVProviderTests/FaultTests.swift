@@ -49,6 +49,8 @@ struct FaultTests {
         var times = 1
         /// Of a download, a look into the folder, and a change of the document.
         var read: Outcome
+        /// Of a download, where it comes each time; nil: the same.
+        var lasting: Outcome?
         var look: Outcome
         var write: Outcome
         /// Seconds. Short where it has to pass; a busy machine lets others wait as well.
@@ -63,7 +65,8 @@ struct FaultTests {
 
     private static let page = "<!DOCTYPE html><html><body>Welcome to our hotel</body></html>"
     static let rows: [Row] = [
-        Row(name: "reset", fault: .reset, read: .done, look: .done, write: .done),
+        Row(
+            name: "reset", fault: .reset, read: .done, lasting: .fails(.serverUnreachable), look: .done, write: .done),
         Row(name: "cut in the middle", fault: .cut(600), read: .done, look: .fails(.serverUnreachable), write: .done),
         Row(
             name: "hang", fault: .hang(12), read: .fails(.serverUnreachable), look: .fails(.serverUnreachable),
@@ -85,18 +88,21 @@ struct FaultTests {
             name: "405", fault: answer("405 Method Not Allowed"), read: .fails(.unsupported),
             look: .fails(.cannotSynchronize), write: .fails(.unsupported)),
         Row(
-            name: "409", fault: answer("409 Conflict"), read: .fails(.cannotSynchronize),
+            name: "409", fault: answer("409 Conflict"), read: .done, lasting: .fails(.cannotSynchronize),
             look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         Row(
-            name: "412 once", fault: answer("412 Precondition Failed"), read: .fails(.cannotSynchronize),
+            name: "412 once", fault: answer("412 Precondition Failed"), read: .done,
+            lasting: .fails(.cannotSynchronize),
             look: .fails(.cannotSynchronize), write: .done),
         Row(
             name: "413", fault: answer("413 Content Too Large"), read: .fails(.insufficientQuota),
             look: .fails(.insufficientQuota), write: .fails(.insufficientQuota)),
         Row(
-            name: "416", fault: answer("416 Range Not Satisfiable"), read: .fails(.cannotSynchronize),
+            name: "416", fault: answer("416 Range Not Satisfiable"), read: .done, lasting: .fails(.cannotSynchronize),
             look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
-        Row(name: "423", fault: answer("423 Locked"), read: .fails(.busy), look: .fails(.busy), write: .fails(.busy)),
+        Row(
+            name: "423", fault: answer("423 Locked"), read: .done, lasting: .fails(.busy), look: .fails(.busy),
+            write: .fails(.busy)),
         Row(
             name: "429 with Retry-After", fault: answer("429 Too Many Requests", ["Retry-After: 1"]),
             read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
@@ -104,7 +110,7 @@ struct FaultTests {
             name: "503 with Retry-After", fault: answer("503 Service Unavailable", ["Retry-After: 1"]),
             read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
-            name: "500", fault: answer("500 Internal Server Error"), read: .fails(.cannotSynchronize),
+            name: "500", fault: answer("500 Internal Server Error"), read: .done, lasting: .fails(.cannotSynchronize),
             look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         Row(
             name: "502", fault: answer("502 Bad Gateway"), read: .fails(.serverUnreachable),
@@ -120,12 +126,14 @@ struct FaultTests {
             read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "a gzip'd body that is none", fault: answer("200 OK", ["Content-Encoding: gzip"], "plain"),
-            read: .fails(.cannotSynchronize), look: .fails(.serverUnreachable), write: .fails(.cannotSynchronize)),
+            read: .done, lasting: .fails(.cannotSynchronize), look: .fails(.serverUnreachable),
+            write: .fails(.cannotSynchronize)),
         Row(
             name: "an XML bomb",
             fault: answer(
                 "207 Multi-Status", ["Content-Type: application/xml"], "<!DOCTYPE x [<!ENTITY a \"a\">]><x>&a;</x>"),
-            read: .fails(.cannotSynchronize), look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
+            read: .done, lasting: .fails(.cannotSynchronize), look: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
         Row(
             name: "something outside of the folder is listed", fault: .rewrite("/dav/doc", "/etc/pwd"), read: .done,
             look: .done, write: .done),
@@ -139,6 +147,20 @@ struct FaultTests {
         let proxy: FaultProxy
         let provider: WebDAVProvider
         let item: Item
+
+        /// As a program's read does it; a server that is away has two seconds to come back.
+        func read(_ range: Range<Int64>, into sink: some ContentSink) async -> (Outcome, String) {
+            var retries = ReadRetryPolicy()
+            retries.patience = 2
+            let client = StoreClient(
+                provider, events: EventLog(), workers: Workers(threads: 2),
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, retries: retries)
+            return await FaultTests.outcome { () async throws(FileProviderError) in
+                try await client.provide(
+                    item.identifier, version: item.version.content, range: range, into: sink, at: "doc"
+                ) { _ in nil }
+            }
+        }
     }
 
     private static func withProxy(idleTimeout: Double = 30, _ body: (Try) async throws -> Void) async throws {
@@ -167,9 +189,13 @@ struct FaultTests {
         let found = try String(contentsOfFile: path, encoding: .utf8)
         let begin = try #require(found.range(of: "<!-- faults -->\n"))
         let end = try #require(found.range(of: "<!-- end of the faults -->\n"))
-        let lines = Self.rows.map { "| \($0.name) | \($0.read.reader) | \($0.look.reader) | \($0.write.writer) |\n" }
+        let lines = Self.rows.map {
+            "| \($0.name) | \($0.read.reader) | \(($0.lasting ?? $0.read).reader) | \($0.look.reader) | "
+                + "\($0.write.writer) |\n"
+        }
         let right =
-            "| what comes | who reads | who looks into the folder | what is sent |\n|---|---|---|---|\n"
+            "| what comes | who reads | who reads, if it lasts | who looks into the folder | what is sent |\n"
+            + "|---|---|---|---|---|\n"
             + lines.joined()
         if ProcessInfo.processInfo.environment["HYDRANT_WRITE_DOCS"] != nil {
             try (found[..<begin.upperBound] + right + found[end.lowerBound...]).write(
@@ -181,7 +207,7 @@ struct FaultTests {
         }
     }
 
-    private static func outcome(_ body: () async throws(FileProviderError) -> Void) async -> (Outcome, String) {
+    fileprivate static func outcome(_ body: () async throws(FileProviderError) -> Void) async -> (Outcome, String) {
         do throws(FileProviderError) {
             try await body()
             return (.done, "")
@@ -192,15 +218,78 @@ struct FaultTests {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "GET", times: row.times)
             let sink = CheckingSink(Self.old)
-            let read: () async throws(FileProviderError) -> Void = {
-                () async throws(FileProviderError) in
-                try await test.provider.startProvidingItem(
-                    test.item.identifier, version: test.item.version.content, range: 0..<200_000, into: sink)
-            }
-            let (outcome, text) = await Self.outcome(read)
+            let (outcome, text) = await test.read(0..<200_000, into: sink)
             #expect(outcome == row.read, "\(text)")
             if outcome == .done { #expect(sink.collected.bytes == Self.old) }
             #expect(!sink.isWrong, "bytes of something else")
+        }
+    }
+
+    @Test("who reads, if it lasts", arguments: rows) func readingForLong(_ row: Row) async throws {
+        try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
+            test.proxy.inject(row.fault, into: "GET", times: .max)
+            let sink = CheckingSink(Array(Self.old[..<2_000]))
+            let (outcome, text) = await test.read(0..<2_000, into: sink)
+            #expect(outcome == row.lasting ?? row.read, "\(text)")
+            #expect(!sink.isWrong, "bytes of something else")
+        }
+    }
+
+    struct Lasting: Sendable, CustomTestStringConvertible {
+        var name: String
+        var fault: FaultProxy.Fault
+        var code: FileProviderError.Code
+        var requests: ClosedRange<Int>
+        /// Seconds, at the least.
+        var wait = 0.0
+        var testDescription: String { name }
+    }
+
+    static let lasting = [
+        // Each time a connection that may have been kept is replaced.
+        Lasting(name: "reset", fault: .reset, code: .serverUnreachable, requests: 2...10, wait: 1),
+        Lasting(
+            name: "no byte of the document",
+            fault: .reply(
+                "HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-199999/200000\r\nContent-Length: 200000\r\n\r\n"
+            ),
+            code: .cannotSynchronize, requests: 4...4, wait: 0.9),
+        Lasting(
+            name: "500", fault: answer("500 Internal Server Error"), code: .cannotSynchronize, requests: 4...4,
+            wait: 0.9),
+        Lasting(name: "423", fault: answer("423 Locked"), code: .busy, requests: 4...4, wait: 0.9),
+        Lasting(name: "403", fault: answer("403 Forbidden"), code: .permissionDenied, requests: 1...1),
+        Lasting(name: "502", fault: answer("502 Bad Gateway"), code: .serverUnreachable, requests: 1...1),
+        Lasting(
+            name: "503 with Retry-After", fault: answer("503 Service Unavailable", ["Retry-After: 60"]),
+            code: .serverUnreachable, requests: 1...1),
+        Lasting(
+            name: "a login page", fault: answer("200 OK", ["Content-Type: text/html"], page),
+            code: .serverUnreachable, requests: 1...1),
+    ]
+
+    @Test("how often the server is asked for bytes, and for how long", arguments: lasting)
+    func attempts(_ row: Lasting) async throws {
+        try await Self.withProxy { test in
+            test.proxy.inject(row.fault, into: "GET", times: .max)
+            let started = ContinuousClock.now
+            let (outcome, text) = await test.read(0..<200_000, into: CheckingSink(Self.old))
+            let seconds = started.duration(to: .now) / .seconds(1)
+            #expect(outcome == .fails(row.code), "\(text)")
+            let count = test.proxy.requests.count { $0.hasPrefix("GET") }
+            #expect(row.requests.contains(count), "\(count) requests")
+            #expect(seconds >= row.wait && seconds < 60, "\(seconds) s")
+        }
+    }
+
+    @Test("a line that breaks again and again brings the document all the same") func brokenLine() async throws {
+        try await Self.withProxy { test in
+            test.proxy.inject(.cut(30_000), into: "GET", times: 6)
+            let sink = CheckingSink(Self.old)
+            let (outcome, text) = await test.read(0..<200_000, into: sink)
+            #expect(outcome == .done, "\(text)")
+            #expect(sink.collected.bytes == Self.old && !sink.isWrong)
+            #expect(test.proxy.requests.count { $0.hasPrefix("GET") } == 7)
         }
     }
 

@@ -49,8 +49,7 @@ package struct ThumbnailCache: Sendable {
     // MARK: Where
 
     private static func name(of uri: String) -> String {
-        Insecure.MD5.hash(data: Array(uri.utf8))
-            .map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ".png"
+        Insecure.MD5.hash(data: Array(uri.utf8)).hexadecimal + ".png"
     }
 
     package func path(of uri: String, _ size: Size) -> String { "\(folder)/\(size.name)/\(Self.name(of: uri))" }
@@ -127,12 +126,8 @@ package struct ThumbnailCache: Sendable {
         } catch { throw Problem("\(directory): cannot be made: \(error.localizedDescription)") }
         let data = picture.data(
             with: [("Thumb::URI", uri), ("Thumb::MTime", "\(modified)"), ("Software", Self.software)])
-        let draft = "\(path).\(UUID().uuidString).tmp"
-        guard FileManager.default.createFile(atPath: draft, contents: data, attributes: [.posixPermissions: 0o600]),
-            rename(draft, path) == 0
-        else {
-            unlink(draft)
-            throw Problem("\(path): cannot be written")
+        do { try SmallFile.replace(path, with: data, isDurable: false) } catch {
+            throw Problem("\(path): cannot be written: \(error.reason)")
         }
         return Int64(data.count)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Surroundings
 import SyncEngine
 import Synchronization
 import Trees
@@ -162,13 +163,9 @@ final class ThumbnailLedger: Sendable {
 
     private func rewrite(_ state: inout State) {
         let entries = state.order.sorted { $0.value < $1.value }.compactMap { state.entries[$0.key] }
-        let draft = path + ".tmp"
         state.file = nil
-        guard
-            FileManager.default.createFile(
-                atPath: draft, contents: Self.lines(entries), attributes: [.posixPermissions: 0o600])
-        else { return }
-        if rename(draft, path) == 0 { state.lines = entries.count } else { unlink(draft) }
+        guard (try? SmallFile.replace(path, with: Self.lines(entries), isDurable: false)) != nil else { return }
+        state.lines = entries.count
     }
 
     /// All that the domain has put into the cache goes.

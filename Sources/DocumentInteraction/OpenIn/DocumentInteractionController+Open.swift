@@ -1,3 +1,4 @@
+import ChildProcess
 import ControlAPI
 public import FileCoordination
 import Foundation
@@ -151,7 +152,7 @@ public final class OpenedDocument: Sendable {
         end = Task {
             let status: Int32
             if let child {
-                status = await ProgramStart.ending(of: child)
+                status = await Spawn.ending(of: child)
             } else {
                 status = 0
                 // Only a scope needs the end of a program on the bus.

@@ -1,4 +1,5 @@
 import CLinux
+import ChildProcess
 import ControlAPI
 import Foundation
 
@@ -26,33 +27,23 @@ enum ImportWatcher {
         }
         let folder = try ImportFolder.parent() + "/" + name
         let words = ["/bin/sh", "-c", script, "hydrant-import", String(parts[0]), String(parts[1]), folder]
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        for descriptor in Int32(0)...2 {
-            posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-        }
-        // Close inherited descriptors, so that nobody waits for a pipe or a lock that the watcher holds.
-        clinux_spawn_close_from(&actions, 3)
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID
-        posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        // Keep the variable: a search for leftovers of a session sees by it whose runtime folder the watcher works in.
+        // (Whose runtime folder it works in is seen by who looks for what is left of a session.)
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"].map { ["XDG_RUNTIME_DIR=\($0)"] } ?? []
-        let (argv, envp) = (
-            words.map { strdup($0) } + [nil], (["PATH=/usr/bin:/bin"] + runtime).map { strdup($0) } + [nil]
-        )
-        defer { for word in argv + envp { free(word) } }
-        var pid = pid_t()
-        let code = posix_spawn(&pid, words[0], &actions, &attributes, argv, envp)
-        guard code == 0 else { throw DocumentPickerError("\(words[0]): \(String(cString: strerror(code)))") }
-        // Wait for it, because it may end before this program does.
-        let thread = Thread { [pid] in while waitpid(pid, nil, 0) < 0 && errno == EINTR {} }
+        let pid: pid_t
+        do {
+            pid = try Spawn.start(
+                words[0], words.map { Array($0.utf8) },
+                environment: (["PATH=/usr/bin:/bin"] + runtime).map { Array($0.utf8) }, as: .ownSession
+            ) { actions in
+                for descriptor in Int32(0)...2 {
+                    posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+                }
+                // Nobody is to wait for a pipe, or for a lock, that it has from whoever started this program.
+                clinux_spawn_close_from(&actions, 3)
+            }
+        } catch { throw DocumentPickerError("\(words[0]): \(error.reason)") }
+        // It may end before this program does.
+        let thread = Thread { while waitpid(pid, nil, 0) < 0 && errno == EINTR {} }
         thread.stackSize = 1 << 18
         thread.start()
     }

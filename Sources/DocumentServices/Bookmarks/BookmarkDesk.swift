@@ -6,6 +6,7 @@ import SyncEngine
 import Trees
 import UniformTypes
 package import Volume
+import Waiting
 
 /// Where programs get bookmarks, find out what they stand for, and use what they grant.
 package final class BookmarkDesk: Sendable {
@@ -283,20 +284,9 @@ package final class BookmarkDesk: Sendable {
 
     /// On a thread of its own: the name may lead into a mount that does not answer, this daemon's included.
     private static func isNamedFile(_ executable: PeerProcess.Executable) async -> Bool {
-        let (answers, answer) = AsyncStream<Bool>.makeStream()
-        Thread {
-            answer.yield(executable.isNamedFile)
-            answer.finish()
-        }.start()
-        return await withTaskGroup(of: Bool.self) { group in
-            group.addTask { await answers.first { _ in true } ?? false }
-            group.addTask {
-                try? await Task.sleep(for: .seconds(10))
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
-        }
+        let answer = FirstAnswer<Bool>()
+        Thread { answer.resume(executable.isNamedFile) }.start()
+        return await answer.wait(within: .seconds(10), otherwise: false)
     }
 
     private static func executable(of pid: Int32) -> String? {

@@ -4,6 +4,7 @@ import ItemCatalog
 import SyncEngine
 import Trees
 package import Volume
+import Waiting
 
 /// What document pickers ask for.
 package struct PickerService: Sendable {
@@ -33,27 +34,17 @@ package struct PickerService: Sendable {
 
     /// Nil: nobody listens any more.
     private func tell(_ listener: ControlListener, while fetch: Fetches.Fetch) async -> ControlResponse? {
-        await withTaskGroup(of: ControlResponse?.self) { group in
-            group.addTask {
-                // (Waiting for a task that goes on does not end when the one who waits is cancelled.)
-                let (answers, inbox) = AsyncStream<ControlResponse>.makeStream()
-                Task {
-                    inbox.yield(await fetch.task.value)
-                    inbox.finish()
-                }
-                for await answer in answers { return answer }
-                return nil
+        let first = FirstAnswer<ControlResponse?>()
+        Task { first.resume(await fetch.task.value) }
+        let telling = Task {
+            while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+                let now = fetch.tally.progress(volume.engine.context.transfers.now(), paths.running)
+                if (try? await listener.tell(.progress(now))) == nil { break }
             }
-            group.addTask {
-                while (try? await Task.sleep(for: .milliseconds(100))) != nil {
-                    let now = fetch.tally.progress(volume.engine.context.transfers.now(), paths.running)
-                    if (try? await listener.tell(.progress(now))) == nil { return nil }
-                }
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+            first.resume(nil)
         }
+        defer { telling.cancel() }
+        return await first.wait(otherwise: nil)
     }
 
     package func cancelFetch(_ path: PathBytes) async throws {

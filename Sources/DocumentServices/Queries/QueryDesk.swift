@@ -10,6 +10,7 @@ import Synchronization
 package import Trees
 import UniformTypes
 package import Volume
+import Waiting
 
 /// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.
 package final class QueryDesk: Sendable {
@@ -180,13 +181,8 @@ package final class QueryDesk: Sendable {
             (try? context.catalog.read { try $0.inode(id) }).map { $0.isFolder && !$0.isEnumerated } ?? false
         }
         if unknown.isEmpty { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { try? await Task.sleep(for: .seconds(Self.listing)) }
-            group.addTask {
-                for folder in unknown { try? await engine.enumerate(folder) }
-            }
-            await group.next()
-            group.cancelAll()
+        _ = await FirstAnswer.of(within: .seconds(Self.listing)) {
+            for folder in unknown { try? await engine.enumerate(folder) }
         }
     }
 
@@ -205,26 +201,9 @@ package final class QueryDesk: Sendable {
     package func settle() async -> ControlResponse {
         let queries = state.withLock { Array($0.queries.values) }
         if queries.isEmpty { return .done }
-        let (settled, settles) = AsyncStream<Void>.makeStream()
-        // (Tasks of their own: one that is late is not waited for.)
-        for query in queries {
-            Task {
-                await query.settle()
-                settles.yield()
-            }
-        }
-        await withTaskGroup(of: Void.self) { [patience] group in
-            group.addTask { try? await Task.sleep(for: .seconds(patience)) }
-            group.addTask {
-                var left = queries.count
-                for await _ in settled {
-                    left -= 1
-                    if left == 0 { break }
-                }
-            }
-            await group.next()
-            group.cancelAll()
-        }
+        // (Tasks of their own: one that is late goes on.)
+        let settling = queries.map { query in Task { await query.settle() } }
+        _ = await FirstAnswer.of(within: .seconds(patience)) { for task in settling { await task.value } }
         return .done
     }
 

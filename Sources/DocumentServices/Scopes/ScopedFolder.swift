@@ -8,6 +8,7 @@ import SyncEngine
 import Synchronization
 import Trees
 import Volume
+import Waiting
 
 /// A folder in which one item of the domain is all that there is, for as long as somebody has a right to it.
 final class ScopedFolder: Sendable {
@@ -126,20 +127,15 @@ final class ScopedFolder: Sendable {
 
     /// What a program that goes on has changed in memory only; the session is served meanwhile.
     private func writeBack() async {
-        let (done, signal) = AsyncStream<Void>.makeStream()
+        let done = FirstAnswer<Void>()
         Thread { [path] in
             let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             if folder >= 0 {
                 _ = clinux_sync_file_system(folder)
                 Glibc.close(folder)
             }
-            signal.finish()
+            done.resume(())
         }.start()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { for await _ in done {} }
-            group.addTask { try? await Task.sleep(for: Self.patience) }
-            await group.next()
-            group.cancelAll()
-        }
+        await done.wait(within: Self.patience, otherwise: ())
     }
 }

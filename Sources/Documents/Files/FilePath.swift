@@ -2,6 +2,7 @@ import CLinux
 import ControlAPI
 import Foundation
 import NIOPosix
+import Surroundings
 
 /// Runs a body on a thread of its own, off the cooperative pool, because the disk may be slow, and a read may wait for
 /// the store.
@@ -38,22 +39,8 @@ enum FilePath {
 
     /// The path of a conflicted copy, named as by the daemon: `name (conflicted copy, HOST, DATE).ext`.
     static func conflictedCopy(of path: String, number: Int) -> String {
-        var seconds = time(nil)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        let date = String(format: "%04d-%02d-%02d", parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday)
-        let host = ProcessInfo.processInfo.hostName.replacing("/", with: "")
-        let suffix = " (conflicted copy, \(host), \(date)\(number > 1 ? " \(number)" : ""))"
-        let name = name(path)
-        var (stem, ending) = (name[...], name[name.endIndex...])
-        if let dot = name.lastIndex(of: "."), dot > name.startIndex, name[dot...].utf8.count <= 32 {
-            (stem, ending) = (name[..<dot], name[dot...])
-        }
-        // A name has at most 255 bytes.
-        while bytes(String(stem)).count + suffix.utf8.count + bytes(String(ending)).count > 255, stem.count > 1 {
-            stem.removeLast()
-        }
-        return child(folder(path), stem + suffix + ending)
+        let made = ConflictName.make(from: bytes(name(path)), at: time(nil), number: number)
+        return child(folder(path), ByteText.text(made))
     }
 
     /// rename(2) that replaces nothing.

@@ -2,6 +2,7 @@ import ControlAPI
 import Coordination
 public import Foundation
 import Glibc
+import Surroundings
 
 /// Reads and writes items of mounted domains while no other coordinating program uses them; the document picker and
 /// `hydrant coordinate` in a script coordinate as well.

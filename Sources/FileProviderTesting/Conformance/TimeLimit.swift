@@ -1,4 +1,4 @@
-import Synchronization
+import Waiting
 
 /// Runs `body`, and cancels and abandons it when it takes longer than `limit`.
 ///
@@ -7,61 +7,21 @@ func withTimeLimit<Value: Sendable>(
     _ limit: Duration, error: @escaping @Sendable () -> any Error,
     body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
-    let race = Race<Value>()
+    let first = FirstAnswer<Result<Value, any Error>>()
     let work = Task {
-        let result: Result<Value, any Error>
-        do { result = .success(try await body()) } catch { result = .failure(error) }
-        race.finish(result)
+        do { first.resume(.success(try await body())) } catch { first.resume(.failure(error)) }
     }
     let timer = Task {
         // Cancelled when the work is done.
-        guard (try? await Task.sleep(for: limit)) != nil else { return }
-        race.finish(.failure(error()))
+        if (try? await Task.sleep(for: limit)) != nil { first.resume(.failure(error())) }
     }
     defer {
         work.cancel()
         timer.cancel()
     }
     return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { race.wait($0) }
+        try await first.wait().get()
     } onCancel: {
         work.cancel()
-    }
-}
-
-/// The first result wins.
-private final class Race<Value: Sendable>: Sendable {
-    private enum State {
-        case running
-        case waiting(CheckedContinuation<Value, any Error>)
-        case finished(Result<Value, any Error>)
-        case over
-    }
-    private let state = Mutex(State.running)
-
-    func wait(_ continuation: CheckedContinuation<Value, any Error>) {
-        let result = state.withLock { state -> Result<Value, any Error>? in
-            if case .finished(let result) = state {
-                state = .over
-                return result
-            }
-            state = .waiting(continuation)
-            return nil
-        }
-        if let result { continuation.resume(with: result) }
-    }
-
-    func finish(_ result: Result<Value, any Error>) {
-        let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
-            switch state {
-            case .running: state = .finished(result)
-            case .waiting(let continuation):
-                state = .over
-                return continuation
-            case .finished, .over: break
-            }
-            return nil
-        }
-        continuation?.resume(with: result)
     }
 }

@@ -53,11 +53,7 @@ package final class NameIndex: Sendable {
         self.fold = fold
         self.path = path
         do {
-            let database: DatabasePool
-            do { database = try Self.open(path) } catch {
-                Self.remove(path)
-                database = try Self.open(path)
-            }
+            let database = try Self.open(path)
             opened = AdaptiveMutex(database)
             let mark = try database.read { db in
                 try Row.fetchOne(db, sql: "SELECT token, low, high FROM mark").map { row in
@@ -76,34 +72,17 @@ package final class NameIndex: Sendable {
     fileprivate static let token = "name index"
 
     private static func open(_ path: String) throws -> DatabasePool {
-        var configuration = Configuration()
-        configuration.label = "names"
-        configuration.maximumReaderCount = 3
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            try db.execute(sql: "PRAGMA cache_size = -4096")
-            try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
+        try IndexFile.open(path, label: "names", cache: 4_096) { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS mark (token TEXT NOT NULL, low INTEGER, high INTEGER);
+                    CREATE TABLE IF NOT EXISTS frequency (
+                        trigram TEXT PRIMARY KEY, names INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE VIRTUAL TABLE IF NOT EXISTS names USING fts5(
+                        name, tokenize = 'trigram case_sensitive 1', detail = none, columnsize = 0);
+                    """)
         }
-        let database = try DatabasePool(path: path, configuration: configuration)
-        do {
-            try database.write { db in
-                try db.execute(
-                    sql: """
-                        CREATE TABLE IF NOT EXISTS mark (token TEXT NOT NULL, low INTEGER, high INTEGER);
-                        CREATE TABLE IF NOT EXISTS frequency (
-                            trigram TEXT PRIMARY KEY, names INTEGER NOT NULL) WITHOUT ROWID;
-                        CREATE VIRTUAL TABLE IF NOT EXISTS names USING fts5(
-                            name, tokenize = 'trigram case_sensitive 1', detail = none, columnsize = 0);
-                        """)
-            }
-        } catch {
-            try? database.close()
-            throw error
-        }
-        return database
     }
-
-    private static func remove(_ path: String) { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
 
     private var database: DatabasePool { opened.withLock { $0 } }
 
@@ -193,7 +172,7 @@ package final class NameIndex: Sendable {
             return try turn.withLock {
                 if state.withLock({ $0.isBroken }) {
                     try? database.close()
-                    Self.remove(path)
+                    IndexFile.remove(path)
                     let anew = try Self.open(path)
                     opened.withLock { $0 = anew }
                     try startAnew()

@@ -37,45 +37,28 @@ package final class TextIndex: Sendable {
     package init(path: String, domain: String) throws(CatalogError) {
         self.path = path
         do {
-            do { database = try Self.open(path, domain) } catch {
-                Self.remove(path)
-                database = try Self.open(path, domain)
-            }
+            database = try Self.open(path, domain)
         } catch { throw Catalog.translate(error, path: path) }
     }
 
     private static func open(_ path: String, _ domain: String) throws -> DatabasePool {
-        var configuration = Configuration()
-        configuration.label = "texts"
-        configuration.maximumReaderCount = 3
-        configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = NORMAL")
-            try db.execute(sql: "PRAGMA journal_size_limit = 4194304")
+        try IndexFile.open(path, label: "texts") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE IF NOT EXISTS mark (domain TEXT NOT NULL);
+                    CREATE TABLE IF NOT EXISTS document (
+                        id INTEGER PRIMARY KEY AUTOINCREMENT,
+                        inode INTEGER NOT NULL UNIQUE,
+                        generation INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
+                        hasText INTEGER NOT NULL);
+                    """)
+            let known = try String.fetchOne(db, sql: "SELECT domain FROM mark")
+            let mark = format + " " + domain
+            if known == mark { return }
+            guard known == nil else { throw CatalogError(.wrongDomain, "\(path): is of \(known!)") }
+            try db.execute(sql: "INSERT INTO mark VALUES (?)", arguments: [mark])
+            try makeTexts(db)
         }
-        let database = try DatabasePool(path: path, configuration: configuration)
-        do {
-            try database.write { db in
-                try db.execute(
-                    sql: """
-                        CREATE TABLE IF NOT EXISTS mark (domain TEXT NOT NULL);
-                        CREATE TABLE IF NOT EXISTS document (
-                            id INTEGER PRIMARY KEY AUTOINCREMENT,
-                            inode INTEGER NOT NULL UNIQUE,
-                            generation INTEGER NOT NULL, size INTEGER NOT NULL, modified INTEGER NOT NULL,
-                            hasText INTEGER NOT NULL);
-                        """)
-                let known = try String.fetchOne(db, sql: "SELECT domain FROM mark")
-                let mark = format + " " + domain
-                if known == mark { return }
-                guard known == nil else { throw CatalogError(.wrongDomain, "\(path): is of \(known!)") }
-                try db.execute(sql: "INSERT INTO mark VALUES (?)", arguments: [mark])
-                try makeTexts(db)
-            }
-        } catch {
-            try? database.close()
-            throw error
-        }
-        return database
     }
 
     private static func makeTexts(_ db: Database) throws {
@@ -106,7 +89,7 @@ package final class TextIndex: Sendable {
     }
 
     /// Of one that is closed.
-    package static func remove(_ path: String) { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
+    package static func remove(_ path: String) { IndexFile.remove(path) }
 
     package func close() { try? database.close() }
 

@@ -3,6 +3,7 @@ import ItemCatalog
 import Locking
 import Logging
 import Trees
+import Waiting
 
 /// Evicts what was used longest ago when more is here than the limits allow (``CacheLimits``).
 ///
@@ -21,7 +22,7 @@ package final class CacheKeeper: Sendable {
     private let state = AdaptiveMutex(State())
     let context: SyncContext
     let evictor: Evictor
-    private let turns = Turns()
+    private let turn = Lanes(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
@@ -73,8 +74,11 @@ package final class CacheKeeper: Sendable {
     /// - Returns: how many bytes were evicted.
     @discardableResult
     func tidy(for need: Need = Need()) async -> Int64 {
-        await turns.take(on: context.workers) { [self] in
+        // A task of its own: whoever is cancelled meanwhile has it done all the same.
+        await Task(executorPreference: context.workers) { [self] in
             do {
+                try await turn.enter()
+                defer { turn.leave() }
                 let round = EvictionRound(keeper: self, need: need)
                 guard try round.isNeeded() else { return 0 }
                 record()
@@ -87,7 +91,7 @@ package final class CacheKeeper: Sendable {
                 context.logger.error("cannot look for documents to evict", metadata: ["error": "\(error)"])
                 return 0
             }
-        }
+        }.value
     }
 
     private func compactCatalog() {
@@ -138,19 +142,4 @@ package final class CacheKeeper: Sendable {
     func keep(_ inode: InodeID) { state.withLock { _ = $0.kept.insert(inode) } }
 
     func wasEvicted(_ inode: InodeID) { state.withLock { _ = $0.kept.remove(inode) } }
-}
-
-/// Runs one thing after another.
-private actor Turns {
-    private var last: Task<Int64, Never>?
-
-    func take(on workers: Workers, _ body: @escaping @Sendable () async -> Int64) async -> Int64 {
-        let before = last
-        let task = Task(executorPreference: workers) {
-            _ = await before?.value
-            return await body()
-        }
-        last = task
-        return await task.value
-    }
 }

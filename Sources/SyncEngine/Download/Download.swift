@@ -37,7 +37,6 @@ final class Download: Sendable {
         var waiters: [UInt64: Waiter] = [:]
         var streams: [UInt64: Running] = [:]
         var nextID: UInt64 = 0
-        var attempts = 0
         var isSuperseded = false
         /// While streams run.
         var transfer: Transfer?
@@ -276,10 +275,7 @@ final class Download: Sendable {
         switch failure {
         case nil, .cancelled:
             if failure == nil { context.downloadFailures.succeeded(target.inode) }
-            state.withLock { state in
-                state.streams[id] = nil
-                state.attempts = 0
-            }
+            state.withLock { $0.streams[id] = nil }
             advance()
             follow(after: range.upperBound)
         case .provider(let error) where error.code == .versionMismatch || error.code == .noSuchItem:
@@ -292,8 +288,6 @@ final class Download: Sendable {
             state.withLock { $0.isSuperseded = false }
             tell(Self.isGone, process)
             fail(id, Self.isGone)
-        case .provider(let error) where [.cannotSynchronize, .busy].contains(error.code) && mayRetry():
-            await restart(id)
         case .some(let failure) where context.isOutdated(failure, since: started):
             await restart(id)
         case .some(let failure):
@@ -309,13 +303,6 @@ final class Download: Sendable {
             "download failed", metadata: ["item": "\(target.name)", "error": "\(failure)", "next": "\(next)"])
         context.downloadFailures.failed(target.inode, FailureTable.line(target.name, failure.description, next))
         context.tellFailure(failure, at: target.name, target.identifier, next: next, process: process)
-    }
-
-    private func mayRetry() -> Bool {
-        state.withLock { state in
-            state.attempts += 1
-            return state.attempts <= 3
-        }
     }
 
     /// While the document is open, the rest comes too.

@@ -1,3 +1,5 @@
+import Surroundings
+
 /// The process whose read began a download.
 package struct CausingProcess: Sendable, Equatable {
     package var pid: Int32
@@ -16,15 +18,12 @@ package struct CausingProcess: Sendable, Equatable {
         // The kernel itself, or a process that this pid namespace does not show.
         guard thread > 0 else { return nil }
         var pid = thread
-        if let group = ProcFile.read("/proc/\(thread)/status").flatMap(group(in:)) { pid = group }
-        let name = ProcFile.read("/proc/\(pid)/comm").map {
-            String(decoding: $0.prefix { $0 != ProcFile.newline }, as: UTF8.self)
-        }
-        return CausingProcess(pid: pid, name: name)
+        if let group = SystemFile.read("/proc/\(thread)/status").flatMap(group(in:)) { pid = group }
+        return CausingProcess(pid: pid, name: ProcessStatus.name(of: pid))
     }
 
     private static func group(in status: [UInt8]) -> Int32? {
-        let lines = status.split(separator: ProcFile.newline, maxSplits: 8)
+        let lines = status.split(separator: UInt8(ascii: "\n"), maxSplits: 8)
         guard let line = lines.first(where: { $0.starts(with: "Tgid:".utf8) }) else { return nil }
         return Int32(String(decoding: line.drop { !(48...57).contains($0) }, as: UTF8.self))
     }

@@ -2,6 +2,7 @@ import FileProvider
 import Glibc
 import ItemCatalog
 import Locking
+import Surroundings
 import Trees
 
 /// Decides whether a program that opens a document may have it downloaded: by what it says of itself, then by the domain's own
@@ -79,7 +80,7 @@ package final class DownloadPolicy: Sendable {
         // The kernel itself, or a process of another pid namespace: nobody can say what it is.
         guard thread > 0 else { return Verdict(decision: .allow) }
         let now = ContinuousClock.now
-        let executable = ProcFile.link("/proc/\(thread)/exe")
+        let executable = SystemFile.link("/proc/\(thread)/exe")
         if let recent = state.withLock({ $0.recent[thread] }), recent.moment + Self.recently > now,
             recent.executable == executable
         {

@@ -1,4 +1,5 @@
 import Glibc
+import Surroundings
 
 /// What a process may be called by a rule, and what it says of itself. From `/proc`, proc(5): some system calls for each, so
 /// never while a program waits for what is here.
@@ -16,24 +17,24 @@ struct ProgramIdentity {
 
     /// Nil: there is no such process (any more).
     init?(pid: Int32) {
-        guard let status = ProcFile.read("/proc/\(pid)/status") else { return nil }
-        for line in status.split(separator: ProcFile.newline) {
+        guard let status = SystemFile.read("/proc/\(pid)/status") else { return nil }
+        for line in status.split(separator: UInt8(ascii: "\n")) {
             if line.starts(with: "Name:".utf8) {
                 command = String(decoding: line.dropFirst(6), as: UTF8.self)
             } else if line.starts(with: "PPid:".utf8) {
                 parent = Int32(String(decoding: line.dropFirst(6), as: UTF8.self)) ?? 0
             }
         }
-        if let executable = ProcFile.link("/proc/\(pid)/exe") { names.append(Self.last(executable)) }
+        if let executable = SystemFile.link("/proc/\(pid)/exe") { names.append(Self.last(executable)) }
         if let command { names.append(command) }
         // An interpreter's first argument that is no option is its script; of a desktop's worker process, its plug-in.
         if let interpreter = names.first.flatMap({ Interpreter.named($0) }) {
-            let arguments = ProcFile.read("/proc/\(pid)/cmdline") ?? []
+            let arguments = SystemFile.read("/proc/\(pid)/cmdline", most: 4_096) ?? []
             let words = arguments.split(separator: 0, omittingEmptySubsequences: false).dropFirst()
             let script = interpreter.script(words.map { String(decoding: $0, as: UTF8.self) })
             if let script { names.append(Self.last(script)) }
         }
-        let environment = ProcFile.read("/proc/\(pid)/environ", most: Self.largestEnvironment) ?? []
+        let environment = SystemFile.read("/proc/\(pid)/environ", most: Self.largestEnvironment) ?? []
         let prefix = Self.variable.utf8 + [UInt8(ascii: "=")]
         if let entry = environment.split(separator: 0).first(where: { $0.starts(with: prefix) }) {
             own = PolicyDecision(rawValue: String(decoding: entry.dropFirst(prefix.count), as: UTF8.self))
@@ -56,34 +57,5 @@ struct ProgramIdentity {
             rule.program.utf8.starts(with: command.utf8)
         else { return nil }
         return rule.program
-    }
-}
-
-/// Files of `/proc`.
-enum ProcFile {
-    static let newline = UInt8(ascii: "\n")
-
-    /// The first bytes of it; nil: it is not there, or not ours to read.
-    static func read(_ path: String, most: Int = 4_096) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        while bytes.count < most {
-            let count = withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
-                let count = Glibc.read(file, buffer.baseAddress!, min(buffer.count, most - bytes.count))
-                if count > 0 { bytes += buffer[..<count] }
-                return count
-            }
-            if count <= 0 { break }
-        }
-        return bytes.isEmpty ? nil : bytes
-    }
-
-    static func link(_ path: String) -> String? {
-        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
-            let count = readlink(path, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count)
-            return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
-        }
     }
 }

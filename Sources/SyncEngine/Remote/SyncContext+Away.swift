@@ -1,4 +1,5 @@
 import FileProvider
+import Waiting
 
 extension SyncContext {
     /// So long may a store that is known to be away take to be back.
@@ -22,18 +23,14 @@ extension SyncContext {
     ) async -> Result<T, SyncError> {
         let first = FirstAnswer<Result<T, SyncError>>()
         let isAway = unlessAway && isKnownToBeAway
-        return await withTaskCancellationHandler {
-            Task(executorPreference: workers) { first.resume(await task.value) }
-            if isAway {
-                Task {
-                    try? await Task.sleep(for: Self.patienceWhenAway)
-                    // (Else it is back, or may be, and takes its time.)
-                    if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
-                }
+        Task(executorPreference: workers) { first.resume(await task.value) }
+        if isAway {
+            Task {
+                try? await Task.sleep(for: Self.patienceWhenAway)
+                // (Else it is back, or may be, and takes its time.)
+                if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
             }
-            return await first.wait()
-        } onCancel: {
-            first.resume(.failure(.cancelled))
         }
+        return await first.wait(otherwise: .failure(.cancelled))
     }
 }

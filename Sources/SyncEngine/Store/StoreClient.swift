@@ -1,6 +1,7 @@
 package import FileProvider
 package import Foundation
 package import Logging
+import Waiting
 
 /// The one door to the store: each hook of the provider is called here, and nowhere else.
 ///
@@ -14,6 +15,7 @@ package final class StoreClient: Sendable {
     private let events: EventLog
     private let workers: Workers
     private let logger: Logger
+    private let retries: ReadRetryPolicy
     package let connection = StoreConnection()
     private let answers = Callback<Void>()
     private let losses = Callback<Void>()
@@ -31,7 +33,11 @@ package final class StoreClient: Sendable {
     private let searching: (any SearchingProvider)?
     private let accounts: (any SigningIn)?
 
-    package init(_ provider: any FileProviderExtension, events: EventLog, workers: Workers, logger: Logger) {
+    package init(
+        _ provider: any FileProviderExtension, events: EventLog, workers: Workers, logger: Logger,
+        retries: ReadRetryPolicy = ReadRetryPolicy()
+    ) {
+        self.retries = retries
         self.provider = provider
         self.events = events
         self.workers = workers
@@ -234,26 +240,42 @@ package final class StoreClient: Sendable {
 
     // MARK: Contents
 
+    /// Asks again as ``ReadRetryPolicy`` says; one event for all of it.
+    ///
     /// - Parameters:
     ///   - process: whose read it is for.
     ///   - ended: called when it is over and before anybody learns of it, with why it failed; says how many bytes came.
-    func provide(
+    package func provide(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: some ContentSink,
         at path: String, for process: CausingProcess? = nil, _ ended: (FileProviderError?) -> Int64?
     ) async throws(FileProviderError) {
         let started = ContinuousClock.now
-        logger.debug("startProvidingItem", metadata: ["item": "\(path)", "range": "\(range)"])
         func over(_ error: FileProviderError?) {
             tell(
                 .startProvidingItem, identifier, at: path, bytes: ended(error), since: started, process: process, error)
         }
-        do {
-            try await provider.startProvidingItem(identifier, version: version, range: range, into: sink)
-        } catch {
-            over(error)
-            throw error
+        let progress = ProgressSink(sink, from: range.lowerBound)
+        var failures = ReadRetryPolicy.Failures()
+        while true {
+            let rest = progress.reached..<range.upperBound
+            logger.debug("startProvidingItem", metadata: ["item": "\(path)", "range": "\(rest)"])
+            var failure: FileProviderError
+            do {
+                try await provider.startProvidingItem(identifier, version: version, range: rest, into: progress)
+                return over(nil)
+            } catch {
+                failure = error
+            }
+            if progress.reached > rest.lowerBound { failures = ReadRetryPolicy.Failures() }
+            if let pause = retries.pause(after: failure, &failures, isAway: connection.failure != nil) {
+                if progress.reached >= range.upperBound { return over(nil) }
+                logger.debug("a read is asked for again", metadata: ["item": "\(path)", "error": "\(failure)"])
+                if (try? await Task.sleep(for: .seconds(pause))) != nil { continue }
+                failure = FileProviderError(.cancelled, "\(path): nobody waits for the bytes any more", cause: failure)
+            }
+            over(failure)
+            throw failure
         }
-        over(nil)
     }
 
     /// - Parameter limit: longer it is not waited for; the answer is then nil.

@@ -1,6 +1,7 @@
 import Crypto
 package import FileProvider
 import Foundation
+import Surroundings
 
 /// Pictures of documents that the store has, each for one version of one document: those that the provider gave with placeholders, and
 /// those of programs that the store does not keep. Files, so that they are there after a restart as well.
@@ -57,6 +58,6 @@ enum VersionDigest {
     static func text(_ version: ContentVersion) -> String { text(of: version.bytes) }
 
     static func text(of bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        SHA256.hash(data: bytes).hexadecimal
     }
 }

@@ -1,6 +1,5 @@
-import Crypto
 import FileProvider
-import Locking
+import Hashing
 import Trees
 
 /// Whether the provider's document is what we sent: then a mismatch is no conflict but a lost reply.
@@ -27,25 +26,5 @@ struct RemoteComparison {
         }
         let digest = sink.digest(size: item.size)
         return candidates.contains { $0.hash == digest }
-    }
-}
-
-/// Hashes a download that comes in order; anything else counts as different.
-private final class HashingSink: ContentSink {
-    private let state = AdaptiveMutex((hasher: SHA256(), next: Int64(0)))
-
-    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
-        state.withLock { state in
-            guard state.next == offset else {
-                state.next = -1
-                return
-            }
-            state.hasher.update(data: bytes)
-            state.next += Int64(bytes.count)
-        }
-    }
-
-    func digest(size: Int64) -> [UInt8]? {
-        state.withLock { $0.next == size ? Array($0.hasher.finalize()) : nil }
     }
 }

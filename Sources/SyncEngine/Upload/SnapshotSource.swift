@@ -1,6 +1,7 @@
 import ContentStore
 import Crypto
 import FileProvider
+import Hashing
 import ItemCatalog
 import Logging
 import Trees
@@ -46,14 +47,9 @@ struct SnapshotSource: ContentSource {
 
     /// SHA-256 and size of all of it.
     func digest() throws(ContentError) -> SentContent {
-        var hasher = SHA256()
-        var offset: Int64 = 0
-        while offset < size {
-            let bytes = try snapshot.read(at: offset, upTo: 1 << 20)
-            if bytes.isEmpty { break }
-            hasher.update(data: bytes)
-            offset += Int64(bytes.count)
+        let digest = try SHA256.hash(first: size) { (offset, count) throws(ContentError) in
+            try snapshot.read(at: offset, upTo: count)
         }
-        return SentContent(hash: Array(hasher.finalize()), size: size)
+        return SentContent(hash: digest.map { Array($0) } ?? [], size: size)
     }
 }

@@ -1,6 +1,7 @@
 import ContentStore
 import Crypto
 import FileProvider
+import Hashing
 import ItemCatalog
 import Logging
 import Trees
@@ -80,16 +81,11 @@ extension StepRunner {
     }
 
     private func digest(_ content: ContentFile, size: Int64) throws -> [UInt8] {
-        var hasher = SHA256()
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
-        defer { buffer.deallocate() }
-        var offset: Int64 = 0
-        while offset < size {
-            let count = try content.read(into: buffer, at: offset)
-            if count == 0 { break }
-            hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            offset += Int64(count)
+        let digest = try SHA256.hash(first: size) { offset, count in
+            try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                filled = try content.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+            }
         }
-        return Array(hasher.finalize())
+        return digest.map { Array($0) } ?? []
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import FileProvider
+import Surroundings
 
 /// Identifiers for a server that has none: the path at which an item was first seen, from the folder's identifier on.
 ///
@@ -18,13 +19,7 @@ enum PathIdentifier {
         let suffix = number == 1 ? "" : "#\(number)"
         let identifier = start + "/" + escape(name) + suffix
         guard identifier.utf8.count > longest || start.hasPrefix("h:") else { return ItemIdentifier(identifier) }
-        let hash = SHA256.hash(data: Array(identifier.utf8))
-        return ItemIdentifier(
-            "h:"
-                + hash.map { byte in
-                    let digits = String(byte, radix: 16)
-                    return digits.count == 1 ? "0" + digits : digits
-                }.joined())
+        return ItemIdentifier("h:" + SHA256.hash(data: Array(identifier.utf8)).hexadecimal)
     }
 
     /// The place at which it was made; nil: the identifier does not tell.

@@ -95,7 +95,7 @@ extension WebDAVProvider {
             """
         let request = HTTPRequest(
             "REPORT", folder, headers: [("Depth", "0"), ("Content-Type", "application/xml; charset=utf-8")],
-            body: .bytes(Array(question.utf8)), isRepeatable: true)
+            body: .bytes(Array(question.utf8)), retries: .always)
         return try await client.transport.exchange(request) { reply in
             guard reply.status == 207 else {
                 _ = try? await reply.prefix(64 << 10)

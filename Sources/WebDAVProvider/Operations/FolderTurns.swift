@@ -1,6 +1,7 @@
 import FileProvider
 import HTTPTransport
 import Synchronization
+import Waiting
 
 /// Locks on folders, for putting documents into them: while a client holds one of depth 0, no other client adds
 /// anything to the folder or takes anything out of it (RFC 4918, 7.4). Tasks that arrive while this client holds the
@@ -43,7 +44,8 @@ final class FolderTurns: Sendable {
         _ place: HTTPLocation, _ client: DAVClient, _ body: (WriteLock?) async throws(FileProviderError) -> T
     ) async throws(FileProviderError) -> T {
         let folder = place.folder
-        return try await places.during(place) { () async throws(FileProviderError) in
+        let cancelled = FileProviderError(.cancelled, "given up")
+        return try await places.during(place, orThrow: cancelled) { () async throws(FileProviderError) in
             let (number, lock) = await enter(folder, client)
             defer { leave(folder, number, client) }
             return try await body(try await lock.value.get())

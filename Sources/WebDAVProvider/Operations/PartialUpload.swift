@@ -1,6 +1,7 @@
 import Crypto
 import FileProvider
 import HTTPTransport
+import Hashing
 import Logging
 import NIOCore
 
@@ -45,7 +46,7 @@ struct PartialUpload {
     /// Reads the part again and compares: the server may have died while writing it.
     private func isBeginning(_ found: DAVResource) async throws(FileProviderError) -> Bool {
         guard !found.isFolder, found.size > 0, found.size <= contents.size else { return false }
-        let request = HTTPRequest("GET", stage, isTransfer: true, isRepeatable: true)
+        let request = HTTPRequest("GET", stage, isTransfer: true, retries: .always)
         let (remote, count) = try await upload.client.transport.exchange(request) { reply in
             guard reply.status == 200 else { return ([UInt8](), Int64(0)) }
             var hash = SHA256()
@@ -58,16 +59,7 @@ struct PartialUpload {
             }
             return (Array(hash.finalize()), count)
         }
-        guard count == found.size else { return false }
-        var hash = SHA256()
-        var offset: Int64 = 0
-        while offset < count {
-            let bytes = try await contents.readLocally(
-                at: offset, upTo: Int(min(Int64(ContentPiece.size), count - offset)))
-            if bytes.isEmpty { return false }
-            hash.update(data: bytes)
-            offset += Int64(bytes.count)
-        }
-        return Array(hash.finalize()) == remote
+        guard count == found.size, let own = try await contents.digest(SHA256.self, first: count) else { return false }
+        return Array(own) == remote
     }
 }

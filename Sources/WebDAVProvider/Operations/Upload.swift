@@ -1,6 +1,7 @@
 import Crypto
 import FileProvider
 import HTTPTransport
+import Hashing
 
 /// A document's contents on their way to a place on the server, all or nothing.
 struct Upload {
@@ -288,29 +289,7 @@ struct Upload {
             if error.code == .versionMismatch { return false }
             throw error
         }
-        var hash = SHA256()
-        var offset: Int64 = 0
-        while offset < contents.size {
-            let bytes = try await contents.readLocally(at: offset, upTo: ContentPiece.size)
-            if bytes.isEmpty { return false }
-            hash.update(data: bytes)
-            offset += Int64(bytes.count)
-        }
-        return await sink.digest == Array(hash.finalize())
-    }
-}
-
-enum ContentPiece { static let size = 256 << 10 }
-
-/// The SHA-256 of bytes that arrive in order.
-private actor HashingSink: ContentSink {
-    private var hash = SHA256()
-    private var offset: Int64 = 0
-    var digest: [UInt8] { Array(hash.finalize()) }
-
-    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
-        guard offset == self.offset else { throw FileProviderError(.cannotSynchronize, "the bytes come out of order") }
-        hash.update(data: bytes)
-        self.offset += Int64(bytes.count)
+        guard let own = try await contents.digest(SHA256.self, first: contents.size) else { return false }
+        return sink.digest(size: contents.size) == Array(own)
     }
 }

@@ -3,42 +3,21 @@ import HTTPTransport
 import NIOCore
 
 extension WebDAVProvider {
-    /// Continues a transfer that breaks off where it was, as long as each attempt brings some bytes.
+    /// Asks once. The engine asks again (`ReadRetryPolicy`), for all stores alike.
     package func startProvidingItem(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
     ) async throws(FileProviderError) {
         guard let wanted = Validator(version) else { throw gone(identifier) }
-        var offset = range.lowerBound
-        var failures = 0
-        while offset < range.upperBound {
-            let start = offset
-            do throws(FileProviderError) {
-                let rest = offset..<range.upperBound
-                offset = try await reach(identifier) { location throws(FileProviderError) in
-                    try await Download(
-                        provider: self, identifier: identifier, wanted: wanted, location: location, sink: sink
-                    )
-                    .run(rest) { offset = $0 }
-                }
-                if offset < range.upperBound { throw cutOff(identifier, offset) }
-            } catch {
-                failures = offset > start ? 0 : failures + 1
-                guard error.code == .cannotSynchronize, error.cause is BrokenTransfer, failures < 3 else { throw error }
-                do { try await Task.sleep(for: .milliseconds(200)) } catch {
-                    throw FileProviderError(.cancelled, "\(identifier): nobody waits for the download")
-                }
-            }
+        let end = try await reach(identifier) { location throws(FileProviderError) in
+            try await Download(
+                provider: self, identifier: identifier, wanted: wanted, location: location, sink: sink
+            )
+            .run(range)
         }
-    }
-
-    private func cutOff(_ identifier: ItemIdentifier, _ offset: Int64) -> FileProviderError {
-        FileProviderError(
-            .cannotSynchronize, "\(identifier): the transfer broke off at byte \(offset)", cause: BrokenTransfer())
+        guard end < range.upperBound else { return }
+        throw FileProviderError(.cannotSynchronize, "\(identifier): the transfer broke off at byte \(end)")
     }
 }
-
-/// A network error in mid-transfer: the rest may be requested again.
-struct BrokenTransfer: Error {}
 
 /// One GET of one range.
 private struct Download {
@@ -48,9 +27,8 @@ private struct Download {
     let location: HTTPLocation
     let sink: any ContentSink
 
-    /// - Parameter moved: called with the offset that was reached, also on failure.
     /// - Returns: the offset that was reached; nil: no document is at this place.
-    func run(_ range: Range<Int64>, _ moved: (Int64) -> Void) async throws(FileProviderError) -> Int64? {
+    func run(_ range: Range<Int64>) async throws(FileProviderError) -> Int64? {
         // The version is compared in the answer: with an If-Range that has Apache's weak tag of the first second, the
         // server would send the whole document instead of the range.
         let request = HTTPRequest(
@@ -60,8 +38,7 @@ private struct Download {
                 // A proxy's cache may have an older version, under a tag of its own.
                 ("Cache-Control", "no-cache"),
             ],
-            isTransfer: true,
-            isRepeatable: true)
+            isTransfer: true, retries: .never)
         var sinkFailure: FileProviderError?
         var hasBegun = false
         do throws(FileProviderError) {
@@ -80,7 +57,6 @@ private struct Download {
                             sinkFailure = error
                             throw error
                         }
-                        moved(position + to)
                     }
                     position += Int64(bytes.count)
                     if position >= range.upperBound { break }
@@ -91,8 +67,7 @@ private struct Download {
             if let sinkFailure { throw sinkFailure }
             // A connection that was never made is an error of another kind.
             guard error.code == .serverUnreachable, hasBegun else { throw error }
-            throw FileProviderError(
-                .cannotSynchronize, "\(location): the transfer broke off: \(error.message)", cause: BrokenTransfer())
+            throw FileProviderError(.cannotSynchronize, "\(location): the transfer broke off: \(error.message)")
         }
     }
 

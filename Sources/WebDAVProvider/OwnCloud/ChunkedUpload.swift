@@ -2,6 +2,7 @@ import Crypto
 import FileProvider
 import HTTPTransport
 import Logging
+import Surroundings
 
 /// A large document on its way to ownCloud or Nextcloud in parts, which the server puts together at the end: parts that
 /// have arrived need not be sent again, and the old version stays whole until the new one is complete.
@@ -31,10 +32,7 @@ struct ChunkedUpload {
     /// The same for the same contents at the same place, so that another attempt finds the parts that have arrived.
     private var folder: HTTPLocation {
         let text = "\(target.path) \(checksum) \(contents.size)"
-        let digits = Array("0123456789abcdef")
-        let name = SHA256.hash(data: Array(text.utf8)).prefix(16).reduce(into: "hydrant-") {
-            $0 += [digits[Int($1 >> 4)], digits[Int($1 & 15)]]
-        }
+        let name = "hydrant-" + SHA256.hash(data: Array(text.utf8)).prefix(16).hexadecimal
         return uploads.appending(Array(name.utf8), isFolder: true)
     }
 
@@ -91,7 +89,7 @@ struct ChunkedUpload {
                 let outcome = try await client.send(
                     HTTPRequest(
                         "PUT", folder.appending(Array(part.utf8)), headers: about,
-                        body: .content(contents, start..<end), isTransfer: true, isRepeatable: true))
+                        body: .content(contents, start..<end), isTransfer: true, retries: .always))
                 guard outcome.isSuccess else { return outcome }
             }
             (start, number) = (end, number + 1)

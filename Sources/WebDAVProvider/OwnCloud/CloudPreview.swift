@@ -10,7 +10,7 @@ extension WebDAVProvider: ThumbnailProviding {
         of identifier: ItemIdentifier, version: ContentVersion, size: Int
     ) async throws(FileProviderError) -> Thumbnail? {
         guard let place = try await probe.traits().cloud?.preview(of: identifier, size: size) else { return nil }
-        let picture = try await client.transport.exchange(HTTPRequest("GET", place, isRepeatable: true)) { reply in
+        let picture = try await client.transport.exchange(HTTPRequest("GET", place, retries: .always)) { reply in
             guard reply.status == 200, ["image/png", "image/jpeg"].contains(reply.mediaType) else {
                 _ = try? await reply.prefix(64 << 10)
                 // The server has no preview of such a document (404; 400 in old versions), or shows something else.

@@ -24,7 +24,7 @@ extension CloudPlaces {
             """
         let request = HTTPRequest(
             "SEARCH", service, headers: [("Content-Type", "text/xml; charset=utf-8")],
-            body: .bytes(Array(question.utf8)), isRepeatable: true)
+            body: .bytes(Array(question.utf8)), retries: .always)
         return try await client.transport.exchange(request) { reply in
             guard reply.status == 207 else {
                 _ = try? await reply.prefix(64 << 10)

@@ -1,5 +1,7 @@
 import Crypto
 import FileProvider
+import Hashing
+import Surroundings
 
 /// Distinguishes contents on ownCloud and Nextcloud together with the entity tag, which two versions within one second
 /// may share: `SHA1:…`, kept by the server as it was sent.
@@ -29,17 +31,9 @@ enum ContentChecksum {
 
     /// Reads all contents.
     static func of(_ contents: any ContentSource, _ name: Filename) async throws(FileProviderError) -> String {
-        var hash = Insecure.SHA1()
-        var offset: Int64 = 0
-        while offset < contents.size {
-            let bytes = try await contents.readLocally(at: offset, upTo: ContentPiece.size)
-            guard !bytes.isEmpty else {
-                throw FileProviderError(.cannotSynchronize, "“\(name)”: the contents end before their size")
-            }
-            hash.update(data: bytes)
-            offset += Int64(bytes.count)
+        guard let digest = try await contents.digest(Insecure.SHA1.self, first: contents.size) else {
+            throw FileProviderError(.cannotSynchronize, "“\(name)”: the contents end before their size")
         }
-        let digits = Array("0123456789abcdef")
-        return "SHA1:" + hash.finalize().reduce(into: "") { $0 += [digits[Int($1 >> 4)], digits[Int($1 & 15)]] }
+        return "SHA1:" + digest.hexadecimal
     }
 }

@@ -3,6 +3,7 @@ import HTTPTransport
 import Logging
 import NIOCore
 import Synchronization
+import Waiting
 
 /// The methods of WebDAV (RFC 4918), without their meaning for Hydrant.
 struct DAVClient: Sendable {
@@ -166,7 +167,7 @@ struct DAVClient: Sendable {
         let request = HTTPRequest(
             "PROPFIND", place,
             headers: [("Depth", depth.rawValue), ("Content-Type", "application/xml; charset=utf-8")],
-            body: .bytes(question(properties)), isRepeatable: true)
+            body: .bytes(question(properties)), retries: .always)
         return try await transport.exchange(request) { reply in
             if reply.status == 404 {
                 _ = try? await reply.prefix(64 << 10)

@@ -16,7 +16,9 @@ package final class Lanes: Sendable {
     package init(_ count: Int) { state = Mutex(State(count: count, free: count)) }
 
     /// Each call needs a later ``leave()``.
-    package func enter() async throws(CancellationError) {
+    ///
+    /// Runs on the caller's actor: callers from one actor enter in the order of their calls.
+    package func enter(isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -44,7 +46,7 @@ package final class Lanes: Sendable {
     }
 
     /// Lowers the limit; tasks that are inside stay.
-    func limit(to count: Int) {
+    package func limit(to count: Int) {
         state.withLock { state in
             let surplus = max(0, state.count - count)
             state.count -= surplus
@@ -52,7 +54,8 @@ package final class Lanes: Sendable {
         }
     }
 
-    func widen(to count: Int) {
+    /// So many from now on, if those were fewer.
+    package func widen(to count: Int) {
         let next = state.withLock { state in
             let added = max(0, count - state.count)
             state.count += added
@@ -65,9 +68,9 @@ package final class Lanes: Sendable {
         for continuation in next { continuation.resume(returning: true) }
     }
 
-    var width: Int { state.withLock { $0.count } }
+    package var width: Int { state.withLock { $0.count } }
     /// The number of waiting tasks.
-    var queue: Int { state.withLock { $0.waiting.count } }
+    package var queue: Int { state.withLock { $0.waiting.count } }
 
     package func leave() {
         let next = state.withLock { state -> CheckedContinuation<Bool, Never>? in

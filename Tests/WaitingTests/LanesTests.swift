@@ -1,8 +1,6 @@
-import FileProvider
 import Synchronization
 import Testing
-
-@testable import HTTPTransport
+import Waiting
 
 @Suite(.timeLimit(.minutes(5))) struct LanesTests {
     private final class Inside: Sendable {
@@ -105,7 +103,8 @@ import Testing
         try await withThrowingTaskGroup { group in
             for index in 0..<40 {
                 group.addTask {
-                    try await order.during(index % 2 == 0 ? "a" : "b") { () async throws(FileProviderError) in
+                    try await order.during(index % 2 == 0 ? "a" : "b", orThrow: CancellationError()) {
+                        () async throws(CancellationError) in
                         let key = index % 2 == 0 ? "a" : "b"
                         #expect(inside.enter(key) == 1)
                         while inside.most < 2 { try? await Task.sleep(for: .milliseconds(1)) }

@@ -1,4 +1,3 @@
-package import FileProvider
 import Synchronization
 
 /// A mutex for each key; waiting tasks enter in the order of their arrival.
@@ -7,10 +6,10 @@ package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
 
     package init() {}
 
-    /// - Throws: ``FileProviderError/Code/cancelled``, and what `body` throws.
-    package func during<T: Sendable>(
-        _ key: Key, _ body: () async throws(FileProviderError) -> T
-    ) async throws(FileProviderError) -> T {
+    /// - Parameter cancelled: thrown when the task is cancelled before its turn comes.
+    package func during<T: Sendable, Failure: Error>(
+        _ key: Key, orThrow cancelled: @autoclosure () -> Failure, _ body: () async throws(Failure) -> T
+    ) async throws(Failure) -> T {
         let lanes = entrances.withLock { entrances in
             var entrance = entrances[key] ?? (Lanes(1), 0)
             entrance.users += 1
@@ -24,7 +23,7 @@ package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
                 entrances[key] = entrance.users > 0 ? entrance : nil
             }
         }
-        do { try await lanes.enter() } catch { throw FileProviderError(.cancelled, "cancelled while waiting") }
+        do { try await lanes.enter() } catch { throw cancelled() }
         defer { lanes.leave() }
         return try await body()
     }

@@ -1,0 +1,26 @@
+import Crypto
+package import FileProvider
+import Synchronization
+
+/// Takes a download for its SHA-256. It must come in order; anything else counts as different.
+package final class HashingSink: ContentSink {
+    private let state = Mutex((hasher: SHA256(), next: Int64(0)))
+
+    package init() {}
+
+    package func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        state.withLock { state in
+            guard state.next == offset else {
+                state.next = -1
+                return
+            }
+            state.hasher.update(data: bytes)
+            state.next += Int64(bytes.count)
+        }
+    }
+
+    /// Nil: these bytes have not come one after another.
+    package func digest(size: Int64) -> [UInt8]? {
+        state.withLock { $0.next == size ? Array($0.hasher.finalize()) : nil }
+    }
+}

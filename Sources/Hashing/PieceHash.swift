@@ -1,0 +1,39 @@
+package import Crypto
+package import FileProvider
+
+extension HashFunction {
+    /// Hashes the first so many bytes of something that is read piece by piece.
+    ///
+    /// - Parameter read: gets where the next piece begins, in bytes, and how large it may be.
+    /// - Returns: nil: it ends before, with an empty piece.
+    package static func hash<Failure: Error>(
+        first count: Int64, _ read: (Int64, Int) throws(Failure) -> [UInt8]
+    ) throws(Failure) -> Digest? {
+        var hash = Self()
+        var offset: Int64 = 0
+        while offset < count {
+            let bytes = try read(offset, Int(min(1 << 20, count - offset)))
+            if bytes.isEmpty { return nil }
+            hash.update(data: bytes)
+            offset += Int64(bytes.count)
+        }
+        return hash.finalize()
+    }
+}
+
+extension ContentSource {
+    /// The same of what is to be sent.
+    package func digest<Hash: HashFunction>(
+        _: Hash.Type, first count: Int64
+    ) async throws(FileProviderError) -> Hash.Digest? {
+        var hash = Hash()
+        var offset: Int64 = 0
+        while offset < count {
+            let bytes = try await readLocally(at: offset, upTo: Int(min(256 << 10, count - offset)))
+            if bytes.isEmpty { return nil }
+            hash.update(data: bytes)
+            offset += Int64(bytes.count)
+        }
+        return hash.finalize()
+    }
+}

@@ -1,0 +1,65 @@
+import FileProvider
+import Locking
+
+/// When a read of bytes that are not here is asked of the store again: the one policy, for all stores. A provider says of each
+/// failure at once, and HTTP sends a read once (it replaces a kept connection that the server has closed).
+///
+/// | the store | is asked again | in all |
+/// |---|---|---|
+/// | refuses or drops the connection (``FileProviderError/isTransient``) | after 0.1, 0.2, 0.4, 0.8, 1, 1 … s; not while it is known to be away | 10 s |
+/// | breaks off, fails, is busy | after 0.3 s each | 4 times, some 1 s |
+/// | fails in any other way | never | |
+///
+/// The read goes on behind the bytes that have come. Each byte begins the count and the time anew, so that a line which breaks
+/// all the time still brings the document. Meanwhile the program waits; what is longest for it (`SyncTimes`) holds as well.
+package struct ReadRetryPolicy: Sendable {
+    /// In seconds: what a server takes to restart.
+    package var patience = 10.0
+    package var firstPause = 0.1
+    package var longestPause = 1.0
+    /// Of what fails otherwise: how often in a row it is asked, and the seconds in between.
+    package var attempts = 4
+    package var pause = 0.3
+
+    package init() {}
+
+    /// What has failed in a row, without a byte in between.
+    struct Failures {
+        fileprivate var transient = 0
+        fileprivate var other = 0
+        fileprivate var began: ContinuousClock.Instant?
+    }
+
+    /// - Returns: seconds until the read is asked for again; nil: it has failed for good.
+    func pause(
+        after error: FileProviderError, _ failures: inout Failures, isAway: Bool, at now: ContinuousClock.Instant = .now
+    ) -> Double? {
+        if error.isTransient {
+            let began = failures.began ?? now
+            let pause = min(firstPause * Double(1 << min(failures.transient, 20)), longestPause)
+            failures.began = began
+            failures.transient += 1
+            return !isAway && began.duration(to: now) / .seconds(1) + pause < patience ? pause : nil
+        }
+        guard error.code == .cannotSynchronize || error.code == .busy else { return nil }
+        failures.other += 1
+        return failures.other < attempts ? pause : nil
+    }
+}
+
+/// Passes bytes on, and knows how far they have come without a gap.
+final class ProgressSink: ContentSink {
+    private let base: any ContentSink
+    private let end: AdaptiveMutex<Int64>
+    var reached: Int64 { end.withLock { $0 } }
+
+    init(_ base: any ContentSink, from offset: Int64) {
+        self.base = base
+        end = AdaptiveMutex(offset)
+    }
+
+    func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        try await base.write(bytes, at: offset)
+        end.withLock { if offset <= $0 { $0 = max($0, offset + Int64(bytes.count)) } }
+    }
+}
