@@ -149,12 +149,18 @@ let package = Package(
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker", "Surroundings"]),
         .target(
+            name: "DocumentServices",
+            dependencies: [
+                "ChildProcess", "CLinux", "ContentStore", "ControlAPI", "Coordination", "FUSE", "FileProvider",
+                "ItemCatalog", "ItemSearch", "MountFrontend", "QueryLanguage", "Surroundings", "SyncEngine", "Trees",
+                "UniformTypes", "Volume", "Waiting", .crypto, .logging,
+            ]),
+        .target(
             name: "Daemon",
             dependencies: [
-                "ChildProcess", "CLinux", "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine",
-                "Volume",
-                "MountFrontend", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage",
-                "Surroundings", "UniformTypes", "Waiting", .crypto, .logging,
+                "ChildProcess", "CLinux", "ContentStore", "ControlAPI", "DocumentServices", "FUSE", "FileProvider",
+                "ItemCatalog", "MountFrontend", "Pictures", "Surroundings", "SyncEngine", "Trees", "UniformTypes",
+                "Volume", .crypto, .logging,
             ]),
         .target(
             name: "Stores",
@@ -282,7 +288,7 @@ let package = Package(
         .testTarget(
             name: "DomainTests",
             dependencies: [
-                "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "FUSE", "FileProvider",
+                "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "DocumentServices", "FUSE", "FileProvider",
                 "FileProviderTesting",
                 "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume",
                 "hydrant",
@@ -326,8 +332,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ContentStore", "ControlAPI", "Daemon", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
-                "Pictures",
+                "ContentStore", "ControlAPI", "Daemon", "DocumentServices", "FileProvider", "FileProviderTesting",
+                "ItemCatalog", "Pictures", "Trees",
                 "SyncEngine", "hydrant-provider-chapters",
                 .logging,
             ]),

@@ -57,10 +57,14 @@ OURS = {
         "UniformTypes",
     ],
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
+    "DocumentServices": [
+        "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
+        "ChildProcess", "CLinux", "ControlAPI", "Coordination", "ItemSearch", "QueryLanguage", "Surroundings",
+        "Trees", "UniformTypes", "Waiting",
+    ],
     "Daemon": [
-        "FUSE", "FileProvider", "ItemCatalog", "Trees", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
-        "ChildProcess", "CLinux", "ControlAPI", "Coordination", "ItemSearch", "Pictures", "QueryLanguage", "Surroundings", "UniformTypes",
-        "Waiting",
+        "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
+        "ChildProcess", "CLinux", "ControlAPI", "DocumentServices", "Pictures", "Surroundings", "Trees", "UniformTypes",
     ],
     "Stores": ["Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "WebDAVProvider"],
     "hydrant": [
@@ -83,7 +87,7 @@ RESERVED = {
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport"],
-    "Crypto": ["Daemon", "DirectoryProvider", "Hashing", "SyncEngine", "WebDAVProvider", "hydrant"],
+    "Crypto": ["Daemon", "DirectoryProvider", "DocumentServices", "Hashing", "SyncEngine", "WebDAVProvider", "hydrant"],
     "NIOCore": ["ControlAPI", "HTTPTransport", "WebDAVProvider"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents",

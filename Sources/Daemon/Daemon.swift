@@ -1,5 +1,6 @@
 import ContentStore
 import ControlAPI
+import DocumentServices
 import FUSE
 import FileProvider
 import Foundation
@@ -82,7 +83,7 @@ struct Daemon: Sendable {
                 patience: configuration.presenterPatience),
             policy: PolicyDesk(
                 context: parts.engine.context, configured: configuration.downloadRules, mountPoint: mountPoint),
-            thumbnails: thumbnails,
+            thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: mountPoint),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer
         do {
@@ -105,7 +106,7 @@ struct Daemon: Sendable {
         signals.stop()
         logger.info("unmounted", metadata: ["at": "\(mountPoint)"])
         await scopes.endAll()
-        service.fetches.endAll()
+        service.picking.endAll()
         await server.stop()
         await service.queries.close()
         await thumbnails.close()
@@ -163,7 +164,7 @@ struct Daemon: Sendable {
         _ mountPoint: String, _ volume: Volume, _ parts: Parts, _ link: SessionLink
     ) throws(DaemonError) -> FUSESession {
         let source = location.canonical.replacing("\\", with: "\\\\").replacing(",", with: "\\,")
-        let frontend = MountFrontend(volume: volume, workers: parts.engine.context.workers)
+        let frontend = MountFrontend(showing: volume, workers: parts.engine.context.workers)
         do {
             var options = FUSESession.Options()
             options.mountOptions =

@@ -1,3 +1,4 @@
+import DocumentServices
 import Foundation
 import ItemCatalog
 import Trees

@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 import FileProvider
 import Foundation
 import ItemCatalog
@@ -15,7 +16,7 @@ extension DomainService {
         case .reporting(let request): return await reporting(request, listener)
         case .coordinate(let request): return await coordination.coordinate(request, listener)
         case .present(let request): return await coordination.present(request, listener)
-        case .fetch(let path): return await fetch(path, listener)
+        case .fetch(let path): return await picking.fetch(path, listener) { await bring([path], $0) }
         case .query(let request): return await queries.query(request, listener)
         case .access(let request): return await bookmarks.access(request, from: listener.process, listener)
         default: return await respond(to: request)
@@ -77,9 +78,11 @@ extension DomainService {
         let tally = Tally()
         switch request {
         case .download(let paths):
-            return await reporting(listener, { tally.progress($0, running) }) { .outcomes(await bring(paths, tally)) }
+            return await reporting(listener, { tally.progress($0, domainPaths.running) }) {
+                .outcomes(await bring(paths, tally))
+            }
         case .pin(let paths, waits: true):
-            return await reporting(listener, { tally.progress($0, running) }) {
+            return await reporting(listener, { tally.progress($0, domainPaths.running) }) {
                 .outcomes(await bring(paths, pinning: true, tally))
             }
         case .sync:
@@ -122,14 +125,8 @@ extension DomainService {
         let left = (try? volume.engine.pending().count) ?? 0
         return TransferProgress(
             done: max(0, most - left), total: max(most, left), bytes: own.map(\.done).boundedSum,
-            bytesTotal: own.map(\.total).boundedSum, running: own.map(running))
+            bytesTotal: own.map(\.total).boundedSum, running: own.map(domainPaths.running))
     }
 
-    func transfers() -> [RunningTransfer] { volume.engine.context.transfers.now().map(running) }
-
-    func running(_ transfer: Transfer) -> RunningTransfer {
-        RunningTransfer(
-            direction: transfer.direction == .download ? .download : .upload, path: absolute(transfer.path),
-            bytes: transfer.done, total: transfer.total, started: Double(transfer.started.nanoseconds) / 1e9)
-    }
+    func transfers() -> [RunningTransfer] { volume.engine.context.transfers.now().map(domainPaths.running) }
 }

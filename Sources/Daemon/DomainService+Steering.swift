@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 import FileProvider
 import ItemCatalog
 import SyncEngine
@@ -11,20 +12,18 @@ extension DomainService {
 
     /// For people; of what was deleted here, where it was.
     func shownPath(_ item: ItemRecord) -> String {
-        shown((try? catalog.read { try $0.path(of: item) }) ?? [])
+        domainPaths.shown((try? catalog.read { try $0.path(of: item) }) ?? [])
     }
-
-    func shown(_ names: [Filename]) -> String { ([mountPoint] + names.map(\.string)).joined(separator: "/") }
 
     /// The item that a path means, which may have been deleted here. Asks no store: what has no change of its own here
     /// is of no interest.
     private func item(at path: PathBytes) throws -> ItemRecord {
-        let names = names(path)
+        let names = path.names
         if let item = try catalog.read({ try $0.itemOrTombstone(at: names) }) { return item }
         let isThere = (try? catalog.read { try $0.resolve(names) }) != nil
         throw ControlFailure(
             code: "path",
-            message: "\(shown(names)): "
+            message: "\(domainPaths.shown(names)): "
                 + (isThere
                     ? "no store can hold it; it lives on this machine only" : "has no local change: it is not here"))
     }
@@ -53,7 +52,7 @@ extension DomainService {
             guard touched.isDisjoint(with: covered) else {
                 throw ControlFailure(
                     code: "refused",
-                    message: "\(shown(names(path))): another path named goes with it; name the folder only")
+                    message: "\(domainPaths.shown(path)): another path named goes with it; name the folder only")
             }
             covered.formUnion(touched)
             plans.append((path, item.id, discards))
@@ -74,12 +73,12 @@ extension DomainService {
 
     private func status(_ discard: Discard) -> DiscardedChange {
         DiscardedChange(
-            path: shown(discard.path), changes: discard.kinds.map(\.rawValue), bytes: discard.bytes,
+            path: domainPaths.shown(discard.path), changes: discard.kinds.map(\.rawValue), bytes: discard.bytes,
             state: [discard.item?.rawValue ?? 0, discard.inode?.rawValue ?? 0] + discard.revisions)
     }
 
     private func failure(_ error: any Error, _ path: PathBytes) -> ControlFailure {
-        ControlFailure(code: "refused", message: "\(shown(names(path))): \(error)")
+        ControlFailure(code: "refused", message: "\(domainPaths.shown(path)): \(error)")
     }
 
     // MARK: Conflicts
@@ -93,7 +92,7 @@ extension DomainService {
 
     func resolve(_ path: PathBytes, _ keep: KeptVersion) async throws -> ControlResponse {
         // (Not looked up: a listing may be what the store cannot give.)
-        let item = try catalog.read { try $0.itemOrTombstone(at: names(path)) }
+        let item = try catalog.read { try $0.itemOrTombstone(at: path.names) }
         if let item, try catalog.read({ try !$0.heldItems(within: item.id).isEmpty }) {
             return .deletions(try await resolveDeletions(item, path, keep))
         }
@@ -102,7 +101,7 @@ extension DomainService {
 
     /// A program that edited a document keeps what it has beside another program's version.
     func noteConflict(_ original: PathBytes, _ copy: PathBytes) async throws -> ControlResponse {
-        let (first, second) = (try await resolve(original), try await resolve(copy))
+        let (first, second) = (try await domainPaths.resolve(original), try await domainPaths.resolve(copy))
         do { try volume.engine.noteConflict(original: first.id, copy: second.id) } catch {
             throw failure(error, original)
         }
@@ -116,7 +115,8 @@ extension DomainService {
             throw ControlFailure(
                 code: "refused",
                 message:
-                    "\(shown(names(path))): the store deleted it; keep mine (it is put back there) or theirs (it goes)")
+                    "\(domainPaths.shown(path)): the store deleted it; keep mine (it is put back there) or theirs (it goes)"
+            )
         }
         do {
             let (items, incomplete) = try await volume.engine.resolveDeletions(within: item.id, keeping: .init(keep))
@@ -127,13 +127,13 @@ extension DomainService {
     }
 
     private func resolveConflict(_ path: PathBytes, _ keep: KeptVersion) async throws -> [ConflictStatus] {
-        let record = try await resolve(path)
+        let record = try await domainPaths.resolve(path)
         let found = try catalog.read { try $0.conflicts(of: record.id) }
         guard let first = found.first else {
             throw ControlFailure(
                 code: "refused",
                 message:
-                    "\(shown(names(path))): is in no conflict, and nothing of it is held; hydrant conflicts lists what is"
+                    "\(domainPaths.shown(path)): is in no conflict, and nothing of it is held; hydrant conflicts lists what is"
             )
         }
         let statuses = try found.map(status)
@@ -141,7 +141,7 @@ extension DomainService {
             let copies = statuses.map(\.copy).joined(separator: ", ")
             throw ControlFailure(
                 code: "refused",
-                message: "\(shown(names(path))): is in several conflicts; name one of the copies: \(copies)")
+                message: "\(domainPaths.shown(path)): is in several conflicts; name one of the copies: \(copies)")
         }
         do {
             for conflict in keep == .both ? found : [first] {
@@ -161,7 +161,8 @@ extension DomainService {
             )
         }
         return ConflictStatus(
-            original: shown(original), copy: shown(copy), moment: Double(conflict.moment.nanoseconds) / 1e9,
+            original: domainPaths.shown(original), copy: domainPaths.shown(copy),
+            moment: Double(conflict.moment.nanoseconds) / 1e9,
             reason: conflict.reason.rawValue, explanation: conflict.reason.text,
             originalPlace: PathBytes(joining: original), copyPlace: PathBytes(joining: copy))
     }

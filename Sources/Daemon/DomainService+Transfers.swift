@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 import FileProvider
 import ItemCatalog
 import Surroundings
@@ -16,7 +17,9 @@ extension DomainService {
 
     func each(_ paths: [PathBytes], _ body: (InodeRecord) async throws -> Done) async -> [PathOutcome] {
         var outcomes: [PathOutcome] = []
-        for path in paths { outcomes.append(await outcome(path) { try await body(try await resolve(path)) }) }
+        for path in paths {
+            outcomes.append(await outcome(path) { try await body(try await domainPaths.resolve(path)) })
+        }
         return outcomes
     }
 

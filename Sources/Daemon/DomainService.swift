@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 import FileProvider
 import Foundation
 import ItemCatalog
@@ -21,9 +22,10 @@ struct DomainService: ControlService {
     let queries: QueryDesk
     let policy: PolicyDesk
     let thumbnails: ThumbnailDesk
+    let picking: PickerService
     /// As people know the domain.
     let title: String
-    let fetches = Fetches()
+    var domainPaths: DomainPaths { DomainPaths(volume, mountPoint: mountPoint) }
 
     func respond(to request: ControlRequest) async -> ControlResponse {
         do {
@@ -57,8 +59,12 @@ struct DomainService: ControlService {
             case .revokeGrant(let id): return .grants([try await bookmarks.revoke(id)])
             case .revokeAllGrants: return .grants(try await bookmarks.revokeAll())
             case .scopedPlace(let token, let name): return .place(try bookmarks.place(of: name, inScope: token))
-            case .cancelFetch(let path): return try await cancelFetch(path)
-            case .locate(let path): return try await locate(path)
+            case .cancelFetch(let path):
+                try await picking.cancelFetch(path)
+                return .done
+            case .locate(let path):
+                try await picking.locate(path)
+                return .items([try await status(of: path)])
             case .policy(let changes): return .policy(try policy.change(changes))
             case .queryTaken(let id, let question): return queries.taken(id, question)
             case .textIndex(let isOn): return .textIndex(try await queries.texts.set(isOn))
@@ -136,20 +142,9 @@ struct DomainService: ControlService {
 
     // MARK: Status
 
-    func names(_ path: PathBytes) -> [Filename] {
-        path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
-    }
-
-    func resolve(_ path: PathBytes) async throws -> InodeRecord {
-        do { return try await volume.resolve(names(path)) } catch {
-            let shown = mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string)
-            throw ControlFailure(code: "path", message: "\(shown): \(error.message)")
-        }
-    }
-
     private func status(of path: PathBytes) async throws -> ItemStatus {
-        let (record, item) = try volume.inspect(try await resolve(path).id)
-        return try status(record, item, path: mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string))
+        let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
+        return try status(record, item, path: domainPaths.shown(path))
     }
 
     private static let mostHeldShown = 1_000
@@ -203,7 +198,7 @@ struct DomainService: ControlService {
 
     func shownPath(_ inode: InodeID) -> String {
         guard let names = try? volume.engine.context.catalog.read({ try $0.path(of: inode) }) else { return mountPoint }
-        return ([mountPoint] + names.map(\.string)).joined(separator: "/")
+        return domainPaths.shown(names)
     }
 
     func change(_ item: ItemRecord) -> PendingChange {

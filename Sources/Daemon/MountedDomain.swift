@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 package import FileProvider
 package import Foundation
 import ItemCatalog
@@ -82,7 +83,7 @@ package struct MountedDomain: FileProviderDomain {
             return try self.place(heir) { try $0.item(persistently: heir) }
         }
         // The catalog that gave it is no more: the item is where that one had it last, or it is gone.
-        let url = urls.url(of: place.path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) })
+        let url = urls.url(of: place.path.names)
         let item = try await item(at: url)
         guard item.kind.isFolder == place.isFolder else {
             throw FileProviderError(.noSuchItem, "\(identifier): something else is where it was")

@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 import Foundation
 import Surroundings
 

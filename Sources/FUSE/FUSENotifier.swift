@@ -31,6 +31,8 @@ final class FUSENotifier: Sendable {
     private struct Active {
         var node: UInt64
         var since: UInt64
+        /// Whom to tell that it has been sent.
+        var then: [@Sendable () -> Void]
     }
 
     private struct State {
@@ -85,18 +87,20 @@ final class FUSENotifier: Sendable {
         }
     }
 
-    /// Waits until all notifications queued now about this node have been sent, or the session has ended, for at most
-    /// `patience` nanoseconds. Returns whether they have.
-    func drain(_ node: UInt64, within patience: UInt64) -> Bool {
-        let last = monitor.withLock(\.lastNumber)
-        let deadline = monotonicNow() + patience
-        return monitor.wait { state -> Monitor<State>.Step<Bool> in
-            let isOpen =
-                state.queue.contains { $0.number <= last && $0.notification.node == node }
-                || state.active.contains { $0.key <= last && $0.value.node == node }
-            if !isOpen || state.isStopped { return .done(true) }
-            return monotonicNow() < deadline ? .waitUntil(nanoseconds: deadline) : .done(false)
+    /// - Parameter then: called, once, when all that is queued now about this node has been sent, or will not be.
+    func settle(_ node: UInt64, then: @escaping @Sendable () -> Void) {
+        let isSettled = monitor.withLock { state in
+            // (Those about one node go out in their order.)
+            if let last = state.queue.lastIndex(where: { $0.notification.node == node }) {
+                state.queue[last].then.append(then)
+            } else if let number = state.active.first(where: { $0.value.node == node })?.key {
+                state.active[number]!.then.append(then)
+            } else {
+                return true
+            }
+            return false
         }
+        if isSettled { then() }
     }
 
     /// Drops queued notifications. One that is stuck in the kernel stays until the request that it waits for has been
@@ -105,9 +109,14 @@ final class FUSENotifier: Sendable {
         let dropped = monitor.withLock { state in
             state.isStopped = true
             defer { (state.queue, state.queued) = ([], []) }
-            return state.queue
+            var dropped = state.queue.flatMap(\.then)
+            for number in state.active.keys {
+                dropped += state.active[number]!.then
+                state.active[number]!.then = []
+            }
+            return dropped
         }
-        for queued in dropped { for then in queued.then { then() } }
+        for then in dropped { then() }
     }
 
     var isSending: Bool { monitor.withLock { !$0.active.isEmpty } }
@@ -123,8 +132,7 @@ final class FUSENotifier: Sendable {
         let started = startThread { [self] in
             while let next = next() {
                 send(next.notification)
-                monitor.withLock { _ = $0.active.removeValue(forKey: next.number) }
-                for then in next.then { then() }
+                for then in monitor.withLock({ $0.active.removeValue(forKey: next.number) })?.then ?? [] { then() }
             }
         }
         if !started { monitor.withLock { $0.threads -= 1 } }
@@ -143,7 +151,7 @@ final class FUSENotifier: Sendable {
             {
                 let next = state.queue.remove(at: index)
                 state.queued.remove(next.notification)
-                state.active[next.number] = Active(node: next.notification.node, since: now)
+                state.active[next.number] = Active(node: next.notification.node, since: now, then: next.then)
                 return .done((next, !state.queue.isEmpty && Self.claimThread(&state)))
             }
             if state.isStopped || now > idleSince + 1_000_000_000 && state.queue.isEmpty {

@@ -246,9 +246,10 @@ public final class FUSESession: Sendable {
     /// Blocks until the notifications queued so far have reached the kernel. Never call it from a callback.
     public func drainInvalidations() { notifier.drain() }
 
-    /// The same for notifications about one node and names in it; for at most `seconds`. Returns whether they have.
-    public func drainInvalidations(of node: UInt64, within seconds: Double) -> Bool {
-        notifier.drain(node, within: UInt64(seconds * 1e9))
+    /// - Parameter then: called, once, when what was queued so far about a node, and names in it, has reached the kernel, or
+    ///   the session has ended; it must be quick.
+    public func settleInvalidations(of node: UInt64, then: @escaping @Sendable () -> Void) {
+        notifier.settle(node, then: then)
     }
 }
 

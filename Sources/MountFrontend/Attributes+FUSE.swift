@@ -49,11 +49,11 @@ extension FileTime {
 }
 
 extension Lookup {
-    /// As an entry for the kernel.
-    var entry: FUSEEntry {
+    /// As a reply to the kernel.
+    func entry(isCached: Bool) -> FUSEEntry {
         FUSEEntry(
-            node: node.rawValue, attributes: attributes.stat, attributeTimeout: attributes.timeout,
-            entryTimeout: forEver)
+            node: node.rawValue, attributes: attributes.stat, attributeTimeout: isCached ? attributes.timeout : 0,
+            entryTimeout: isCached ? forEver : 0)
     }
 }
 
@@ -75,7 +75,12 @@ extension AttributeRequest {
 }
 
 extension FUSEOpenReply {
-    init(_ opened: Opened) {
+    /// - Parameter isCached: else reads and writes come to us, and the kernel's own ways to the file are another mount's.
+    init(_ opened: Opened, isCached: Bool) {
+        guard isCached else {
+            self.init(handle: opened.handle.rawValue, noFlush: opened.isReadOnly, directIO: true)
+            return
+        }
         let (backing, isDirect): (BackingID?, Bool) =
             switch opened.mode {
             case .cached: (nil, false)

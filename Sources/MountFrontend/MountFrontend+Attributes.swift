@@ -4,20 +4,20 @@ import Volume
 extension MountFrontend {
     package func getattr(_ request: consuming FUSERequest, node: UInt64, handle: UInt64?) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.attributes(of: NodeID(rawValue: node))
+            try view.attributes(of: NodeID(rawValue: node))
         } _: { request, attributes in
-            request.reply(attributes: attributes.stat, timeout: attributes.timeout)
+            request.reply(attributes: attributes.stat, timeout: isCached ? attributes.timeout : 0)
         }
     }
 
     package func setattr(
         _ request: consuming FUSERequest, node: UInt64, to attributes: FUSESetAttributes, handle: UInt64?
     ) {
-        answerNow(request) { () throws(VolumeError) in
-            try volume.setAttributes(
+        changeNow(request) { () throws(VolumeError) in
+            try view.setAttributes(
                 NodeID(rawValue: node), to: AttributeRequest(attributes), through: handle.map(HandleID.init(rawValue:)))
-        } _: { request, attributes in
-            request.reply(attributes: attributes.stat, timeout: attributes.timeout)
+        } _: { [isCached] request, attributes in
+            request.reply(attributes: attributes.stat, timeout: isCached ? attributes.timeout : 0)
         }
     }
 

@@ -20,7 +20,7 @@ extension MountFrontend {
             return
         }
         answerNow(request) { () throws(VolumeError) in
-            try volume.setExtendedAttribute(
+            try view.setExtendedAttribute(
                 name, to: Array(value), of: NodeID(rawValue: node), presence: presence)
         } _: { request, _ in
             request.reply(errno: 0)
@@ -29,7 +29,7 @@ extension MountFrontend {
 
     package func getxattr(_ request: consuming FUSERequest, node: UInt64, name: [UInt8], size: Int) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.extendedAttribute(name, of: NodeID(rawValue: node))
+            try view.extendedAttribute(name, of: NodeID(rawValue: node))
         } _: { request, value in
             request.reply(xattr: value, size: size)
         }
@@ -38,7 +38,7 @@ extension MountFrontend {
     package func listxattr(_ request: consuming FUSERequest, node: UInt64, size: Int) {
         let isSuperuser = request.context.uid == 0
         answerNow(request) { () throws(VolumeError) in
-            try volume.extendedAttributeNames(of: NodeID(rawValue: node), isSuperuser: isSuperuser)
+            try view.extendedAttributeNames(of: NodeID(rawValue: node), isSuperuser: isSuperuser)
         } _: { request, names in
             request.reply(xattr: names, size: size)
         }
@@ -46,7 +46,7 @@ extension MountFrontend {
 
     package func removexattr(_ request: consuming FUSERequest, node: UInt64, name: [UInt8]) {
         answerNow(request) { () throws(VolumeError) in
-            try volume.removeExtendedAttribute(name, of: NodeID(rawValue: node))
+            try view.removeExtendedAttribute(name, of: NodeID(rawValue: node))
         } _: { request, _ in
             request.reply(errno: 0)
         }

@@ -8,28 +8,29 @@ extension MountFrontend {
         _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, flags: Int32,
         killPrivileges: Bool
     ) {
-        let (volume, context) = (volume, request.context)
-        answer(request) { () throws(VolumeError) in
-            try volume.create(
+        let (view, context) = (view, request.context)
+        change(request) { () throws(VolumeError) in
+            try view.create(
                 Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, uid: context.uid,
                 gid: context.gid, mayDropFlags: Self.mayDropFlags(flags))
-        } _: { request, made in
+        } _: { [isCached] request, made in
             let (lookup, opened) = made
-            if !request.reply(create: lookup.entry, open: FUSEOpenReply(opened)) {
-                volume.close(opened.handle)
-                volume.forget(lookup.node, count: 1)
+            let reply = FUSEOpenReply(opened, isCached: isCached)
+            if !request.reply(create: lookup.entry(isCached: isCached), open: reply) {
+                view.close(opened.handle)
+                view.forget(lookup.node, count: 1)
             }
         }
     }
 
     package func open(_ request: consuming FUSERequest, node: UInt64, flags: Int32, killPrivileges: Bool) {
         let thread = request.context.pid
-        answerNow(request) { () throws(VolumeError) in
-            try volume.open(
+        changeNow(request) { () throws(VolumeError) in
+            try view.open(
                 NodeID(rawValue: node), flags: flags, killsPrivileges: killPrivileges,
                 mayDropFlags: Self.mayDropFlags(flags), thread: thread)
-        } _: { request, opened in
-            if !request.reply(open: FUSEOpenReply(opened)) { volume.close(opened.handle) }
+        } _: { [view, isCached] request, opened in
+            if !request.reply(open: FUSEOpenReply(opened, isCached: isCached)) { view.close(opened.handle) }
         }
     }
 
@@ -58,6 +59,7 @@ extension MountFrontend {
         offset: Int64, flags: Int32, killPrivileges: Bool
     ) {
         answerNow(request) { () throws(VolumeError) in
+            defer { view.wasWritten(NodeID(rawValue: node)) }
             try volume.write(
                 HandleID(rawValue: handle), bytes, at: offset, appends: flags & O_APPEND != 0,
                 killsPrivileges: killPrivileges)
@@ -76,15 +78,16 @@ extension MountFrontend {
     }
 
     package func flush(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
-        answerNow(request) { () throws(VolumeError) in
-            try volume.flush(HandleID(rawValue: handle))
+        let thread = request.context.pid
+        changeNow(request) { () throws(VolumeError) in
+            try view.flush(HandleID(rawValue: handle), of: NodeID(rawValue: node), thread: thread)
         } _: { request, _ in
             request.reply(errno: 0)
         }
     }
 
     package func release(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
-        volume.close(HandleID(rawValue: handle))
+        view.close(HandleID(rawValue: handle))
         request.reply(errno: 0)
     }
 

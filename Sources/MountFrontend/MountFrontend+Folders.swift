@@ -11,21 +11,21 @@ extension MountFrontend {
     /// FUSE_NO_OPENDIR_SUPPORT) it opens and closes folders itself, until ``SessionLink/invalidateEntry(in:name:)``
     /// reports a change. Otherwise we must see which program looks where; the kernel caches each listing all the same.
     package func opendir(_ request: consuming FUSERequest, node: UInt64, flags: Int32) {
-        if volume.engine.followsChanges {
+        if isCached && volume.engine.followsChanges {
             request.reply(errno: ENOSYS)
             return
         }
-        let (volume, thread) = (volume, request.context.pid)
+        let (view, thread) = (view, request.context.pid)
         answer(request) { () throws(VolumeError) in
-            try volume.openFolder(NodeID(rawValue: node), thread: thread)
-        } _: { request, handle in
-            let reply = FUSEOpenReply(handle: handle.rawValue, keepCache: true, cacheDirectory: true)
-            if !request.reply(open: reply) { volume.closeFolder(handle) }
+            try view.openFolder(NodeID(rawValue: node), thread: thread)
+        } _: { [isCached] request, handle in
+            let reply = FUSEOpenReply(handle: handle.rawValue, keepCache: isCached, cacheDirectory: isCached)
+            if !request.reply(open: reply) { view.closeFolder(handle) }
         }
     }
 
     package func releasedir(_ request: consuming FUSERequest, node: UInt64, handle: UInt64) {
-        volume.closeFolder(HandleID(rawValue: handle))
+        view.closeFolder(HandleID(rawValue: handle))
         request.reply(errno: 0)
     }
 
@@ -44,19 +44,14 @@ extension MountFrontend {
     package func readdirplus(
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int
     ) {
-        list(request, NodeID(rawValue: node), offset, size, .entries)
-    }
-
-    /// Answers a readdirplus like a readdir: takes no references.
-    func listNames(_ request: consuming FUSERequest, _ node: NodeID, _ offset: Int64, _ size: Int) {
-        list(request, node, offset, size, .bareEntries)
+        list(request, NodeID(rawValue: node), offset, size, isCached ? .entries : .bareEntries)
     }
 
     private enum Listing {
         case names
         /// With look-ups.
         case entries
-        /// In the format of entries, but with names only.
+        /// In the format of entries, but with names only: takes no references.
         case bareEntries
     }
 
@@ -66,11 +61,11 @@ extension MountFrontend {
     ) {
         // The smallest size of an entry (fuse_direntplus, fuse_dirent).
         let limit = size / (listing == .names ? 24 : 160) + 1
-        let (volume, thread) = (volume, request.context.pid)
+        let (view, thread) = (view, request.context.pid)
         answer(request) { () throws(VolumeError) -> Outcome<([FolderEntry], UInt64)> in
-            if offset == 0, case .wait(let wait) = try volume.listed(node, thread: thread) { return .wait(wait) }
-            let moment = volume.moment
-            return .ready((try volume.entries(of: node, after: max(0, offset - 2), limit: limit), moment))
+            if offset == 0, case .wait(let wait) = try view.listed(node, thread: thread) { return .wait(wait) }
+            let moment = view.volume.moment
+            return .ready((try view.entries(of: node, after: max(0, offset - 2), limit: limit), moment))
         } _: { [self] request, found in
             reply(request, found.0, asOf: found.1, node, offset, size, listing)
         }
@@ -89,7 +84,8 @@ extension MountFrontend {
                 let next = entry.cookie + 2
                 if listing == .entries {
                     let lookup = volume.reference(entry.inode, asOf: moment)
-                    guard buffer.add(name: entry.name.bytes, entry: lookup.entry, nextOffset: next) else {
+                    guard buffer.add(name: entry.name.bytes, entry: lookup.entry(isCached: isCached), nextOffset: next)
+                    else {
                         volume.forget(lookup.node, count: 1)
                         break
                     }
@@ -115,8 +111,8 @@ extension MountFrontend {
         throws(VolumeError) -> Bool
     {
         guard offset < 2 else { return true }
-        let own = try volume.attributes(of: node).record.id
-        let above = try volume.parent(of: node)
+        let own = try view.attributes(of: node).record.id
+        let above = try view.parent(of: node)
         for (position, name, inode) in [(Int64(0), ".", own), (1, "..", above)] where position >= offset {
             let added = buffer.add(
                 bare: Array(name.utf8), inode: UInt64(inode.rawValue), type: S_IFDIR, nextOffset: position + 1,

@@ -4,49 +4,53 @@ import Volume
 
 extension MountFrontend {
     package func lookup(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
-        let volume = volume
+        let view = view
         answer(request) { () throws(VolumeError) in
             switch name {
             // (FUSE_EXPORT_SUPPORT: look-ups by file handle.)
-            case Self.itself: try volume.lookUp(NodeID(rawValue: parent))
-            case Self.above: try volume.lookUpParent(of: NodeID(rawValue: parent))
-            default: try volume.lookUp(Filename(bytes: name), in: NodeID(rawValue: parent))
+            case Self.itself: try view.lookUp(NodeID(rawValue: parent))
+            case Self.above: try view.lookUpParent(of: NodeID(rawValue: parent))
+            default: try view.lookUp(Filename(bytes: name), in: NodeID(rawValue: parent))
             }
-        } _: { request, found in
+        } _: { [self] request, found in
             guard let found else {
-                request.replyNegative(timeout: forEver)
+                request.replyNegative(timeout: isCached ? forEver : 0)
                 return
             }
-            if !request.reply(entry: found.entry) { volume.forget(found.node, count: 1) }
+            reply(request, found)
         }
+    }
+
+    func reply(_ request: consuming FUSERequest, _ lookup: Lookup) {
+        if !request.reply(entry: lookup.entry(isCached: isCached)) { view.forget(lookup.node, count: 1) }
     }
 
     private static let itself = Array(".".utf8)
     private static let above = Array("..".utf8)
 
     package func forget(node: UInt64, count: UInt64) {
-        volume.kernelForgets(NodeID(rawValue: node), count: count)
+        view.kernelForgets(NodeID(rawValue: node), count: count)
     }
 
     package func mkdir(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32) {
-        let (volume, context) = (volume, request.context)
-        answer(request) { () throws(VolumeError) in
-            try volume.makeFolder(
+        let (view, context) = (view, request.context)
+        change(request) { () throws(VolumeError) in
+            try view.makeFolder(
                 Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, uid: context.uid,
                 gid: context.gid)
-        } _: { request, made in
-            if !request.reply(entry: made.entry) { volume.forget(made.node, count: 1) }
+        } _: { [self] request, made in
+            reply(request, made)
         }
     }
 
     package func symlink(_ request: consuming FUSERequest, target: [UInt8], parent: UInt64, name: [UInt8]) {
-        let (volume, context) = (volume, request.context)
-        answer(request) { () throws(VolumeError) in
-            try volume.makeLink(
+        let (view, context) = (view, request.context)
+        change(request) { () throws(VolumeError) in
+            try view.makeLink(
                 Filename(bytes: name), in: NodeID(rawValue: parent), target: target, uid: context.uid,
                 gid: context.gid)
-        } _: { request, made in
-            if !request.reply(entry: made.entry) { volume.forget(made.node, count: 1) }
+        } _: { [self] request, made in
+            reply(request, made)
         }
     }
 
@@ -59,18 +63,18 @@ extension MountFrontend {
     }
 
     package func unlink(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
-        let volume = volume
-        answer(request) { () throws(VolumeError) in
-            try volume.unlink(Filename(bytes: name), in: NodeID(rawValue: parent))
+        let view = view
+        change(request) { () throws(VolumeError) in
+            try view.unlink(Filename(bytes: name), in: NodeID(rawValue: parent))
         } _: { request, _ in
             request.reply(errno: 0)
         }
     }
 
     package func rmdir(_ request: consuming FUSERequest, parent: UInt64, name: [UInt8]) {
-        let volume = volume
-        answer(request) { () throws(VolumeError) in
-            try volume.removeFolder(Filename(bytes: name), in: NodeID(rawValue: parent))
+        let view = view
+        change(request) { () throws(VolumeError) in
+            try view.removeFolder(Filename(bytes: name), in: NodeID(rawValue: parent))
         } _: { request, _ in
             request.reply(errno: 0)
         }
@@ -86,14 +90,14 @@ extension MountFrontend {
             request.reply(errno: 22 /* EINVAL */)
             return
         }
-        let volume = volume
-        answer(request) { () throws(VolumeError) in
+        let view = view
+        change(request) { () throws(VolumeError) in
             if flags == exchange {
-                return try volume.exchange(
+                return try view.exchange(
                     Filename(bytes: name), in: NodeID(rawValue: parent), with: Filename(bytes: newName),
                     in: NodeID(rawValue: newParent))
             }
-            return try volume.rename(
+            return try view.rename(
                 Filename(bytes: name), in: NodeID(rawValue: parent), to: Filename(bytes: newName),
                 in: NodeID(rawValue: newParent), noReplace: flags & noReplace != 0)
         } _: { request, _ in

@@ -6,23 +6,23 @@ extension MountFrontend {
     package func mknod(
         _ request: consuming FUSERequest, parent: UInt64, name: [UInt8], mode: UInt32, rdev: UInt64
     ) {
-        let (volume, context) = (volume, request.context)
-        answer(request) { () throws(VolumeError) in
-            try volume.makeNode(
+        let (view, context) = (view, request.context)
+        change(request) { () throws(VolumeError) in
+            try view.makeNode(
                 Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, device: rdev, uid: context.uid,
                 gid: context.gid)
-        } _: { request, made in
-            if !request.reply(entry: made.entry) { volume.forget(made.node, count: 1) }
+        } _: { [self] request, made in
+            reply(request, made)
         }
     }
 
     package func link(_ request: consuming FUSERequest, node: UInt64, newParent: UInt64, newName: [UInt8]) {
-        let volume = volume
-        answer(request) { () throws(VolumeError) in
-            try volume.link(
+        let view = view
+        change(request) { () throws(VolumeError) in
+            try view.link(
                 NodeID(rawValue: node), to: Filename(bytes: newName), in: NodeID(rawValue: newParent))
-        } _: { request, linked in
-            if !request.reply(entry: linked.entry) { volume.forget(linked.node, count: 1) }
+        } _: { [self] request, linked in
+            reply(request, linked)
         }
     }
 }

@@ -9,6 +9,7 @@ extension MountFrontend {
     ) {
         let isUser = request.context.uid != 0
         answerNow(request) { () throws(VolumeError) in
+            defer { view.wasWritten(NodeID(rawValue: node)) }
             try volume.allocate(
                 HandleID(rawValue: handle), mode: mode, offset: offset, length: length, killsPrivileges: isUser)
         } _: { request, _ in
@@ -31,9 +32,10 @@ extension MountFrontend {
         _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, toNode: UInt64,
         toHandle: UInt64, toOffset: Int64, length: Int, flags: Int32
     ) {
-        let (volume, isUser) = (volume, request.context.uid != 0)
+        let (volume, view, isUser) = (volume, view, request.context.uid != 0)
         answer(request) { () throws(VolumeError) in
-            try volume.copy(
+            defer { view.wasWritten(NodeID(rawValue: toNode)) }
+            return try volume.copy(
                 from: HandleID(rawValue: handle), at: offset, to: HandleID(rawValue: toHandle), at: toOffset,
                 count: length, killsPrivileges: isUser)
         } _: { request, count in

@@ -2,15 +2,20 @@ import FUSE
 import FileProvider
 import Glibc
 package import SyncEngine
-package import Volume
+import Volume
 
-/// Turns FUSE requests into calls of the volume: decodes, dispatches, replies. It makes no decisions.
+/// Turns FUSE requests into calls of the volume: decodes, dispatches, replies. It makes no decisions: its view says what the
+/// mount shows and permits.
 package final class MountFrontend: FUSEFileSystem {
+    let view: any MountView
     let volume: Volume
+    let isCached: Bool
     private let workers: Workers
 
-    package init(volume: Volume, workers: Workers) {
-        self.volume = volume
+    package init(showing view: any MountView, workers: Workers) {
+        self.view = view
+        volume = view.volume
+        isCached = view.isCached
         self.workers = workers
     }
 
@@ -68,6 +73,38 @@ package final class MountFrontend: FUSEFileSystem {
         }
         waiter.onEnd { task.cancel() }
         pending.onInterrupt { _ = waiter.giveUp(EINTR) }
+    }
+
+    /// As ``answer(_:_:_:)``, for a call that changes something.
+    func change<Value: Sendable>(
+        _ request: consuming FUSERequest, _ call: @escaping @Sendable () throws(VolumeError) -> Outcome<Value>,
+        _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
+    ) {
+        answer(request, call) { [self] request, value in settle(request, value, reply) }
+    }
+
+    /// As ``answerNow(_:_:_:)``, for a call that changes something.
+    func changeNow<Value: Sendable>(
+        _ request: consuming FUSERequest, _ call: () throws(VolumeError) -> Value,
+        _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
+    ) {
+        answerNow(request, call) { request, value in settle(request, value, reply) }
+    }
+
+    /// Replies when others see what was changed, or a signal ends the program.
+    private func settle<Value: Sendable>(
+        _ request: consuming FUSERequest, _ value: Value,
+        _ reply: @escaping @Sendable (consuming FUSERequest, Value) -> Void
+    ) {
+        guard let settling = view.settling() else { return reply(request, value) }
+        let pending = FUSEPendingRequest(request)
+        Task(executorPreference: workers) {
+            await settling()
+            if let request = pending.take() { reply(request, value) }
+        }
+        pending.onInterrupt { [weak pending] in
+            if let request = pending?.take() { reply(request, value) }
+        }
     }
 
     /// For calls that never wait.

@@ -44,8 +44,16 @@ package final class SessionLink: KernelNotifying, BackingRegistering {
             node.rawValue, offset: range.lowerBound, length: range.upperBound - range.lowerBound, then: then)
     }
 
-    package func settle(_ folder: NodeID, seconds: Double) -> Bool {
-        session?.drainInvalidations(of: folder.rawValue, within: seconds) ?? true
+    package func settle(_ node: NodeID, seconds: Double) async -> Bool {
+        guard let session else { return true }
+        let (signals, signal) = AsyncStream<Bool>.makeStream()
+        session.settleInvalidations(of: node.rawValue) { signal.yield(true) }
+        let clock = Task {
+            try await Task.sleep(for: .seconds(seconds))
+            signal.yield(false)
+        }
+        defer { clock.cancel() }
+        return await signals.first { _ in true } ?? false
     }
 
     package func register(_ descriptor: Int32) -> Int32? {

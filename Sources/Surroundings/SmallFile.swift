@@ -2,11 +2,12 @@ package import Foundation
 
 /// Small files of Hydrant's own, which are replaced as a whole.
 package enum SmallFile {
-    package struct Failure: Error {
+    package struct Failure: Error, CustomStringConvertible {
         package let path: String
         package let number: Int32
         /// For people.
         package var reason: String { String(cString: strerror(number)) }
+        package var description: String { "\(path): cannot be written: \(reason)" }
     }
 
     /// Writes a file beside `path`, mode 0600, and renames it over `path`: readers get the old or the new contents,

@@ -52,9 +52,7 @@ extension Volume: VolumeObserving {
         // The kernel keeps negative entries only for folders that have been listed; and a look-up in another folder may
         // wait for the very provider that waits here.
         guard (try? catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated }) ?? false else { return true }
-        return await Task(executorPreference: context.workers) { [kernel] in
-            kernel.settle(id, seconds: seconds)
-        }.value
+        return await kernel.settle(id, seconds: seconds)
     }
 
     /// Programs that have the document open for writing go on with the bytes that they have, as an inode of its own.

@@ -26,9 +26,9 @@ package protocol KernelNotifying: Sendable {
     func invalidateContents(of node: NodeID)
     /// Attributes and the cached pages of a range. `then` is called, once, when the kernel has forgotten them.
     func invalidateContents(of node: NodeID, range: Range<Int64>, then: @escaping @Sendable () -> Void)
-    /// Blocks until the kernel has forgotten what it was told to forget so far about this folder and the names in it,
-    /// for at most so many seconds; returns whether it has. Never called on a request's thread.
-    func settle(_ folder: NodeID, seconds: Double) -> Bool
+    /// Returns when the kernel has forgotten what it was told so far about this node and the names in it, at the latest
+    /// after so many seconds; says whether it has.
+    func settle(_ node: NodeID, seconds: Double) async -> Bool
 }
 
 extension KernelNotifying {
@@ -36,7 +36,7 @@ extension KernelNotifying {
         invalidateContents(of: node)
         then()
     }
-    package func settle(_ folder: NodeID, seconds: Double) -> Bool { true }
+    package func settle(_ node: NodeID, seconds: Double) async -> Bool { true }
 }
 
 /// Lets the kernel read and write a local file without us (FUSE passthrough).

@@ -1,4 +1,5 @@
 import ContentStore
+import DocumentServices
 import FUSE
 import FileProvider
 import Foundation
@@ -58,7 +59,7 @@ final class ServedDomain: Sendable {
         options.passthrough = passthrough
         let session = try FUSESession(
             mountPoint: sandbox.mountPoint, options: options,
-            fileSystem: MountFrontend(volume: volume, workers: context.workers))
+            fileSystem: MountFrontend(showing: volume, workers: context.workers))
         try session.mount()
         link.attach(session)
         self.session = session
@@ -83,7 +84,7 @@ final class ServedDomain: Sendable {
                 scopes: scopes),
             signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
             policy: PolicyDesk(context: context, configured: [], mountPoint: sandbox.mountPoint),
-            thumbnails: thumbnails,
+            thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: sandbox.mountPoint),
             title: "test")
         let server = ControlServer(
             socketPath: folder + "/" + SocketDirectory.socketName(mountPoint: sandbox.mountPoint), service: service,

@@ -86,6 +86,26 @@ struct NotifierTests {
         kernel.stuck.withLock { $0 = [] }
     }
 
+    @Test func tellsWhenAllAboutANodeWasSent() async {
+        let kernel = Kernel()
+        let notifier = FUSENotifier { kernel.take($0) }
+        kernel.stuck.withLock { $0 = [1, 3] }
+        let told = Mutex<[Int]>([])
+        func tell(_ number: Int) -> @Sendable () -> Void { { told.withLock { $0.append(number) } } }
+        for notification in [inode(1), inode(3)] { notifier.enqueue(notification) }
+        #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 2 })
+        notifier.enqueue(inode(1, 4096))
+        for node in 1...3 { notifier.settle(UInt64(node), then: tell(node)) }
+        #expect(told.withLock { $0 } == [2])
+        kernel.stuck.withLock { $0 = [3] }
+        #expect(await eventually(within: 2) { told.withLock { $0 } == [2, 1] })
+        #expect(kernel.sent.withLock { $0 } == [inode(1), inode(3), inode(1, 4096)])
+        // What hangs in the kernel at the end keeps nobody waiting.
+        notifier.stop()
+        #expect(told.withLock { $0 } == [2, 1, 3])
+        kernel.stuck.withLock { $0 = [] }
+    }
+
     @Test func stopLetsWaitersGo() async {
         let kernel = Kernel()
         let notifier = FUSENotifier { kernel.take($0) }

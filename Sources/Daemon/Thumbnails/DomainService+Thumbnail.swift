@@ -1,4 +1,5 @@
 import ControlAPI
+import DocumentServices
 import FileProvider
 import Foundation
 import ItemCatalog
@@ -19,11 +20,11 @@ extension DomainService {
 
     /// - Parameter makes: whether one may be made of a document that is here, which takes some seconds.
     func thumbnail(of path: PathBytes, size: Int, makes: Bool = true) async throws -> DocumentThumbnail {
-        let (record, item) = try volume.inspect(try await resolve(path).id)
+        let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }
         return DocumentThumbnail(
             picture: try await picture(path, record, item, size, makes: makes),
-            uri: ThumbnailDesk.uri(mountPoint, names(path).map(\.bytes)), modified: record.modified.seconds)
+            uri: ThumbnailDesk.uri(mountPoint, path.names.map(\.bytes)), modified: record.modified.seconds)
     }
 
     /// The first of: what a program gave, what is in the cache already, what the store has, what can be made here. Where a store makes
@@ -36,7 +37,7 @@ extension DomainService {
         let cached = thumbnails.cached(record, item, size: size)
         // (Of what a provider keeps a program on another machine may have given one since.)
         if let cached, !cached.isMade || !pictures.isKept { return cached.picture }
-        let name = names(path).last ?? ""
+        let name = path.names.last ?? ""
         let canMake = makes && record.extents == nil && record.writing == nil && pictures.canMake(name)
         var refused: FileProviderError?
         if let item, pictures.isKept || !canMake {
@@ -65,7 +66,7 @@ extension DomainService {
 
     /// A program of the user's has put a picture of the document into the cache: it goes with the document.
     func noteThumbnail(_ path: PathBytes, _ note: CachedThumbnailNote) async throws {
-        let record = try await resolve(path)
+        let record = try await domainPaths.resolve(path)
         thumbnails.note(record.id, uri: note.uri, modified: note.modified, bytes: note.bytes, in: note.folder)
     }
 
@@ -85,7 +86,7 @@ extension DomainService {
     {
         // (What its writer has closed is recorded first.)
         volume.endWritingNow()
-        let (record, item) = try volume.inspect(try await resolve(path).id)
+        let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }
         guard let item else { throw refusal(path, "is another name of a document, which stays on this machine") }
         if volume.engine.context.isReadOnly { throw refusal(path, "is mounted read-only") }

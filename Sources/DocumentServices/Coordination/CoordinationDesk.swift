@@ -1,4 +1,4 @@
-import ControlAPI
+package import ControlAPI
 import Coordination
 import FileProvider
 import Foundation
@@ -7,12 +7,12 @@ import Logging
 import SyncEngine
 import Synchronization
 import Trees
-import Volume
+package import Volume
 
 /// Where programs claim the items of a mounted domain, and say that they show them.
-final class CoordinationDesk: Sendable {
+package final class CoordinationDesk: Sendable {
     private let volume: Volume
-    private let mountPoint: String
+    private let paths: DomainPaths
     private let arbiter: Arbiter
     private let watch: PresenterWatch
     private let bound = BoundProcesses()
@@ -24,9 +24,9 @@ final class CoordinationDesk: Sendable {
     private var catalog: Catalog { engine.context.catalog }
 
     /// - Parameter patience: in seconds, for a presenter to answer.
-    init(volume: Volume, mountPoint: String, stateDirectory: String, patience: Double) {
+    package init(volume: Volume, mountPoint: String, stateDirectory: String, patience: Double) {
         self.volume = volume
-        self.mountPoint = mountPoint
+        paths = DomainPaths(volume, mountPoint: mountPoint)
         snapshots = stateDirectory + "/snapshots"
         // What a daemon that was killed left.
         try? FileManager.default.removeItem(atPath: snapshots)
@@ -52,7 +52,7 @@ final class CoordinationDesk: Sendable {
     // MARK: Claims
 
     /// Holds a claim until the task is cancelled, and whatever process is bound to it has ended.
-    func coordinate(_ request: CoordinationRequest, _ listener: ControlListener) async -> ControlResponse {
+    package func coordinate(_ request: CoordinationRequest, _ listener: ControlListener) async -> ControlResponse {
         guard UUID(uuidString: request.id) != nil else {
             return .failure(ControlFailure(code: "badClaim", message: "a claim's identifier is a UUID"))
         }
@@ -101,7 +101,7 @@ final class CoordinationDesk: Sendable {
     }
 
     /// A claim is not over before this process is.
-    func bind(_ claim: String, to pid: Int32) -> ControlResponse {
+    package func bind(_ claim: String, to pid: Int32) -> ControlResponse {
         guard let process = ServingProcess(pid: pid), process.isAlive else {
             return .failure(ControlFailure(code: "noSuchProcess", message: "process \(pid) is not there"))
         }
@@ -113,18 +113,18 @@ final class CoordinationDesk: Sendable {
         return .done
     }
 
-    func claims() async -> [ClaimStatus] {
+    package func claims() async -> [ClaimStatus] {
         let waits = await arbiter.waits
         let requests = requests.withLock { $0 }
         return await arbiter.overview().compactMap { claim, isGranted in
             guard let request = requests[claim.id] else { return nil }
-            let paths = zip(request.intents, claim.intents).map {
-                (isWriting: $0.isWriting, path: shown(path(of: $1.subject) ?? $0.path))
+            let items = zip(request.intents, claim.intents).map {
+                (isWriting: $0.isWriting, path: paths.shown(path(of: $1.subject) ?? $0.path))
             }
             return ClaimStatus(
                 id: request.id, purpose: request.purpose, pid: request.programPID ?? request.pid,
-                program: request.program, isGranted: isGranted, reading: paths.filter { !$0.isWriting }.map(\.path),
-                writing: paths.filter(\.isWriting).map(\.path),
+                program: request.program, isGranted: isGranted, reading: items.filter { !$0.isWriting }.map(\.path),
+                writing: items.filter(\.isWriting).map(\.path),
                 waitsFor: (waits.edges[claim.id] ?? []).map(\.rawValue).sorted(),
                 within: request.within)
         }
@@ -149,7 +149,7 @@ final class CoordinationDesk: Sendable {
         for (intent, granted) in zip(request.intents, claim.intents) {
             guard let path = path(of: granted.subject) ?? (intent.isWriting ? intent.path : nil) else {
                 throw ControlFailure(
-                    code: "path", message: "\(shown(intent.path)): was deleted while this waited for it")
+                    code: "path", message: "\(paths.shown(intent.path)): was deleted while this waited for it")
             }
             var place = CoordinationGrant.Place(path: path)
             if intent.options.contains(.forUploading) {
@@ -159,7 +159,7 @@ final class CoordinationDesk: Sendable {
             {
                 let asker = CausingProcess(pid: request.programPID ?? request.pid, name: request.program)
                 do { _ = try await engine.download(inode, for: asker) } catch {
-                    throw ControlFailure(code: "download", message: "\(shown(path)): \(error)")
+                    throw ControlFailure(code: "download", message: "\(paths.shown(path)): \(error)")
                 }
             }
             places.append(place)
@@ -169,14 +169,8 @@ final class CoordinationDesk: Sendable {
 
     // MARK: What a path means
 
-    private func names(_ path: PathBytes) -> [Filename] {
-        path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
-    }
-
-    private func shown(_ path: PathBytes) -> String { mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string) }
-
     private func subject(at path: PathBytes, mayBeNew: Bool) async throws -> ClaimSubject {
-        let names = names(path)
+        let names = path.names
         do {
             let inode = try await volume.resolve(names).id
             return try catalog.read { try ClaimSubject(inode, $0) }
@@ -187,13 +181,13 @@ final class CoordinationDesk: Sendable {
             {
                 return .name(folder: folder.id.rawValue, bytes: name.bytes)
             }
-            throw ControlFailure(code: "path", message: "\(shown(path)): \(error.message)")
+            throw ControlFailure(code: "path", message: "\(paths.shown(path)): \(error.message)")
         }
     }
 
     /// What the item at a path is if it is gone; nil: of the mount itself.
     private func name(at path: PathBytes) throws -> ClaimSubject? {
-        let names = names(path)
+        let names = path.names
         guard let name = names.last, let folder = try? catalog.read({ try $0.resolve(names.dropLast()) }) else {
             return nil
         }
@@ -242,9 +236,9 @@ final class CoordinationDesk: Sendable {
             else {
                 throw CatalogError(.notFound, "it is gone")
             }
-            return try await snapshots(of: id).copy(inode, called: names(path).last?.string ?? "domain", number: number)
+            return try await snapshots(of: id).copy(inode, called: path.names.last?.string ?? "domain", number: number)
         } catch {
-            throw ControlFailure(code: "download", message: "\(shown(path)): cannot be copied: \(error)")
+            throw ControlFailure(code: "download", message: "\(paths.shown(path)): cannot be copied: \(error)")
         }
     }
 
@@ -262,7 +256,7 @@ final class CoordinationDesk: Sendable {
     // MARK: Presenters
 
     /// Tells a presenter, until the task is cancelled.
-    func present(_ request: PresenterRequest, _ listener: ControlListener) async -> ControlResponse {
+    package func present(_ request: PresenterRequest, _ listener: ControlListener) async -> ControlResponse {
         let id = PresenterID(request.id)
         do {
             let subject = try await subject(at: request.path, mayBeNew: false)
@@ -275,7 +269,7 @@ final class CoordinationDesk: Sendable {
             defer { watch.count(-1) }
             watch.add(id, request.purpose, subject) { inbox.yield($0) }
             let path = path(of: subject) ?? request.path
-            inbox.yield(PresenterMessage(.registered, path: shown(path), place: path))
+            inbox.yield(PresenterMessage(.registered, path: paths.shown(path), place: path))
             do { for await message in messages { try await listener.tell(.presenter(message)) } } catch {}
             watch.remove(id)
             await Task { [arbiter] in await arbiter.remove(id) }.value
@@ -285,7 +279,7 @@ final class CoordinationDesk: Sendable {
         }
     }
 
-    func answer(_ presenter: String, _ question: Int) async -> ControlResponse {
+    package func answer(_ presenter: String, _ question: Int) async -> ControlResponse {
         await arbiter.answer(question, by: PresenterID(presenter))
         return .done
     }

@@ -1,7 +1,9 @@
 import ControlAPI
+import DocumentServices
 import FileProvider
 import Foundation
 import ItemCatalog
+import Surroundings
 import Synchronization
 import Trees
 
@@ -54,7 +56,7 @@ package final class IdentifierBook: Sendable {
 
     /// On disk when it returns.
     func note(_ identifier: ItemIdentifier, at names: [Filename], isFolder: Bool) throws {
-        try put(Place(id: identifier.rawValue, path: Self.path(names), isFolder: isFolder))
+        try put(Place(id: identifier.rawValue, path: PathBytes(joining: names), isFolder: isFolder))
     }
 
     /// The item is found again, and is called this from now on.
@@ -74,7 +76,7 @@ package final class IdentifierBook: Sendable {
                 var place = place
                 let item = try reader.item(persistently: place.identifier)
                 if let inode = item?.local == nil ? nil : item?.inode, let names = try reader.path(of: inode) {
-                    place.path = Self.path(names)
+                    place.path = PathBytes(joining: names)
                 } else {
                     place.isGone = true
                 }
@@ -109,16 +111,12 @@ package final class IdentifierBook: Sendable {
     /// - Returns: how many lines the file has now.
     private static func write(_ places: [String: Place], to path: String) throws -> Int {
         let lines = try places.values.sorted { $0.id < $1.id }.map(line)
-        try StateFile.write(Data(lines.joined()), to: path)
+        try SmallFile.replace(path, with: Data(lines.joined()))
         return lines.count
     }
 
     private static func line(_ place: Place) throws -> Data {
         try JSONEncoder().encode(place) + Data("\n".utf8)
-    }
-
-    private static func path(_ names: [Filename]) -> PathBytes {
-        PathBytes(bytes: Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
     }
 
     private var failure: DaemonError { DaemonError("\(path): cannot be written: \(String(cString: strerror(errno)))") }

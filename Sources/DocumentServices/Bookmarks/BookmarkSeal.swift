@@ -1,6 +1,7 @@
 import ControlAPI
 import Crypto
 import Foundation
+import Surroundings
 import Synchronization
 
 /// Makes bookmarks that nobody else can make, and knows its own again. Its key is made with the first one.
@@ -30,7 +31,7 @@ final class BookmarkSeal: Sendable {
         try kept.withLock { kept in
             if let kept { return kept }
             let new = Kept(domain: UUID(), key: SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) })
-            try StateFile.write(try JSONEncoder().encode(new), to: path)
+            try SmallFile.replace(path, with: try JSONEncoder().encode(new))
             kept = new
             return new
         }

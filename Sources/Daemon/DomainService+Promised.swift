@@ -1,4 +1,6 @@
 import ControlAPI
+import DocumentServices
+import ItemCatalog
 import Trees
 
 /// How items are that need not be here.
@@ -10,7 +12,7 @@ extension DomainService {
         for path in paths {
             do {
                 var promised = PromisedItem(
-                    item: try queries.item(try await resolve(path), at: path, wantsTags: wantsTags))
+                    item: try queries.item(try await domainPaths.resolve(path), at: path, wantsTags: wantsTags))
                 if promised.item == nil {
                     promised.error = path.bytes.isEmpty ? "\(mountPoint): is a whole domain" : "\(path.string): is gone"
                 }

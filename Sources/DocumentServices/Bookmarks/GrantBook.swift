@@ -1,5 +1,6 @@
 import ControlAPI
 import Foundation
+import Surroundings
 import Synchronization
 
 /// A right to an item.
@@ -82,7 +83,7 @@ final class GrantBook: Sendable {
             var changed = grants.filter { $0.value.isGood(at: now) }
             let result = body(&changed)
             let kept = changed.values.sorted { $0.created < $1.created }
-            try StateFile.write(try JSONEncoder().encode(kept), to: path)
+            try SmallFile.replace(path, with: try JSONEncoder().encode(kept))
             grants = changed
             return result
         }

@@ -48,10 +48,11 @@ final class ScopedFolder: Sendable {
         options.mountOptions =
             ["default_permissions", "subtype=hydrant-scoped", "fsname=\(source)"] + (isWritable ? [] : ["ro"])
         guard mkdir(path, 0o700) == 0 else {
-            throw DaemonError("\(path): cannot be made: \(String(cString: strerror(errno)))")
+            throw ControlFailure(
+                code: "refused", message: "\(source): \(path): cannot be made: \(String(cString: strerror(errno)))")
         }
         do {
-            let frontend = ScopedFrontend(scope: scope, workers: volume.engine.context.workers)
+            let frontend = MountFrontend(showing: try ScopedView(scope: scope), workers: scope.workers)
             session = try FUSESession(mountPoint: path, options: options, fileSystem: frontend)
             try session.mount()
         } catch {

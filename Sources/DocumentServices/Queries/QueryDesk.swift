@@ -1,4 +1,4 @@
-import ControlAPI
+package import ControlAPI
 import FileProvider
 import Foundation
 import ItemCatalog
@@ -7,13 +7,13 @@ import Logging
 import QueryLanguage
 import SyncEngine
 import Synchronization
-import Trees
+package import Trees
 import UniformTypes
-import Volume
+package import Volume
 import Waiting
 
 /// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.
-final class QueryDesk: Sendable {
+package final class QueryDesk: Sendable {
     private struct State {
         var queries: [String: LiveQuery] = [:]
         var names: NameIndex?
@@ -21,7 +21,7 @@ final class QueryDesk: Sendable {
         var isClosed = false
     }
     private let volume: Volume
-    let texts: TextIndexer
+    package let texts: TextIndexer
     private let indexPath: String
     private let state = Mutex(State())
     /// Of queries alone: however many there are, and however much they look at, what else the daemon does goes on.
@@ -36,7 +36,7 @@ final class QueryDesk: Sendable {
 
     private var context: SyncContext { volume.engine.context }
 
-    init(volume: Volume, stateDirectory: String, domain: String, patience: Double) {
+    package init(volume: Volume, stateDirectory: String, domain: String, patience: Double) {
         self.volume = volume
         self.patience = patience
         indexPath = stateDirectory + "/names.sqlite"
@@ -53,7 +53,7 @@ final class QueryDesk: Sendable {
     }
 
     /// Nobody may be asking any more.
-    func close() async {
+    package func close() async {
         while state.withLock({ state in
             state.isClosed = true
             return state.isGrowing
@@ -64,7 +64,7 @@ final class QueryDesk: Sendable {
 
     // MARK: Queries
 
-    func query(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
+    package func query(_ request: QueryRequest, _ listener: ControlListener) async -> ControlResponse {
         await withTaskExecutorPreference(workers) { await answer(request, listener) }
     }
 
@@ -165,8 +165,7 @@ final class QueryDesk: Sendable {
     private func scopes(_ paths: [PathBytes]) async throws -> Set<InodeID>? {
         var inodes: Set<InodeID> = []
         for path in paths {
-            let names = path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
-            do { inodes.insert(try await volume.resolve(names).id) } catch {
+            do { inodes.insert(try await volume.resolve(path.names).id) } catch {
                 throw ControlFailure(code: "path", message: "\(path.string): \(error.message)")
             }
         }
@@ -193,13 +192,13 @@ final class QueryDesk: Sendable {
             downloadFailure: { failures.last(of: $0) }, withText: { texts.inodes(with: $0) })
     }
 
-    func taken(_ id: String, _ question: Int) -> ControlResponse {
+    package func taken(_ id: String, _ question: Int) -> ControlResponse {
         state.withLock { $0.queries[id] }?.taken(question)
         return .done
     }
 
     /// Returns when all live queries know what was committed before.
-    func settle() async -> ControlResponse {
+    package func settle() async -> ControlResponse {
         let queries = state.withLock { Array($0.queries.values) }
         if queries.isEmpty { return .done }
         // (Tasks of their own: one that is late goes on.)
@@ -211,7 +210,7 @@ final class QueryDesk: Sendable {
     // MARK: Items
 
     /// How one item is, in the words of a query.
-    func item(_ inode: InodeRecord, at path: PathBytes, wantsTags: Bool) throws -> QueryItem? {
+    package func item(_ inode: InodeRecord, at path: PathBytes, wantsTags: Bool) throws -> QueryItem? {
         var search = ItemSearch(
             .everything, catalog: context.catalog, names: nil, wantsTags: wantsTags, surroundings)
         return try search.look(at: inode.id, path: path.bytes).map(QueryItem.init)

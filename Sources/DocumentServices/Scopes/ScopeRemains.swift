@@ -5,15 +5,15 @@ import Logging
 import Surroundings
 import SyncEngine
 import Trees
-package import Volume
+import Volume
 
 /// Takes away what programs left beside the item of a scoped folder. What the store has, or a document's only whole version, is
 /// never taken away.
-package struct ScopeRemains {
+struct ScopeRemains {
     private let volume: Volume
     private let kernel: any KernelNotifying
 
-    package init(volume: Volume, kernel: any KernelNotifying) {
+    init(volume: Volume, kernel: any KernelNotifying) {
         self.volume = volume
         self.kernel = kernel
     }
@@ -37,7 +37,7 @@ package struct ScopeRemains {
     /// Of scopes that ended with a daemon that was killed.
     ///
     /// - Returns: whether nothing of them is left.
-    package func removeAll() -> Bool {
+    func removeAll() -> Bool {
         do { return remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
             volume.engine.context.logger.error(
                 "cannot look for what scoped folders left", metadata: ["error": "\(error)"])

@@ -1,19 +1,20 @@
-import ControlAPI
-import FileProvider
-import Foundation
+package import ControlAPI
+package import FileProvider
+package import Foundation
 import ItemCatalog
 import SyncEngine
 import Trees
 import UniformTypes
-import Volume
+package import Volume
 import Waiting
 
 /// Where programs get bookmarks, find out what they stand for, and use what they grant.
-final class BookmarkDesk: Sendable {
+package final class BookmarkDesk: Sendable {
     private let volume: Volume
-    private let domain: MountedDomain
+    private let domain: any FileProviderDomain
     private let domainName: String
     private let mountPoint: String
+    private let paths: DomainPaths
     private let seal: BookmarkSeal
     private let grants: GrantBook
     private let scopes: ScopedFolders
@@ -22,13 +23,14 @@ final class BookmarkDesk: Sendable {
     private var catalog: Catalog { volume.engine.context.catalog }
     private var client: StoreClient { volume.engine.context.client }
 
-    init(
-        volume: Volume, domain: MountedDomain, name: String, mountPoint: String, stateDirectory: String,
+    package init(
+        volume: Volume, domain: any FileProviderDomain, name: String, mountPoint: String, stateDirectory: String,
         scopes: ScopedFolders
     ) throws {
         self.volume = volume
         self.domain = domain
         self.mountPoint = mountPoint
+        paths = DomainPaths(volume, mountPoint: mountPoint)
         domainName = name
         self.scopes = scopes
         seal = try BookmarkSeal(keptAt: stateDirectory + "/" + KeptFiles.key)
@@ -38,9 +40,9 @@ final class BookmarkDesk: Sendable {
     // MARK: Bookmarks
 
     /// - Returns: on disk is what it grants; the rest is in it.
-    func make(_ request: BookmarkRequest) async throws -> Data {
-        let names = request.path.bytes.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
-        let record = try await resolve(names)
+    package func make(_ request: BookmarkRequest) async throws -> Data {
+        let names = request.path.names
+        let record = try await paths.resolve(request.path)
         let identifier = try await identifier(of: names)
         let now = Date().timeIntervalSince1970
         var grant: Grant?
@@ -51,7 +53,7 @@ final class BookmarkDesk: Sendable {
                     message: "\(mountPoint): the whole domain is not granted; name a document or a folder in it")
             }
             if let until = wish.until, until <= now {
-                throw ControlFailure(code: "expired", message: "\(shown(names)): a grant that has ended is none")
+                throw ControlFailure(code: "expired", message: "\(paths.shown(names)): a grant that has ended is none")
             }
             grant = Grant(
                 id: UUID(), identifier: identifier.rawValue, path: request.path, program: wish.program,
@@ -60,7 +62,7 @@ final class BookmarkDesk: Sendable {
         let bookmark = try seal.seal(
             BookmarkPayload(
                 domain: domainName, domainID: seal.domainID(), identifier: identifier.rawValue,
-                path: PathBytes(bytes: Self.joined(names)), keys: request.values,
+                path: PathBytes(joining: names), keys: request.values,
                 values: values(record, names).only(request.values), created: now, grant: grant?.id,
                 isWritable: grant?.isWritable))
         if let grant { try await onWorkers { [grants] in try grants.add(grant) } }
@@ -68,11 +70,11 @@ final class BookmarkDesk: Sendable {
     }
 
     /// The same bookmark, as the item is now: with the same right, if that is still good.
-    func renew(_ bookmark: Data) async throws -> Data {
+    package func renew(_ bookmark: Data) async throws -> Data {
         var payload = try open(bookmark)
         let found = try await find(payload)
         payload.identifier = try await identifier(of: found.names).rawValue
-        payload.path = PathBytes(bytes: Self.joined(found.names))
+        payload.path = PathBytes(joining: found.names)
         payload.values = values(found.record, found.names).only(payload.keys)
         payload.created = Date().timeIntervalSince1970
         payload.domain = domainName
@@ -98,11 +100,11 @@ final class BookmarkDesk: Sendable {
         }
     }
 
-    func resolve(_ bookmark: Data) async throws -> ResolvedBookmark {
+    package func resolve(_ bookmark: Data) async throws -> ResolvedBookmark {
         let payload = try open(bookmark)
         let found = try await find(payload)
         var stale: Set<String> = []
-        if PathBytes(bytes: Self.joined(found.names)) != payload.path { stale.insert("path") }
+        if PathBytes(joining: found.names) != payload.path { stale.insert("path") }
         let current = values(found.record, found.names).only(payload.keys)
         stale.formUnion(current.differences(from: payload.values).map(\.rawValue))
         // (The store may know it by now under a name of its own.)
@@ -112,7 +114,7 @@ final class BookmarkDesk: Sendable {
         let grant = payload.grant.flatMap { grants[$0] }
         if payload.grant != nil && grant == nil { stale.insert("grant") }
         return ResolvedBookmark(
-            path: PathBytes(bytes: Self.joined(found.names)), stale: stale, values: current,
+            path: PathBytes(joining: found.names), stale: stale, values: current,
             grant: grant.map { status($0, names: found.names) })
     }
 
@@ -126,7 +128,7 @@ final class BookmarkDesk: Sendable {
             let url = try await url(of: ItemIdentifier(payload.identifier))
             // (Checked: a provider is not trusted with where it points.)
             let names = try domain.relativePath(of: url)
-            return Found(names: names, record: try await resolve(names))
+            return Found(names: names, record: try await paths.resolve(PathBytes(joining: names)))
         } catch let error as FileProviderError {
             let name = mountPoint + "/" + payload.path.string
             if error.code == .noSuchItem {
@@ -144,7 +146,7 @@ final class BookmarkDesk: Sendable {
         } catch {
             // A provider that thinks of its store's identifiers alone: what is not uploaded yet has none.
             if error.code == .noSuchItem, let own = try? await domain.catalogIdentifierForItem(at: url) { return own }
-            throw ControlFailure(code: "provider", message: "\(shown(names)): cannot be named: \(error.message)")
+            throw ControlFailure(code: "provider", message: "\(paths.shown(names)): cannot be named: \(error.message)")
         }
     }
 
@@ -156,12 +158,6 @@ final class BookmarkDesk: Sendable {
                 return url
             }
             throw error
-        }
-    }
-
-    private func resolve(_ names: [Filename]) async throws -> InodeRecord {
-        do { return try await volume.resolve(names) } catch {
-            throw ControlFailure(code: "path", message: "\(shown(names)): \(error.message)")
         }
     }
 
@@ -183,7 +179,7 @@ final class BookmarkDesk: Sendable {
 
     // MARK: Grants
 
-    func allGrants() async -> [GrantStatus] {
+    package func allGrants() async -> [GrantStatus] {
         var statuses: [GrantStatus] = []
         for grant in grants.all {
             let url = try? await url(of: ItemIdentifier(grant.identifier))
@@ -193,7 +189,7 @@ final class BookmarkDesk: Sendable {
     }
 
     /// All of them; as ``revoke(_:)``.
-    func revokeAll() async throws -> [GrantStatus] {
+    package func revokeAll() async throws -> [GrantStatus] {
         let all = await allGrants()
         let revoked = Set(try await onWorkers { [grants] in try grants.removeAll() })
         for id in revoked { await scopes.end(grant: id) }
@@ -201,7 +197,7 @@ final class BookmarkDesk: Sendable {
     }
 
     /// Who uses it loses it before this returns.
-    func revoke(_ id: String) async throws -> GrantStatus {
+    package func revoke(_ id: String) async throws -> GrantStatus {
         guard let uuid = UUID(uuidString: id), let grant = try await onWorkers({ [grants] in try grants.remove(uuid) })
         else { throw ControlFailure(code: "noSuchGrant", message: "\(id): there is no such grant (any more)") }
         let status = status(grant, names: nil)
@@ -214,7 +210,7 @@ final class BookmarkDesk: Sendable {
 
     private func status(_ grant: Grant, names: [Filename]?) -> GrantStatus {
         GrantStatus(
-            id: grant.id.uuidString, path: names.map(shown) ?? mountPoint + "/" + grant.path.string,
+            id: grant.id.uuidString, path: names.map { paths.shown($0) } ?? mountPoint + "/" + grant.path.string,
             program: grant.program, isWritable: isWritable(grant), created: grant.created, until: grant.until,
             users: scopes.users(of: grant.id))
     }
@@ -224,7 +220,8 @@ final class BookmarkDesk: Sendable {
     /// Keeps the item in a folder of its own until the task is cancelled or the right ends.
     ///
     /// - Parameter peer: the process that asks, as the kernel knows it.
-    func access(_ request: AccessRequest, from peer: PeerProcess, _ listener: ControlListener) async -> ControlResponse
+    package func access(_ request: AccessRequest, from peer: PeerProcess, _ listener: ControlListener) async
+        -> ControlResponse
     {
         do {
             let payload = try open(request.bookmark)
@@ -308,20 +305,14 @@ final class BookmarkDesk: Sendable {
     }
 
     /// Where in the domain what has this name in a scoped folder is, or would be.
-    func place(of name: PathBytes, inScope token: String) throws -> PathBytes {
+    package func place(of name: PathBytes, inScope token: String) throws -> PathBytes {
         guard let folder = scopes.folder(token) else {
             throw ControlFailure(code: "path", message: "\(token): there is no such scoped folder (any more)")
         }
-        return PathBytes(bytes: Self.joined(try folder.path(of: Filename(bytes: name.bytes))))
+        return try PathBytes(joining: folder.path(of: Filename(bytes: name.bytes)))
     }
 
     // MARK: Helpers
-
-    private static func joined(_ names: [Filename]) -> [UInt8] {
-        Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")]))
-    }
-
-    private func shown(_ names: [Filename]) -> String { ([mountPoint] + names.map(\.string)).joined(separator: "/") }
 
     private func onWorkers<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await Task(executorPreference: volume.engine.context.workers) { try body() }.value

@@ -1,6 +1,5 @@
 import ControlAPI
 import Coordination
-import FileProvider
 
 extension CoordinationRequest.Intent {
     var isMetadataOnly: Bool {
@@ -32,12 +31,5 @@ extension PresenterMessage {
             case .reacquire: .reacquire
             }
         self.init(kind, question: question.kind == .reacquire ? nil : question.number)
-    }
-}
-
-extension PathBytes {
-    /// Of a path's names, from the mount point on.
-    init(joining names: [Filename]) {
-        self.init(bytes: Array(names.map(\.bytes).joined(separator: [UInt8(ascii: "/")])))
     }
 }

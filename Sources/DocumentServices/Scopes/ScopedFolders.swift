@@ -6,10 +6,10 @@ import MountFrontend
 import SyncEngine
 import Synchronization
 import Trees
-import Volume
+package import Volume
 
 /// The scoped folders of a domain.
-final class ScopedFolders: Sendable {
+package final class ScopedFolders: Sendable {
     private struct State {
         var folders: [String: ScopedFolder] = [:]
         var hasEnded = false
@@ -25,7 +25,7 @@ final class ScopedFolders: Sendable {
     /// In the catalog: scoped folders may have left something.
     private static let note = "scoped"
 
-    init(volume: Volume, kernel: any KernelNotifying, mountPoint: String) {
+    package init(volume: Volume, kernel: any KernelNotifying, mountPoint: String) {
         self.volume = volume
         self.kernel = kernel
         self.mountPoint = mountPoint
@@ -34,7 +34,7 @@ final class ScopedFolders: Sendable {
     static func parent() throws -> String { try SocketDirectory.path() + "/scoped" }
 
     /// Takes away what a daemon of this domain left that was killed. Before there are new ones; blocks.
-    func sweep() {
+    package func sweep() {
         for problem in Self.unmountOld(of: mountPoint) {
             volume.engine.context.logger.warning("an old scoped folder stays", metadata: ["reason": "\(problem)"])
         }
@@ -48,7 +48,7 @@ final class ScopedFolders: Sendable {
     /// Only what lies directly in our own folder: type and source of a mount are what whoever mounted it says they are.
     ///
     /// - Returns: why some of them stay.
-    static func unmountOld(of mountPoint: String) -> [String] {
+    package static func unmountOld(of mountPoint: String) -> [String] {
         guard let path = try? parent() else { return [] }
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard folder >= 0 else { return [] }
@@ -73,12 +73,12 @@ final class ScopedFolders: Sendable {
             if !state.hasEnded { state.beginning += 1 }
             return !state.hasEnded
         }
-        guard isOpen else { throw DaemonError("\(mountPoint): is being unmounted") }
+        guard isOpen else { throw refused("is being unmounted") }
         defer { state.withLock { $0.beginning -= 1 } }
         let folder = try await Task(executorPreference: volume.engine.context.workers) { [self] in
             let parent = try Self.parent()
             if mkdir(parent, 0o700) != 0 && errno != EEXIST {
-                throw DaemonError("\(parent): cannot be made: \(String(cString: strerror(errno)))")
+                throw refused("\(parent): cannot be made: \(String(cString: strerror(errno)))")
             }
             if isWritable {
                 // Before anything can be left.
@@ -90,6 +90,10 @@ final class ScopedFolders: Sendable {
         }.value
         state.withLock { $0.folders[folder.token] = folder }
         return folder
+    }
+
+    private func refused(_ why: String) -> ControlFailure {
+        ControlFailure(code: "refused", message: "\(mountPoint): \(why)")
     }
 
     func end(_ folder: ScopedFolder) async {
@@ -104,7 +108,7 @@ final class ScopedFolders: Sendable {
         await end(folders)
     }
 
-    func endAll() async {
+    package func endAll() async {
         state.withLock { $0.hasEnded = true }
         while state.withLock({ $0.beginning > 0 }) { try? await Task.sleep(for: .milliseconds(20)) }
         await end(state.withLock { Array($0.folders.values) })

@@ -1,5 +1,5 @@
 import ContentStore
-import ControlAPI
+package import ControlAPI
 import FileProvider
 import Foundation
 import ItemCatalog
@@ -10,7 +10,7 @@ import Trees
 
 /// Keeps the texts of documents that are here in an index, if somebody asked for it. It reads one document after another in
 /// the background, and never one that is not here.
-final class TextIndexer: Sendable {
+package final class TextIndexer: Sendable {
     private struct State {
         var index: TextIndex?
         var task: Task<Void, Never>?
@@ -66,7 +66,7 @@ final class TextIndexer: Sendable {
     // MARK: What a person says
 
     /// - Returns: how it is, once that is recorded.
-    func set(_ isOn: Bool?) async throws -> TextIndexStatus {
+    package func set(_ isOn: Bool?) async throws -> TextIndexStatus {
         switch isOn {
         case true?:
             try context.catalog.write { try $0.takeNote(Self.note, "on") }

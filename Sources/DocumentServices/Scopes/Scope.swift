@@ -1,10 +1,10 @@
-package import FileProvider
+import FileProvider
 import Glibc
 import ItemCatalog
-package import SyncEngine
+import SyncEngine
 import Synchronization
-package import Trees
-package import Volume
+import Trees
+import Volume
 
 /// The one item that a scoped folder shows, and what programs put beside it meanwhile.
 ///
@@ -15,10 +15,19 @@ package import Volume
 ///
 /// A program that puts the item itself aside, before it puts another file in its place, only sees that: the item stays
 /// where it is until there is the other file.
-package final class Scope: Sendable {
+final class Scope: Sendable {
     struct Place: Equatable {
         var folder: InodeID
         var name: Filename
+    }
+    private struct Copy {
+        var place: Place
+        var original: InodeRecord
+
+        func isOf(_ record: InodeRecord) -> Bool {
+            (original.id, original.generation, original.size, original.modified)
+                == (record.id, record.generation, record.size, record.modified)
+        }
     }
     private struct State {
         var item: ItemID
@@ -33,6 +42,9 @@ package final class Scope: Sendable {
         var made = 0
         /// Handles through which the item gets new contents, and where its old ones are until that is done.
         var unfinished: [HandleID: Place] = [:]
+        /// The item's contents, copied for a program that is about to replace them.
+        var copy: Copy?
+        var hasEnded = false
         /// What the kernel holds of nodes.
         var references: [NodeID: UInt64] = [:]
         var handles: Set<HandleID> = []
@@ -43,19 +55,27 @@ package final class Scope: Sendable {
     let volume: Volume
     /// The kernel's view of the domain itself, which must hear of what is done here.
     let kernel: any KernelNotifying
-    package let isWritable: Bool
+    let isWritable: Bool
     private let token: String
     private let state: Mutex<State>
-    /// Held from asking what a name stands for until that was used.
+    /// Held from asking what a name stands for until that was used, by what the libfuse threads may block on and no more:
+    /// copies are made, and the kernel is waited for, outside.
     private let naming = Mutex(())
 
-    package var workers: Workers { volume.engine.context.workers }
-    private var catalog: Catalog { volume.engine.context.catalog }
+    var workers: Workers { volume.engine.context.workers }
+
+    private func translating<T>(_ body: () throws -> T) throws(VolumeError) -> T {
+        do { return try body() } catch { throw VolumeError(error) }
+    }
+
+    private func read<T>(_ body: (Catalog.Reader) throws -> T) throws(VolumeError) -> T {
+        try translating { try volume.engine.context.catalog.read(body) }
+    }
 
     /// - Parameters:
     ///   - inode: of the item; it has one, and a name.
     ///   - token: unique; of letters and digits.
-    package init(
+    init(
         volume: Volume, kernel: any KernelNotifying, inode: InodeID, token: String, isWritable: Bool
     ) throws(VolumeError) {
         self.volume = volume
@@ -75,9 +95,9 @@ package final class Scope: Sendable {
     // MARK: The item
 
     /// Where it is now. Nil: it is gone.
-    func document() throws -> (place: Place, record: InodeRecord)? {
-        try state.withLock { state in
-            let found = try catalog.read { reader -> (Place, InodeRecord)? in
+    func document() throws(VolumeError) -> (place: Place, record: InodeRecord)? {
+        try state.withLock { state throws(VolumeError) in
+            let found = try read { reader -> (Place, InodeRecord)? in
                 guard let item = try reader.item(state.item), item.local != nil, let inode = item.inode,
                     let place = try reader.place(of: inode)
                 else { return nil }
@@ -91,18 +111,16 @@ package final class Scope: Sendable {
     }
 
     /// A program here made another file in its place: from now on that is it.
-    func adopt(_ place: Place) throws {
-        let item = try catalog.read { reader in
+    func adopt(_ name: Filename) throws(VolumeError) {
+        guard let place = try place(of: name) else { return }
+        let item = try read { reader in
             try reader.child(of: place.folder, named: place.name).flatMap { try reader.item(of: $0.id) }
         }
-        state.withLock { state in
-            guard let item, place.folder == state.last.folder, place.name == state.last.name else { return }
-            state.item = item.id
-        }
+        state.withLock { state in if let item, place == state.last { state.item = item.id } }
     }
 
     /// Its name, or the one that it had last.
-    package var name: Filename {
+    var name: Filename {
         _ = try? document()
         return state.withLock { $0.last.name }
     }
@@ -110,24 +128,24 @@ package final class Scope: Sendable {
     // MARK: Names
 
     /// For whoever asks what names stand for: that does not change before it is done.
-    func settled<Value>(_ body: () throws(VolumeError) -> Value) throws(VolumeError) -> Value {
+    func resolving<Value>(_ body: () throws(VolumeError) -> Value) throws(VolumeError) -> Value {
         var result: Result<Value, VolumeError>?
         naming.withLock { _ in result = Result(catching: body) }
         return try result!.get()
     }
 
     /// What a name in the scoped folder stands for; nil: nothing.
-    func place(of name: Filename) throws -> Place? {
+    func place(of name: Filename) throws(VolumeError) -> Place? {
         let document = try document()
         let (place, last) = state.withLock { (Self.place(of: name, $0), $0.last) }
         // (Gone: what has its name now is somebody else's.)
         if let place { return place == last && document == nil ? nil : place }
         guard document?.record.kind == .document, DatabaseFiles.database(of: name) == last.name else { return nil }
         // What a database keeps beside itself is a part of it; a document of the same name is not.
-        let there = try catalog.read { reader in
-            try reader.child(of: last.folder, named: name).map { ($0, try reader.item(of: $0.id)) }
+        let there = try read { reader in
+            try reader.child(of: last.folder, named: name).map { try reader.item(of: $0.id)?.isExcluded ?? true }
         }
-        let isOwn = try there.map { $0.1?.isExcluded ?? true } ?? volume.isSidecar(name, in: last.folder)
+        let isOwn = try translating { try there ?? volume.isSidecar(name, in: last.folder) }
         return isOwn ? Place(folder: last.folder, name: name) : nil
     }
 
@@ -138,10 +156,10 @@ package final class Scope: Sendable {
     }
 
     /// As ``place(of:)``, for one who is going to make it if there is none.
-    func placeToMake(_ name: Filename) throws -> Place {
+    func placeToMake(_ name: Filename) throws(VolumeError) -> Place {
         if let place = try place(of: name) { return place }
         let last = state.withLock { $0.last }
-        let isFree = try catalog.read { try $0.child(of: last.folder, named: last.name) } == nil
+        let isFree = try read { try $0.child(of: last.folder, named: last.name) } == nil
         return state.withLock { state in
             let isItem = state.names.contains(name)
             if isItem && isFree { return state.last }
@@ -168,20 +186,18 @@ package final class Scope: Sendable {
     }
 
     /// From the domain's root.
-    package func path(of name: Filename) throws(VolumeError) -> [Filename] {
-        try settled { () throws(VolumeError) in
-            do {
-                let place = try placeToMake(name)
-                guard let folder = try catalog.read({ try $0.path(of: place.folder) }) else {
-                    throw VolumeError(ENOENT, "its folder is gone")
-                }
-                return folder + [place.name]
-            } catch { throw VolumeError(error) }
+    func path(of name: Filename) throws(VolumeError) -> [Filename] {
+        try resolving { () throws(VolumeError) in
+            let place = try placeToMake(name)
+            guard let folder = try read({ try $0.path(of: place.folder) }) else {
+                throw VolumeError(ENOENT, "its folder is gone")
+            }
+            return folder + [place.name]
         }
     }
 
     /// Whether this is the item.
-    func isDocument(_ name: Filename) throws -> Bool {
+    func isDocument(_ name: Filename) throws(VolumeError) -> Bool {
         _ = try document()
         return state.withLock { state in
             if let aside = state.aside { return name == aside }
@@ -193,8 +209,8 @@ package final class Scope: Sendable {
     func isOwnName(_ name: Filename) -> Bool { state.withLock { $0.names.contains(name) && $0.beside[name] == nil } }
 
     /// Whether a folder is one that programs made beside the item, or in one of those.
-    func isBeside(_ folder: InodeID) throws -> Bool {
-        try catalog.read { reader in
+    func isBeside(_ folder: InodeID) throws(VolumeError) -> Bool {
+        try read { reader in
             var current = folder
             while let place = try reader.place(of: current) {
                 if Exclusions.isScoped(place.name) { return true }
@@ -214,8 +230,9 @@ package final class Scope: Sendable {
     /// Before another file gets the item's name, which a program has put aside: its contents as they are now become a file
     /// beside it, under the name that the program gave it. The item itself stays where it is.
     ///
-    /// - Returns: where the old contents are; nil: it was not put aside, or is gone.
-    func keepOld(for name: Filename) throws -> Outcome<Place?> {
+    /// - Returns: where the old contents are; nil: it was not put aside, or is gone. Within ``resolving(_:)``; what takes long
+    ///   is done in the wait, outside.
+    func keepOld(for name: Filename) throws(VolumeError) -> Outcome<Place?> {
         let (aside, isNeeded) = state.withLock { ($0.aside, $0.aside != nil && $0.names.contains(name)) }
         guard isNeeded, let aside else { return .ready(nil) }
         guard let (place, record) = try document() else {
@@ -223,9 +240,13 @@ package final class Scope: Sendable {
             return .ready(nil)
         }
         guard record.kind == .document else { throw VolumeError(EPERM, "a folder cannot be replaced here") }
-        if try volume.inspect(record.id).0.extents != nil {
+        let now = try volume.inspect(record.id).0
+        if now.extents != nil {
             let (engine, inode) = (volume.engine, record.id)
             return .wait(Wait { _ = try await engine.download(inode) })
+        }
+        guard let copy = state.withLock({ $0.copy }), copy.isOf(now), copy.place.folder == place.folder else {
+            return .wait(Wait { [self] in try copyContents(now, in: place.folder) })
         }
         let old = state.withLock { state in
             state.made += 1
@@ -233,13 +254,28 @@ package final class Scope: Sendable {
                 folder: place.folder,
                 name: ScopeRemains.oldName(of: place.name, "\(token.prefix(16))-\(state.made)"))
         }
-        try ScopeCopy(volume).make(record, at: old.name, in: try node(of: old.folder))
-        kernel.invalidateEntry(in: try node(of: old.folder), name: old.name)
+        let folder = try node(of: old.folder)
+        try ScopeCopy.now(volume.rename(copy.place.name, in: folder, to: old.name, in: folder, noReplace: true))
+        kernel.invalidateEntry(in: folder, name: copy.place.name)
+        kernel.invalidateEntry(in: folder, name: old.name)
         state.withLock { state in
+            state.copy = nil
             state.aside = nil
             state.beside[aside] = old
         }
         return .ready(old)
+    }
+
+    /// Copies the item's contents beside it. Blocks for as long as that takes.
+    private func copyContents(_ record: InodeRecord, in folder: InodeID) throws {
+        let new = Copy(place: state.withLock { Place(folder: folder, name: hidden(&$0).name) }, original: record)
+        try ScopeCopy(volume).make(record, at: new.place.name, in: try node(of: folder))
+        let useless = state.withLock { state in
+            if state.hasEnded { return new.place as Place? }
+            defer { state.copy = new }
+            return state.copy?.place
+        }
+        if let useless { ScopeRemains(volume: volume, kernel: kernel).remove([(useless.folder, useless.name)]) }
     }
 
     /// A name in the item's folder that nothing has.
@@ -254,16 +290,15 @@ package final class Scope: Sendable {
     func isUnfinished(_ handle: HandleID) -> Bool { state.withLock { $0.unfinished[handle] != nil } }
 
     /// All names in the folder, sorted by their bytes, with what they stand for.
-    func entries() throws -> [(name: Filename, record: InodeRecord)] {
+    func entries() throws(VolumeError) -> [(name: Filename, record: InodeRecord)] {
         var entries: [(name: Filename, record: InodeRecord)] = []
         let document = try document()
         let (last, aside, beside) = state.withLock { ($0.last, $0.aside, $0.beside) }
         if let document { entries.append((aside ?? document.place.name, document.record)) }
-        let companions = try DatabaseFiles.all(of: last.name).compactMap { name in
-            try place(of: name).map { (name, $0) }
-        }.filter { beside[$0.0] == nil }
-        try catalog.read { reader in
-            for (name, place) in companions + beside.map({ ($0.key, $0.value) }) where name != aside ?? last.name {
+        var others = beside
+        for name in DatabaseFiles.all(of: last.name) where beside[name] == nil { others[name] = try place(of: name) }
+        try read { reader in
+            for (name, place) in others where name != aside ?? last.name {
                 if let record = try reader.child(of: place.folder, named: place.name) { entries.append((name, record)) }
             }
         }
@@ -273,9 +308,9 @@ package final class Scope: Sendable {
     // MARK: What the kernel holds
 
     /// The node of a folder that names are asked in; held until the scope ends.
-    func node(of folder: InodeID) throws -> NodeID {
+    func node(of folder: InodeID) throws(VolumeError) -> NodeID {
         if let node = state.withLock({ $0.folders[folder] }) { return node }
-        let node = volume.reference(try catalog.read { try $0.inode(folder) }).node
+        let node = volume.reference(try read { try $0.inode(folder) }).node
         let isFirst = state.withLock { state in
             if state.folders[folder] != nil { return false }
             state.folders[folder] = node
@@ -307,7 +342,7 @@ package final class Scope: Sendable {
         if let old { naming.withLock { _ in finished(old) } }
     }
 
-    /// The old contents are a program's backup like any other now. Within ``settled(_:)``.
+    /// The old contents are a program's backup like any other now. Within ``resolving(_:)``.
     func finished(_ old: Place) {
         guard let name = state.withLock({ $0.beside.first { $0.value == old }?.key }) else { return }
         let new = state.withLock { hidden(&$0) }
@@ -326,7 +361,7 @@ package final class Scope: Sendable {
 
     /// When nobody asks any more: closes what is open, gives back what the kernel held, and takes away what was made beside
     /// the item. Old contents of the item, whose new ones were not written to their end, are kept beside it.
-    package func end() {
+    func end() {
         let (handles, references) = state.withLock { state in
             defer { (state.handles, state.references, state.unfinished) = ([], [:], [:]) }
             return (state.handles, state.references)
@@ -334,10 +369,10 @@ package final class Scope: Sendable {
         for handle in handles { volume.close(handle) }
         for (node, count) in references { volume.forget(node, count: count) }
         let beside = state.withLock { state in
-            defer { state.beside = [:] }
-            return state.beside
+            defer { (state.beside, state.copy, state.hasEnded) = ([:], nil, true) }
+            return Array(state.beside.values) + [state.copy?.place].compactMap { $0 }
         }
-        ScopeRemains(volume: volume, kernel: kernel).remove(beside.values.map { ($0.folder, $0.name) })
+        ScopeRemains(volume: volume, kernel: kernel).remove(beside.map { ($0.folder, $0.name) })
         for node in state.withLock({ $0.folders.values }) { volume.forget(node, count: 1) }
     }
 }

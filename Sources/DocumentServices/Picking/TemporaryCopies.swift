@@ -3,9 +3,9 @@ import Foundation
 
 /// Copies of documents that programs were given: below `$XDG_RUNTIME_DIR/hydrant/imports`, each in a folder that says whose
 /// it is, `PID.START.UUID`. They go when that process has ended; those that were left behind, when a daemon starts.
-enum TemporaryCopies {
+package enum TemporaryCopies {
     /// Removes a folder when its process has ended; this returns at once.
-    static func keep(_ name: String) throws {
+    package static func keep(_ name: String) throws {
         guard let owner = ImportFolder(name: name) else {
             throw ControlFailure(code: "badImport", message: "“\(name)” is no folder of a temporary copy")
         }
@@ -17,7 +17,7 @@ enum TemporaryCopies {
     }
 
     /// What nobody has any more; the rest is looked after from now on.
-    static func sweep() {
+    package static func sweep() {
         guard let parent = try? ImportFolder.parent() else { return }
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {
             guard let owner = ImportFolder(name: name) else { continue }

@@ -1,0 +1,82 @@
+package import ControlAPI
+import FileProvider
+import ItemCatalog
+import SyncEngine
+import Trees
+package import Volume
+import Waiting
+
+/// What document pickers ask for.
+package struct PickerService: Sendable {
+    private let volume: Volume
+    private let paths: DomainPaths
+    private let fetches = Fetches()
+
+    package init(volume: Volume, mountPoint: String) {
+        self.volume = volume
+        paths = DomainPaths(volume, mountPoint: mountPoint)
+    }
+
+    /// Brings a document for whoever wants it by then, and tells this one how far it is.
+    ///
+    /// - Parameter bring: brings it, and counts in the tally.
+    package func fetch(
+        _ path: PathBytes, _ listener: ControlListener, bring: @escaping @Sendable (Tally) async -> [PathOutcome]
+    ) async -> ControlResponse {
+        do {
+            let inode = try await paths.resolve(path).id
+            let fetch = fetches.join(inode) { tally in .outcomes(await bring(tally)) }
+            return await tell(listener, while: fetch) ?? .done
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Nil: nobody listens any more.
+    private func tell(_ listener: ControlListener, while fetch: Fetches.Fetch) async -> ControlResponse? {
+        let first = FirstAnswer<ControlResponse?>()
+        Task { first.resume(await fetch.task.value) }
+        let telling = Task {
+            while (try? await Task.sleep(for: .milliseconds(100))) != nil {
+                let now = fetch.tally.progress(volume.engine.context.transfers.now(), paths.running)
+                if (try? await listener.tell(.progress(now))) == nil { break }
+            }
+            first.resume(nil)
+        }
+        defer { telling.cancel() }
+        return await first.wait(otherwise: nil)
+    }
+
+    package func cancelFetch(_ path: PathBytes) async throws {
+        _ = fetches.cancel(try await paths.resolve(path).id)
+    }
+
+    package func endAll() { fetches.endAll() }
+
+    /// Finds an item that a provider's own program may just have made in the store: its folder is listed anew before it
+    /// counts as missing.
+    package func locate(_ path: PathBytes) async throws {
+        var missing: Int?
+        while true {
+            do {
+                _ = try await paths.resolve(path)
+                return
+            } catch {
+                // The deepest folder of it that is known is listed anew; then there may be one more.
+                var above = path.names.dropLast()
+                while !above.isEmpty, (try? await resolve(above)) == nil { above = above.dropLast() }
+                guard missing != above.count, let folder = try? await resolve(above), folder.isFolder else {
+                    throw error
+                }
+                missing = above.count
+                do { try await volume.engine.enumerate(folder.id) } catch {
+                    throw ControlFailure(code: "path", message: "\(paths.shown(path)): \(error)")
+                }
+            }
+        }
+    }
+
+    private func resolve(_ names: ArraySlice<Filename>) async throws -> InodeRecord {
+        try await volume.resolve(Array(names))
+    }
+}
