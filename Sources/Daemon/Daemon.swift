@@ -57,31 +57,31 @@ struct Daemon: Sendable {
         let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: mountPoint)
         scopes.sweep()
         TemporaryCopies.sweep()
-        let bookmarks: BookmarkDesk
+        let bookmarks: BookmarkService
         do {
-            bookmarks = try BookmarkDesk(
+            bookmarks = try BookmarkService(
                 volume: volume, domain: served, name: domain, mountPoint: mountPoint, stateDirectory: state.path,
                 scopes: scopes)
         } catch { throw DaemonError("\(state.path): its bookmarks' key or grants cannot be read: \(error)") }
         let session = try mount(mountPoint, volume, parts, link)
-        let signOut = SignOutDesk(volume: volume, scopes: scopes, logger: logger) { folder throws(DaemonError) in
+        let signOut = SignOutService(volume: volume, scopes: scopes, logger: logger) { folder throws(DaemonError) in
             try DomainRemoval.putAside(state, in: folder)
         }
-        let thumbnails = ThumbnailDesk(
+        let thumbnails = ThumbnailService(
             volume: volume, mountPoint: mountPoint, stateDirectory: state.path, cache: try? ThumbnailCache(),
             isConfigured: configuration.thumbnails)
         let service = DomainService(
             volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
             hasPassthrough: { session.passthroughAvailable },
-            coordination: CoordinationDesk(
+            coordination: CoordinationService(
                 volume: volume, mountPoint: mountPoint, stateDirectory: state.path,
                 patience: configuration.presenterPatience),
             bookmarks: bookmarks, signOut: signOut,
-            queries: QueryDesk(
+            queries: QueryService(
                 volume: volume, stateDirectory: state.path, domain: location.canonical,
                 patience: configuration.presenterPatience),
-            policy: PolicyDesk(
+            policy: PolicyService(
                 context: parts.engine.context, configured: configuration.downloadRules, mountPoint: mountPoint),
             thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: mountPoint),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
@@ -137,7 +137,9 @@ struct Daemon: Sendable {
                 path: state.catalogPath, domain: location.canonical, owner: (defaults.uid, defaults.gid),
                 exclusions: configuration.exclusions, hold: configuration.hold)
             try StoreFolder(location)?.checkIsKnown(to: catalog)
-            try catalog.write { try $0.dress(defaults, before: PlaceholderDefaults(uid: geteuid(), gid: getegid())) }
+            try catalog.write {
+                try $0.applyDefaults(defaults, before: PlaceholderDefaults(uid: geteuid(), gid: getegid()))
+            }
             let content = try ContentStore(directory: state.storePath)
             let context = SyncContext(
                 provider: provider, catalog: catalog, store: content, times: configuration.times,

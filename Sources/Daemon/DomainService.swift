@@ -16,12 +16,12 @@ struct DomainService: ControlService {
     let mountPoint: String
     let stateDirectory: String
     let hasPassthrough: @Sendable () -> Bool
-    let coordination: CoordinationDesk
-    let bookmarks: BookmarkDesk
-    let signOut: SignOutDesk
-    let queries: QueryDesk
-    let policy: PolicyDesk
-    let thumbnails: ThumbnailDesk
+    let coordination: CoordinationService
+    let bookmarks: BookmarkService
+    let signOut: SignOutService
+    let queries: QueryService
+    let policy: PolicyService
+    let thumbnails: ThumbnailService
     let picking: PickerService
     /// As people know the domain.
     let title: String

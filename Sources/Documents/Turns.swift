@@ -4,7 +4,7 @@ import Waiting
 /// Runs operations one after another, in the order of the calls.
 @MainActor
 final class Turns {
-    private let lane = Lanes(1)
+    private let lane = AsyncSemaphore(1)
 
     /// - Throws: what `body` does; `CancellationError` at once when the task is cancelled before its turn comes.
     func take<T>(_ body: @MainActor () async throws -> T) async throws -> T {

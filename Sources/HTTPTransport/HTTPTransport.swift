@@ -13,8 +13,8 @@ import Waiting
 package final class HTTPTransport: Sendable {
     private let client: HTTPClient
     private let signIn: SignIn
-    private let lanes: Lanes
-    private let holdoff = Holdoff()
+    private let semaphore: AsyncSemaphore
+    private let serverPause = ServerPause()
     private let settings: HTTPSettings
     private let logger: Logger
     /// Whether the server did not answer the last request, after all waiting.
@@ -36,7 +36,7 @@ package final class HTTPTransport: Sendable {
         self.settings = settings
         self.logger = logger
         signIn = SignIn(credentials)
-        lanes = Lanes(settings.transfers)
+        semaphore = AsyncSemaphore(settings.transfers)
         var tls = TLSConfiguration.makeClientConfiguration()
         for file in settings.certificateAuthorities {
             do {
@@ -74,13 +74,13 @@ package final class HTTPTransport: Sendable {
     package func shutdown() async { try? await client.shutdown() }
 
     /// For a server that is slow with many requests at once.
-    package func limitTransfers(to count: Int) { lanes.limit(to: count) }
+    package func limitTransfers(to count: Int) { semaphore.limit(to: count) }
 
     /// For a distant server that handles many requests at once as well as few.
-    package func allowMostTransfers() { lanes.widen(to: settings.mostTransfers) }
+    package func allowMostTransfers() { semaphore.widen(to: settings.mostTransfers) }
 
     /// The number of simultaneous transfers.
-    package var transfers: Int { lanes.width }
+    package var transfers: Int { semaphore.width }
 
     /// The credential may have changed: requests waiting for one may ask again.
     package func credentialMayHaveChanged() { signIn.mayHaveChanged() }
@@ -99,8 +99,8 @@ package final class HTTPTransport: Sendable {
     ) async throws(FileProviderError) -> T {
         do {
             guard request.isTransfer else { return try await persist(request, take) }
-            try await lanes.enter()
-            defer { lanes.leave() }
+            try await semaphore.enter()
+            defer { semaphore.leave() }
             return try await persist(request, take)
         } catch {
             throw HTTPFailure.error(error, request.location.origin)
@@ -157,7 +157,7 @@ package final class HTTPTransport: Sendable {
         var request = request
         var redirections = 0
         while true {
-            if let seconds = holdoff.remaining {
+            if let seconds = serverPause.remaining {
                 throw FileProviderError(
                     .serverUnreachable,
                     "\(request.location.origin): asked for a pause of \(Int(seconds.rounded(.up))) s more")
@@ -182,9 +182,9 @@ package final class HTTPTransport: Sendable {
                         : "\(request.location.origin): does not accept the user name and password")
             case 429, 503:
                 if let field = reply.field("Retry-After"),
-                    let seconds = Holdoff.seconds(field, answeredAt: reply.field("Date")), seconds > 0
+                    let seconds = ServerPause.seconds(field, answeredAt: reply.field("Date")), seconds > 0
                 {
-                    holdoff.begin(seconds: seconds)
+                    serverPause.begin(seconds: seconds)
                     continue
                 }
             case 301, 302, 307, 308:

@@ -18,7 +18,7 @@ package enum EvictionRefusal: String, Error, Sendable, CaseIterable {
 /// Drops local bytes that the provider has as well.
 struct Evictor: Sendable {
     let context: SyncContext
-    let hydrator: Hydrator
+    let downloader: Downloader
 
     struct Evicted {
         /// How many bytes were here.
@@ -67,12 +67,12 @@ struct Evictor: Sendable {
         let gone = GenerationID(inode: id.rawValue, number: old)
         context.store.remove(gone)
         // An open descriptor would keep the space.
-        hydrator.forget(gone)
+        downloader.forget(gone)
     }
 
     private func refuseIfInUse(_ inode: InodeRecord, _ generation: GenerationID) throws {
         if context.volume?.isOpen(inode.id) == true { throw refusal(.open) }
-        if hydrator.isAwaited(generation) { throw refusal(.downloading) }
+        if downloader.isAwaited(generation) { throw refusal(.downloading) }
         // A mapping may outlive the last close: ask the kernel for a lease on the file itself.
         guard context.store.status(generation) != nil else { return }
         let content = try context.openCurrent(inode.id).content

@@ -56,7 +56,7 @@ package final class SyncContext: Sendable {
     private let observer = AdaptiveMutex(WeakVolume())
     private let afterChange = Callback<[CatalogChange]>()
     private let activity = Callback<Void>()
-    private let doubts = Callback<(ChangeSignal, SyncError?)>()
+    private let rechecks = Callback<(ChangeSignal, SyncError?)>()
     let refusals = Callback<InodeID>()
 
     package init(
@@ -121,12 +121,12 @@ package final class SyncContext: Sendable {
     }
 
     /// Told what has to be asked for again. Set once; must not block.
-    func onDoubt(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) {
-        doubts.set { body($0.0, $0.1) }
+    func onRecheck(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) {
+        rechecks.set { body($0.0, $0.1) }
     }
 
     /// What the store has changed there could not be found out now; it is asked for again.
-    func doubt(_ signal: ChangeSignal, _ error: SyncError? = nil) { doubts((signal, error)) }
+    func recheck(_ signal: ChangeSignal, _ error: SyncError? = nil) { rechecks((signal, error)) }
 
     /// Told of each document that a program wanted to open and may not have downloaded. Set once; must not block.
     package func onRefusal(_ body: @escaping @Sendable (InodeID) -> Void) { refusals.set(body) }

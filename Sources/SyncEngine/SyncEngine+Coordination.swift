@@ -29,7 +29,7 @@ final class SentByOthers: Sendable {
 
     var held: Set<SentByOthersRoot> { roots.withLock { Set($0.keys) } }
 
-    func doubt(_ item: ItemID) { _ = doubtful.withLock { $0.insert(item) } }
+    func markDoubtful(_ item: ItemID) { _ = doubtful.withLock { $0.insert(item) } }
 
     func isDoubtful(_ item: ItemID) -> Bool { doubtful.withLock { $0.contains(item) } }
 
@@ -48,7 +48,7 @@ extension SyncContext {
             || [item.local, item.base].contains { place in
                 place.map { held.contains(.name(folder: $0.parent, $0.name)) } ?? false
             }
-        if isHeld { sentByOthers.doubt(item.id) }
+        if isHeld { sentByOthers.markDoubtful(item.id) }
         return isHeld
     }
 }
@@ -95,7 +95,7 @@ extension SyncEngine {
                 guard isLast ? true : await isInTheStore(root, &compared) else { continue }
                 if case .item(let id) = root {
                     for item in (try? context.catalog.read { try $0.pending(within: id) }) ?? [] {
-                        context.sentByOthers.doubt(item)
+                        context.sentByOthers.markDoubtful(item)
                     }
                 }
                 context.sentByOthers.release(root)

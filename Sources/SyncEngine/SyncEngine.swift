@@ -8,10 +8,10 @@ package import Trees
 /// Everything between the local trees and the provider.
 package final class SyncEngine: Sendable {
     package let context: SyncContext
-    package let hydrator: Hydrator
+    package let downloader: Downloader
     package let readAhead: ReadAhead
     let fetcher: FolderFetcher
-    private let walks: WalkAhead
+    private let walks: ListingPrefetcher
     let queue: UploadQueue
     private let listener: ChangeListener
     private let stopper: StopScheduler
@@ -28,21 +28,21 @@ package final class SyncEngine: Sendable {
     package init(context: SyncContext) {
         self.context = context
         fetcher = FolderFetcher(context: context)
-        walks = WalkAhead(context: context)
-        hydrator = Hydrator(context: context, fetcher: fetcher)
+        walks = ListingPrefetcher(context: context)
+        downloader = Downloader(context: context, fetcher: fetcher)
         queue = UploadQueue(
             context: context,
-            runner: StepRunner(context: context, hydrator: hydrator, fetcher: fetcher))
+            runner: StepRunner(context: context, downloader: downloader, fetcher: fetcher))
         listener = ChangeListener(context: context, fetcher: fetcher)
-        evictor = Evictor(context: context, hydrator: hydrator)
+        evictor = Evictor(context: context, downloader: downloader)
         stopper = StopScheduler(context: context, evictor: evictor)
         cache = CacheKeeper(context: context, evictor: evictor)
-        readAhead = ReadAhead(context: context, hydrator: hydrator, cache: cache)
-        pinner = Pinner(context: context, fetcher: fetcher, hydrator: hydrator)
+        readAhead = ReadAhead(context: context, downloader: downloader, cache: cache)
+        pinner = Pinner(context: context, fetcher: fetcher, downloader: downloader)
         quota = QuotaKeeper(context: context)
         thumbnails = ThumbnailShelf(directory: context.store.directory)
         thumbnailSender = ThumbnailSender(context: context, shelf: thumbnails)
-        context.onDoubt { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
+        context.onRecheck { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
         probe = ReturnProbe(context: context)
         context.client.onAnswer { [weak listener, weak queue, weak thumbnailSender] in
             thumbnailSender?.wake()
@@ -93,7 +93,7 @@ package final class SyncEngine: Sendable {
         }
         for task in running { task.cancel() }
         readAhead.stop()
-        hydrator.recordNow()
+        downloader.recordNow()
         context.volume?.endWritingNow()
         queue.wake()
         cache.wake()
@@ -108,14 +108,14 @@ package final class SyncEngine: Sendable {
     }
 
     /// When this returns, what has been downloaded so far of the document is in the catalog. Not under a node's lock.
-    package func recordDownload(of inode: InodeID) { hydrator.recordNow(inode) }
+    package func recordDownload(of inode: InodeID) { downloader.recordNow(inode) }
 
     /// The same of all documents: none is held open any more only because it came a moment ago.
-    package func recordAllDownloads() { hydrator.recordNow() }
+    package func recordAllDownloads() { downloader.recordNow() }
 
     /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
     package func makeDownloadsDurable() {
-        hydrator.recordNow()
+        downloader.recordNow()
         context.downloadSyncer.syncNow()
     }
 
@@ -180,7 +180,7 @@ package final class SyncEngine: Sendable {
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32?
     ) async throws(SyncError) {
         if thread != nil { readAhead.isRead(target.inode, size: content.baseSize) }
-        try await hydrator.provide(range, of: content, for: target, by: thread.map { .thread($0) })
+        try await downloader.provide(range, of: content, for: target, by: thread.map { .thread($0) })
     }
 
     /// Its folder will be asked for as if a program had looked into it.
@@ -200,14 +200,14 @@ package final class SyncEngine: Sendable {
     /// A program has moved it. When it is back where it was, and the store has moved it meanwhile, nothing stands against
     /// that any more: it is asked for again.
     package func wasMoved(_ item: ItemRecord) {
-        if item.isMovedRemotelyOnly, let identifier = item.identifier { context.doubt(.item(identifier)) }
+        if item.isMovedRemotelyOnly, let identifier = item.identifier { context.recheck(.item(identifier)) }
     }
 
     /// The last program let go of a document.
     ///
     /// - Parameter wrote: there may be something to send.
     package func released(_ inode: InodeID, _ generation: GenerationID, wrote: Bool) {
-        hydrator.released(generation)
+        downloader.released(generation)
         cache.used(inode)
         if wrote {
             queue.changed()
@@ -281,7 +281,7 @@ package final class SyncEngine: Sendable {
     /// Drops the local bytes of an unmodified document that nobody uses. Returns how many bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
         context.volume?.endWritingNow()
-        hydrator.recordNow(inode)
+        downloader.recordNow(inode)
         do { return try evictor.evict(inode).bytes } catch { throw SyncError(error) }
     }
 
@@ -296,8 +296,8 @@ package final class SyncEngine: Sendable {
     ///
     /// - Parameter asker: for people: who wants it; nil: nobody's read.
     package func download(_ inode: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
-        let count = try await hydrator.bringWhole(inode, for: asker)
-        hydrator.recordNow(inode)
+        let count = try await downloader.bringWhole(inode, for: asker)
+        downloader.recordNow(inode)
         // Whoever asked for it is going to use it: it is not the first to go.
         if count > 0 { cache.used(inode) }
         return count

@@ -222,7 +222,7 @@ extension Volume {
             if end.isMapped {
                 _ = endWriting(node.inode, mapped: writing.stamp, isReady: false, &changes)
             } else {
-                endWritingLater(node.inode)
+                clearMarkLater(node.inode)
             }
         } else if !mayBeMapped {
             _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)

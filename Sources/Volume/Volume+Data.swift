@@ -101,7 +101,7 @@ extension Volume {
                 var pause = context.times.firstRetry
                 while !Task.isCancelled {
                     do {
-                        return try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+                        return try await engine.downloader.provide(0..<content.baseSize, of: content, for: target)
                     } catch {
                         if case SyncError.superseded = error { return }
                         context.logger.warning(

@@ -234,9 +234,9 @@ extension Volume {
         // A download changes the file as well: time stamps tell of a writer only if the document is whole. Programs
         // write to a partial document through us, which marks it modified. The stamp is taken inside the transaction,
         // because only in transactions labels change, and with them the file's ctime. The last writer's mark may be
-        // taken away at any moment (`Endings`), so that is cancelled inside as well.
+        // taken away at any moment (`ClosedWriters`), so that is cancelled inside as well.
         let (stamp, isModified) = try catalog.write { writer in
-            endings.cancel(node.inode)
+            closedWriters.cancel(node.inode)
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
             let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
@@ -255,7 +255,7 @@ extension Volume {
     /// If the last writer's close could not be recorded, what that writer wrote is recorded now.
     private func takeOver(_ inode: InodeID, _ generation: Int64, _ content: ContentFile) throws -> BackingStamp? {
         try catalog.write { writer in
-            endings.cancel(inode)
+            closedWriters.cancel(inode)
             let record = try writer.inode(inode)
             guard record.generation == generation, let mark = record.writing,
                 let now = BackingStamp(try content.status())

@@ -38,7 +38,7 @@ extension Volume {
                 metadata: ["document": "\(path)"])
             return try catalog.write { try $0.giveUpLost(item.id, defaults: context.defaults) }
         }
-        if inode.extents != nil { return try catalog.write { try $0.doubt(inode.id) } }
+        if inode.extents != nil { return try catalog.write { try $0.markMaybeDamaged(inode.id) } }
         guard let copy = try catalog.write({ try $0.partUnsynced(item.id, defaults: context.defaults) }) else { return }
         context.logger.warning(
             "a document's changes were not synced when the machine went off, and may be damaged: they are kept beside the store's",

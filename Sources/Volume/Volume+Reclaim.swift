@@ -14,13 +14,13 @@ extension Volume {
     func reclaimLater(_ inode: InodeID) {
         let size = (try? catalog.read { try $0.inodeIfPresent(inode)?.size }) ?? nil
         if size ?? 0 > Self.large { return reclaim(inode) }
-        graveyard.bury(inode)
+        deferredRemovals.bury(inode)
         seeToItLater()
     }
 
     /// Does what nobody waits for in a moment, once for all calls until then.
     func seeToItLater() {
-        afterwards.plan { [weak self] in
+        debouncer.plan { [weak self] in
             self?.endWritingNow()
             self?.reclaimNow()
         }
@@ -28,9 +28,9 @@ extension Volume {
 
     /// Removes all that waits to be removed.
     func reclaimNow() {
-        let dead = graveyard.takeDead()
+        let dead = deferredRemovals.takeInodes()
         if !dead.isEmpty { reclaim(dead) }
-        for id in graveyard.takeFree() { context.store.removeSetAside(id) }
+        for id in deferredRemovals.takeFiles() { context.store.removeSetAside(id) }
     }
 
     func reclaim(_ inode: InodeID) { reclaim([inode]) }
@@ -57,7 +57,7 @@ extension Volume {
                 }
                 let bytes = context.store.status(id).map(\.allocated) ?? 0
                 context.store.setAside(id)
-                if graveyard.add(id, bytes: bytes) { isTime = true }
+                if deferredRemovals.add(id, bytes: bytes) { isTime = true }
             }
             if isTime { try synchronizeCatalogNow() }
         } catch {

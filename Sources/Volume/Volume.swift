@@ -25,10 +25,10 @@ package final class Volume: Sendable {
     let unobtainable = AdaptiveMutex<Set<InodeID>>([])
     /// Inodes that were downloaded on their way into a trash, and until when they are not evicted.
     let leaving = AdaptiveMutex<[InodeID: ContinuousClock.Instant]>([:])
-    let graveyard = Graveyard()
-    let endings = Endings()
+    let deferredRemovals = DeferredRemovals()
+    let closedWriters = ClosedWriters()
     let splits = SplitWaiters()
-    let afterwards: Afterwards
+    let debouncer: Debouncer
     let mappingWatches = AdaptiveMutex(MappingWatches())
     /// Counts the changes from the provider's side.
     private let news = Atomic<UInt64>(0)
@@ -43,7 +43,7 @@ package final class Volume: Sendable {
         self.context = engine.context
         self.kernel = kernel
         self.backing = backing
-        afterwards = Afterwards(workers: engine.context.workers)
+        debouncer = Debouncer(workers: engine.context.workers)
         context.attach(self)
     }
 

@@ -12,7 +12,7 @@ final class ServerHabits: Sendable {
         var locksHold: Bool?
     }
     private let known = Mutex(Known())
-    private let turns = OneAtATime<Int>()
+    private let turns = AsyncLocks<Int>()
 
     fileprivate func kept(_ part: NamePart) -> Bool? { known.withLock { $0.kept[part] } }
     fileprivate func note(_ part: NamePart, isKept: Bool) { known.withLock { $0.kept[part] = isKept } }

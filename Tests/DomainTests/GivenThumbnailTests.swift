@@ -22,7 +22,7 @@ import Testing
 
     @Test("a store that fails for a while gets it later; its document does not wait")
     func later() async throws {
-        let provider = FaultInjectingProvider(InMemoryProvider(abilities: .all))
+        let provider = FaultInjectingProvider(InMemoryProvider(features: .all))
         provider.plan.fail(.keepThumbnail, times: 2, with: .cannotSynchronize)
         provider.plan.fail(.keepThumbnail, times: 1, with: .serverUnreachable)
         try await withServed(provider) { served in
@@ -42,7 +42,7 @@ import Testing
         "what the store does not take stays on this machine",
         arguments: ["insufficientQuota", "unsupported", "readOnly"])
     func refused(_ name: String) async throws {
-        let provider = FaultInjectingProvider(InMemoryProvider(abilities: .all))
+        let provider = FaultInjectingProvider(InMemoryProvider(features: .all))
         let codes: [String: FileProviderError.Code] = [
             "insufficientQuota": .insufficientQuota, "unsupported": .unsupported, "readOnly": .readOnly,
         ]

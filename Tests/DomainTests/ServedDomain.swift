@@ -24,8 +24,8 @@ final class ServedDomain: Sendable {
     private let identifiers: IdentifierBook
     private let session: FUSESession
     private let server: ControlServer
-    private let queries: QueryDesk
-    let thumbnails: ThumbnailDesk
+    private let queries: QueryService
+    let thumbnails: ThumbnailService
     private let hasEnded = DispatchSemaphore(value: 0)
 
     var engine: SyncEngine { volume.engine }
@@ -66,9 +66,9 @@ final class ServedDomain: Sendable {
         let folder = try SocketDirectory.path(
             runtimeDirectory: sandbox.runtime, systemDirectory: "", fallbackParent: "/tmp")
         let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: sandbox.mountPoint)
-        let queries = QueryDesk(volume: volume, stateDirectory: sandbox.state, domain: "test:", patience: 60)
+        let queries = QueryService(volume: volume, stateDirectory: sandbox.state, domain: "test:", patience: 60)
         self.queries = queries
-        let thumbnails = ThumbnailDesk(
+        let thumbnails = ThumbnailService(
             volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state,
             cache: ThumbnailCache(folder: sandbox.path + "/home/.cache/thumbnails"), isConfigured: true)
         self.thumbnails = thumbnails
@@ -76,14 +76,14 @@ final class ServedDomain: Sendable {
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
             stateDirectory: sandbox.state,
             hasPassthrough: { session.passthroughAvailable },
-            coordination: CoordinationDesk(
+            coordination: CoordinationService(
                 volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state, patience: 60),
-            bookmarks: try BookmarkDesk(
+            bookmarks: try BookmarkService(
                 volume: volume, domain: domain, name: "test", mountPoint: sandbox.mountPoint,
                 stateDirectory: sandbox.state,
                 scopes: scopes),
-            signOut: SignOutDesk(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
-            policy: PolicyDesk(context: context, configured: [], mountPoint: sandbox.mountPoint),
+            signOut: SignOutService(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
+            policy: PolicyService(context: context, configured: [], mountPoint: sandbox.mountPoint),
             thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: sandbox.mountPoint),
             title: "test")
         let server = ControlServer(

@@ -4,7 +4,7 @@ import Testing
 
 /// What the store in memory can do besides, and what tests control of it.
 @Suite struct AbilityTests {
-    private let store = InMemoryProvider(pageSize: 2, abilities: .all)
+    private let store = InMemoryProvider(pageSize: 2, features: .all)
 
     private func code(of body: () async throws -> Void) async -> FileProviderError.Code? {
         do {
@@ -57,7 +57,7 @@ import Testing
         #expect(await code { _ = try await store.enumerateChanges(from: anchor) } == .syncAnchorExpired)
         #expect(try await store.enumerateChanges(from: second.anchor).updated.isEmpty)
         // Another store's.
-        let other = try await InMemoryProvider(abilities: .changes).currentSyncAnchor()
+        let other = try await InMemoryProvider(features: .changes).currentSyncAnchor()
         #expect(await code { _ = try await store.enumerateChanges(from: other) } == .syncAnchorExpired)
         #expect(store.calls(of: .enumerateChanges).first?.anchor == anchor)
     }

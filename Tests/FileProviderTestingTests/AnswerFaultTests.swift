@@ -4,7 +4,7 @@ import Testing
 
 /// Answers that come twice or late, and connections that break in the middle.
 @Suite(.timeLimit(.minutes(10))) struct AnswerFaultTests {
-    private let store = InMemoryProvider(pieceSize: 100, abilities: .all)
+    private let store = InMemoryProvider(pieceSize: 100, features: .all)
     private let item: Item
     private let faulty: FaultInjectingProvider<InMemoryProvider>
     private var plan: FaultPlan { faulty.plan }

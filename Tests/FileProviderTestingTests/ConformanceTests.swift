@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct ConformanceTests {
     @Test(arguments: [1, 2, 7, 1000])
     func inMemoryProviderKeepsEveryRule(_ pageSize: Int) async throws {
-        let provider = InMemoryProvider(pageSize: pageSize, pieceSize: 10_000, abilities: .all)
+        let provider = InMemoryProvider(pageSize: pageSize, pieceSize: 10_000, features: .all)
         try StoreToRead.fill(provider)
         let before = provider.snapshot()
         provider.disposition = .evict
@@ -21,7 +21,7 @@ import Testing
 
     @Test func faultInjectingProviderWithoutFaultsKeepsEveryRule() async throws {
         // What goes around the wrapper is done by another client, and signalled.
-        let base = InMemoryProvider(pageSize: 3, signalsOwnChanges: true, abilities: .all)
+        let base = InMemoryProvider(pageSize: 3, signalsOwnChanges: true, features: .all)
         try StoreToRead.fill(base)
         let before = base.snapshot()
         let report = await ConformanceSuite(provider: FaultInjectingProvider(base), otherClient: base).run()
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func aStoreThatTakesNoChangesIsTriedOnWhatItHas() async throws {
-        let provider = InMemoryProvider(pageSize: 2, abilities: .all)
+        let provider = InMemoryProvider(pageSize: 2, features: .all)
         try StoreToRead.fill(provider)
         provider.isReadOnly = true
         let before = provider.snapshot()

@@ -67,14 +67,14 @@ import Testing
     func whatIsNoDateIsNone(_ text: String) { #expect(HTTPDate.parse(text) == nil) }
 
     @Test func retryAfter() {
-        #expect(Holdoff.seconds(" 120 ", answeredAt: nil) == 120)
+        #expect(ServerPause.seconds(" 120 ", answeredAt: nil) == 120)
         let now = "Sun, 06 Nov 1994 08:49:37 GMT"
         // By the server's own clock: ours may be off.
-        #expect(Holdoff.seconds("Sun, 06 Nov 1994 08:50:07 GMT", answeredAt: now) == 30)
-        #expect(Holdoff.seconds("soon", answeredAt: now) == nil)
-        let holdoff = Holdoff()
-        holdoff.begin(seconds: 1e12)
-        #expect(holdoff.remaining.map { $0 <= Holdoff.longest } == true)
+        #expect(ServerPause.seconds("Sun, 06 Nov 1994 08:50:07 GMT", answeredAt: now) == 30)
+        #expect(ServerPause.seconds("soon", answeredAt: now) == nil)
+        let serverPause = ServerPause()
+        serverPause.begin(seconds: 1e12)
+        #expect(serverPause.remaining.map { $0 <= ServerPause.longest } == true)
     }
 
     @Test func aSecretIsNotShown() {

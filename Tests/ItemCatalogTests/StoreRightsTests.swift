@@ -77,7 +77,7 @@ import Testing
         func dress(uid: UInt32) throws {
             let defaults = PlaceholderDefaults(
                 uid: uid, gid: before.gid, documentMode: before.documentMode, folderMode: before.folderMode)
-            try catalog.catalog.write { try $0.dress(defaults, before: before) }
+            try catalog.catalog.write { try $0.applyDefaults(defaults, before: before) }
         }
         try dress(uid: before.uid)
         #expect(try catalog.inode(mine).mode == 0o6755)

@@ -21,7 +21,7 @@ import Logging
             // As careless as a provider can be.
             Logger(label: "memory").notice("opened \(location.rest)", metadata: ["address": "memory:\(location.rest)"])
             let makesPictures = location.path.hasSuffix("/pictures")
-            let provider = InMemoryProvider(abilities: makesPictures ? .thumbnails : [])
+            let provider = InMemoryProvider(features: makesPictures ? .thumbnails : [])
             _ = try provider.put("hello.txt", "hello\n")
             return provider
         }

@@ -42,11 +42,11 @@ final class World: @unchecked Sendable {
         self.sequence = sequence
         self.directory = directory
         Schedule.shared.reset()
-        var abilities: InMemoryProvider.Abilities = []
-        if sequence.hasChanges { abilities.insert(.changes) }
-        if sequence.hasTrash { abilities.insert(.trash) }
+        var features: InMemoryProvider.Features = []
+        if sequence.hasChanges { features.insert(.changes) }
+        if sequence.hasTrash { features.insert(.trash) }
         base = InMemoryProvider(
-            pageSize: 3, pieceSize: 4_096, signalsOwnChanges: sequence.signalsOwn, abilities: abilities)
+            pageSize: 3, pieceSize: 4_096, signalsOwnChanges: sequence.signalsOwn, features: features)
         mkdir(directory, 0o700)
         try begin("\(directory)/0")
     }

@@ -30,7 +30,7 @@ import Trees
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (content, target) in downloads {
                 group.addTask {
-                    try await test.engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+                    try await test.engine.downloader.provide(0..<content.baseSize, of: content, for: target)
                 }
             }
             try await group.waitForAll()
@@ -51,11 +51,11 @@ import Trees
         let (test, _) = try await prepared(1)
         try await {
             let (content, target) = try test.download("doc1")
-            try await test.engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+            try await test.engine.downloader.provide(0..<content.baseSize, of: content, for: target)
         }()
         let (again, target) = try test.download("doc1")
         #expect(again.isComplete)
-        try await test.engine.hydrator.provide(0..<again.baseSize, of: again, for: target)
+        try await test.engine.downloader.provide(0..<again.baseSize, of: again, for: target)
         #expect(test.plan.attempts(of: .startProvidingItem) == 1)
     }
 
@@ -105,7 +105,7 @@ import Trees
         #expect(try isRecorded("doc1", test))
         for name in ["doc2", "doc3"] {
             let (content, target) = try test.download(name)
-            try await engine.hydrator.provide(0..<content.baseSize, of: content, for: target)
+            try await engine.downloader.provide(0..<content.baseSize, of: content, for: target)
         }
         // As before a program writes to it, or syncs it.
         engine.recordDownload(of: try test.inode("doc2").id)

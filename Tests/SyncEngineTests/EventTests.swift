@@ -68,7 +68,7 @@ import Trees
         // As FUSE has it: of whichever thread.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap { Int32($0) }
         let thread = try #require(threads.first { $0 != getpid() })
-        try await test.engine.hydrator.provide(0..<5, of: content, for: target, by: .thread(thread))
+        try await test.engine.downloader.provide(0..<5, of: content, for: target, by: .thread(thread))
         #expect(try await eventually { !events(.startProvidingItem).isEmpty })
         let process = try #require(events(.startProvidingItem).first?.process)
         let name = try String(contentsOfFile: "/proc/self/comm", encoding: .utf8).trimmingCharacters(in: .newlines)
@@ -175,11 +175,11 @@ import Trees
         test.plan.fail(.startProvidingItem, with: .notAuthenticated)
         let (content, target) = try test.download("a")
         await #expect(throws: SyncError.self) {
-            try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
+            try await test.engine.downloader.provide(0..<4_096, of: content, for: target)
         }
         #expect(test.context.downloadFailures.last(of: target.inode) != nil)
         test.plan.bandwidth = 50_000
-        try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
+        try await test.engine.downloader.provide(0..<4_096, of: content, for: target)
         #expect(!content.isComplete)
         #expect(test.context.downloadFailures.last(of: target.inode) == nil)
         await test.engine.stop()

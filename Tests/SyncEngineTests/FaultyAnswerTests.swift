@@ -36,7 +36,7 @@ import Trees
     private func provideAll(_ path: String) async throws -> [UInt8] {
         let (content, target) = try test.download(path)
         let size = try test.inode(path).size
-        try await test.engine.hydrator.provide(0..<size, of: content, for: target)
+        try await test.engine.downloader.provide(0..<size, of: content, for: target)
         return try read(content, 0..<size)
     }
 
@@ -99,7 +99,7 @@ import Trees
         let gate = Gate()
         test.plan.inject(.lateAnswer(gate), into: .startProvidingItem)
         let (content, target) = try test.download("a")
-        let reader = Task { try await test.engine.hydrator.provide(0..<9, of: content, for: target) }
+        let reader = Task { try await test.engine.downloader.provide(0..<9, of: content, for: target) }
         await gate.waitForArrivals()
         try test.remote.put("a", "new bytes!")
         try await test.engine.enumerate(.root)
@@ -190,7 +190,7 @@ import Trees
         var attempts = 0
         while !content.isComplete, attempts < 5 {
             attempts += 1
-            try? await test.engine.hydrator.provide(0..<100_000, of: content, for: target)
+            try? await test.engine.downloader.provide(0..<100_000, of: content, for: target)
         }
         #expect(try read(content, 0..<100_000) == bytes)
         let starts = test.remote.calls(of: .startProvidingItem).compactMap { $0.range?.lowerBound }

@@ -153,7 +153,7 @@ import Trees
         // And to be read.
         test.plan.inject(missing, into: .startProvidingItem)
         let range = 0..<content.baseSize
-        try await test.engine.hydrator.provide(range, of: content, for: target)
+        try await test.engine.downloader.provide(range, of: content, for: target)
         #expect(test.plan.remainingFaults(for: .startProvidingItem) == 0)
         #expect(content.missing(in: range).isEmpty)
         gate.open()

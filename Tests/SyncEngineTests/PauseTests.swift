@@ -91,7 +91,7 @@ import Trees
         // Broken off.
         #expect(try await eventually { gate.waitingCount == 0 })
         let (content, target) = try test.download("b")
-        try await test.engine.hydrator.provide(0..<5, of: content, for: target)
+        try await test.engine.downloader.provide(0..<5, of: content, for: target)
         try await test.engine.setPinned(test.item("b").id, true)
         #expect(try test.inode("a").extents == RangeSet())
         try await test.engine.setPaused(false)

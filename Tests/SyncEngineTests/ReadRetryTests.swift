@@ -66,7 +66,7 @@ import Trees
             .truncatedDownload(after: 10_000, error: FileProviderError(.cannotSynchronize, "broke off")),
             into: .startProvidingItem, times: 9)
         let (content, target) = try test.download("a")
-        try await test.engine.hydrator.provide(0..<200_000, of: content, for: target)
+        try await test.engine.downloader.provide(0..<200_000, of: content, for: target)
         #expect(content.isComplete)
         #expect(test.plan.attempts(of: .startProvidingItem) == 10)
         #expect(test.remote.calls(of: .startProvidingItem).last?.range == 90_000..<200_000)
@@ -78,7 +78,7 @@ import Trees
         let test = try await prepared()
         test.plan.inject(.error(Self.dropped), into: .startProvidingItem, times: 3)
         let (content, target) = try test.download("a")
-        try await test.engine.hydrator.provide(0..<10, of: content, for: target)
+        try await test.engine.downloader.provide(0..<10, of: content, for: target)
         #expect(test.plan.attempts(of: .startProvidingItem) == 4)
         #expect(test.context.connection.failure == nil)
         func events() -> [SyncEvent] {
@@ -93,7 +93,7 @@ import Trees
         let test = try await prepared()
         test.plan.inject(.error(Self.dropped), into: .startProvidingItem, times: 1_000)
         let (content, target) = try test.download("a")
-        let read = Task { try await test.engine.hydrator.provide(0..<10, of: content, for: target) }
+        let read = Task { try await test.engine.downloader.provide(0..<10, of: content, for: target) }
         #expect(try await eventually { test.plan.attempts(of: .startProvidingItem) >= 2 })
         read.cancel()
         await #expect(throws: SyncError.self) { try await read.value }

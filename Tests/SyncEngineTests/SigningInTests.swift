@@ -153,7 +153,7 @@ import Trees
         try await engine.enumerate(.root)
         account.set(isAccepted: false)
         let (content, target) = try test.download("a")
-        let read = { @Sendable in try await engine.hydrator.provide(0..<3, of: content, for: target) }
+        let read = { @Sendable in try await engine.downloader.provide(0..<3, of: content, for: target) }
         await #expect(throws: SyncError.self) { try await read() }
         let gate = Gate()
         account.set(isAccepted: false, gate)

@@ -63,7 +63,7 @@ import Trees
 
     @Test func beforeTheEnd() async throws {
         let document = try await removed(1)[0]
-        test.volume.graveyard.bury(document.inode)
+        test.volume.deferredRemovals.bury(document.inode)
         #expect(try isThere(document.inode))
         test.volume.putAway()
         #expect(try isThere(document.inode) == false)
@@ -73,7 +73,7 @@ import Trees
     @Test func whatHasANameStays() async throws {
         let (lookup, opened) = try await test.create("named")
         try test.close(opened.handle)
-        test.volume.graveyard.bury(lookup.attributes.record.id)
+        test.volume.deferredRemovals.bury(lookup.attributes.record.id)
         test.volume.reclaimNow()
         #expect(try isThere(lookup.attributes.record.id))
     }

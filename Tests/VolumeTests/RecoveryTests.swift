@@ -80,7 +80,7 @@ import Trees
             try test.volume.flush(opened.handle)
             test.volume.close(opened.handle)
             // Before the mark has been taken away.
-            test.volume.endings.cancel(try test.volume.attributes(of: node).record.id)
+            test.volume.closedWriters.cancel(try test.volume.attributes(of: node).record.id)
             try truncate()
         }
         let record = try test.volume.attributes(of: node).record

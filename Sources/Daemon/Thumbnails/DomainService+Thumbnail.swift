@@ -24,7 +24,7 @@ extension DomainService {
         guard record.kind == .document else { throw refusal(path, "is not a document") }
         return DocumentThumbnail(
             picture: try await picture(path, record, item, size, makes: makes),
-            uri: ThumbnailDesk.uri(mountPoint, path.names.map(\.bytes)), modified: record.modified.seconds)
+            uri: ThumbnailService.uri(mountPoint, path.names.map(\.bytes)), modified: record.modified.seconds)
     }
 
     /// The first of: what a program gave, what is in the cache already, what the store has, what can be made here. Where a store makes

@@ -66,7 +66,7 @@ public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
     ) {
         var tampering = Tampering()
         tamper(&tampering)
-        let store = InMemoryProvider(pageSize: 4, pieceSize: 16 << 10, signalsOwnChanges: true, abilities: .all)
+        let store = InMemoryProvider(pageSize: 4, pieceSize: 16 << 10, signalsOwnChanges: true, features: .all)
         if contents != .nothing { try Self.fill(store) }
         store.isReadOnly = contents == .itemsToRead
         let other: any FileProviderExtension =

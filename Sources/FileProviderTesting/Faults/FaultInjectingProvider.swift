@@ -2,7 +2,7 @@ public import FileProvider
 
 /// Any provider, with faults that a test switches on and off through its ``plan``.
 ///
-/// Without faults it behaves as the provider that it wraps, with all its optional abilities. Calls about the mounted
+/// Without faults it behaves as the provider that it wraps, with all its optional features. Calls about the mounted
 /// domain (`beginServing` and identifiers for URLs) have no faults.
 public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProviderExtension {
     /// The wrapped provider; direct calls have no faults.

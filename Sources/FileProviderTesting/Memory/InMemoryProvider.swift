@@ -19,28 +19,28 @@ public final class InMemoryProvider: FileProviderExtension {
     }
 
     /// The optional abilities of a store. Other calls throw `FileProviderError.Code.unsupported`.
-    public struct Abilities: OptionSet, Hashable, Sendable {
+    public struct Features: OptionSet, Hashable, Sendable {
         /// One bit per ability.
         public let rawValue: UInt8
         /// The abilities with these bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
         /// Listing changes since an anchor.
-        public static let changes = Abilities(rawValue: 1)
+        public static let changes = Features(rawValue: 1)
         /// Copying documents.
-        public static let copying = Abilities(rawValue: 2)
+        public static let copying = Features(rawValue: 2)
         /// Keeping deleted items in a trash.
-        public static let trash = Abilities(rawValue: 4)
+        public static let trash = Features(rawValue: 4)
         /// Making thumbnails.
-        public static let thumbnails = Abilities(rawValue: 8)
+        public static let thumbnails = Features(rawValue: 8)
         /// Reporting used and free space.
-        public static let quota = Abilities(rawValue: 16)
+        public static let quota = Features(rawValue: 16)
         /// Searching for documents.
-        public static let searching = Abilities(rawValue: 32)
+        public static let searching = Features(rawValue: 32)
         /// Keeping the thumbnails that programs give documents; requires ``thumbnails``.
-        public static let keepingThumbnails = Abilities(rawValue: 64)
-        /// All abilities.
-        public static let all: Abilities = [
+        public static let keepingThumbnails = Features(rawValue: 64)
+        /// All features.
+        public static let all: Features = [
             .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails,
         ]
     }
@@ -49,8 +49,8 @@ public final class InMemoryProvider: FileProviderExtension {
     public let pageSize: Int
     /// The most bytes that are passed to a sink, or requested from a source, at once.
     public let pieceSize: Int
-    /// The optional abilities.
-    public let abilities: Abilities
+    /// The optional features.
+    public let features: Features
     let signalsOwnChanges: Bool
     let signalHub = SignalHub()
     private let state: Mutex<State>
@@ -59,12 +59,12 @@ public final class InMemoryProvider: FileProviderExtension {
     ///   - pageSize: the most items of a page, at least 1.
     ///   - pieceSize: the most bytes of one transfer step, at least 1.
     ///   - signalsOwnChanges: whether changes made through the protocol are signalled too; a store may do either.
-    ///   - abilities: the optional abilities; without them a test shows how Hydrant does without.
+    ///   - features: the optional abilities; without them a test shows how Hydrant does without.
     public init(
-        pageSize: Int = 100, pieceSize: Int = 64 << 10, signalsOwnChanges: Bool = false, abilities: Abilities = []
+        pageSize: Int = 100, pieceSize: Int = 64 << 10, signalsOwnChanges: Bool = false, features: Features = []
     ) {
         precondition(pageSize > 0 && pieceSize > 0)
-        self.abilities = abilities
+        self.features = features
         self.pageSize = pageSize
         self.pieceSize = pieceSize
         self.signalsOwnChanges = signalsOwnChanges

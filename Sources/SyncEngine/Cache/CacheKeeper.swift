@@ -22,7 +22,7 @@ package final class CacheKeeper: Sendable {
     private let state = AdaptiveMutex(State())
     let context: SyncContext
     let evictor: Evictor
-    private let turn = Lanes(1)
+    private let turn = AsyncSemaphore(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 

@@ -9,7 +9,7 @@ import Trees
 actor Pinner {
     private let context: SyncContext
     private let fetcher: FolderFetcher
-    private let hydrator: Hydrator
+    private let downloader: Downloader
     private var waiting: [Work] = []
     private var running: [InodeID: Task<Void, Never>] = [:]
     private var failures: [InodeID: (count: Int64, until: ContinuousClock.Instant)] = [:]
@@ -28,10 +28,10 @@ actor Pinner {
         }
     }
 
-    init(context: SyncContext, fetcher: FolderFetcher, hydrator: Hydrator) {
+    init(context: SyncContext, fetcher: FolderFetcher, downloader: Downloader) {
         self.context = context
         self.fetcher = fetcher
-        self.hydrator = hydrator
+        self.downloader = downloader
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -76,7 +76,7 @@ actor Pinner {
 
     /// Finds out what is missing.
     private func look() {
-        hydrator.recordNow()
+        downloader.recordNow()
         do {
             guard try context.catalog.read({ try $0.hasPins() }) else {
                 waiting = []
@@ -114,7 +114,7 @@ actor Pinner {
         do {
             switch work {
             case .list(let folder): try await fetcher.fetch(folder, joining: true)
-            case .download(let document): _ = try await hydrator.bringWhole(document)
+            case .download(let document): _ = try await downloader.bringWhole(document)
             }
             return nil
         } catch {

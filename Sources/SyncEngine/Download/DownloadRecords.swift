@@ -22,11 +22,11 @@ final class DownloadRecords: Sendable {
     }
     private let state = AdaptiveMutex(State())
     private let context: SyncContext
-    private let afterwards: Afterwards
+    private let afterwards: Debouncer
 
     init(context: SyncContext) {
         self.context = context
-        afterwards = Afterwards(workers: context.workers)
+        afterwards = Debouncer(workers: context.workers)
     }
 
     /// A stream has ended, or brought much. Never blocks.

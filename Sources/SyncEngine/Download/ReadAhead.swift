@@ -63,7 +63,7 @@ package final class ReadAhead: Sendable {
     /// How many documents wait to be opened, so that other opens need not ask.
     private let waiting = Atomic(0)
     private let context: SyncContext
-    private let hydrator: Hydrator
+    private let downloader: Downloader
     private let cache: CacheKeeper
 
     private static let mostDocuments = 24
@@ -77,9 +77,9 @@ package final class ReadAhead: Sendable {
     private static let mostRemembered = 1_000
     private static let memory = Duration.seconds(60)
 
-    init(context: SyncContext, hydrator: Hydrator, cache: CacheKeeper) {
+    init(context: SyncContext, downloader: Downloader, cache: CacheKeeper) {
         self.context = context
-        self.hydrator = hydrator
+        self.downloader = downloader
         self.cache = cache
     }
 
@@ -234,7 +234,7 @@ package final class ReadAhead: Sendable {
     }
 
     private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
-        let received = try? await hydrator.bringWhole(document)
+        let received = try? await downloader.bringWhole(document)
         // It is not to be what goes first where there is little room.
         if received != nil { cache.used(document) }
         state.withLock { state in

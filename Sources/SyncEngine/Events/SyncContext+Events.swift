@@ -67,7 +67,7 @@ extension SyncContext {
         if !isFirstLook { tellRemote(changes) }
         tellHeld(held, returned)
         // What is held in them may be there again as well.
-        for folder in folders { doubt(.folder(folder)) }
+        for folder in folders { recheck(.folder(folder)) }
         return result
     }
 

@@ -101,11 +101,11 @@ struct ChangeFeed: Sendable {
             context.logger.warning(
                 "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
         }
-        for identifier in result.missing { context.doubt(.item(identifier)) }
+        for identifier in result.missing { context.recheck(.item(identifier)) }
         for folder in underWay {
             do { try await fetcher.fetch(folder, joining: false) } catch {
                 let item = try context.catalog.read { try $0.item(of: folder) }
-                if let identifier = item?.identifier { context.doubt(.folder(identifier)) }
+                if let identifier = item?.identifier { context.recheck(.folder(identifier)) }
             }
         }
     }

@@ -19,7 +19,7 @@ actor ChangeListener {
     private static let long = Duration.seconds(1)
     private static let longestRest = Duration.seconds(30)
     private var isOver = false
-    private var looks: FolderLooks
+    private var looks: PollingSchedule
     /// Folders that are to be asked for at once, since a program has looked into them after a while.
     private var urgent: Set<InodeID> = []
     private static let mostUrgent = 32
@@ -42,7 +42,7 @@ actor ChangeListener {
     init(context: SyncContext, fetcher: FolderFetcher) {
         self.context = context
         self.fetcher = fetcher
-        looks = FolderLooks(poll: context.times.poll)
+        looks = PollingSchedule(poll: context.times.poll)
     }
 
     /// Runs until its task is cancelled.

@@ -109,7 +109,7 @@ struct FolderListing: Sendable {
             try compare(folder, items, besides: parts.known, ignoring: context.ownChanges.since(moment), reader)
         }
         // What was just changed from here is asked for by itself, when that is over.
-        for identifier in doubtful { context.doubt(.item(identifier)) }
+        for identifier in doubtful { context.recheck(.item(identifier)) }
         if let unchanged {
             tell(unchanged.refused + leftOut, of: folder)
             return false

@@ -19,7 +19,7 @@ struct RemoteRefresh: Sendable {
         do { try await take(identifier, known: known, isOwn: isOwn) } catch {
             let error = SyncError(error)
             context.logger.debug("refresh failed", metadata: ["identifier": "\(identifier)", "error": "\(error)"])
-            if error.mayPass { context.doubt(.item(identifier), error) }
+            if error.mayPass { context.recheck(.item(identifier), error) }
         }
     }
 
@@ -48,7 +48,7 @@ struct RemoteRefresh: Sendable {
                 group.addTask {
                     do { return try await isGone(identifier, known: nil, isOwn: false) ? identifier : nil } catch {
                         let error = SyncError(error)
-                        if error.mayPass { context.doubt(.item(identifier), error) }
+                        if error.mayPass { context.recheck(.item(identifier), error) }
                         return nil
                     }
                 }
@@ -63,9 +63,9 @@ struct RemoteRefresh: Sendable {
                 try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: context.defaults)
                 return own
             }
-            for identifier in doubtful { context.doubt(.item(identifier)) }
+            for identifier in doubtful { context.recheck(.item(identifier)) }
         } catch {
-            for identifier in gone { context.doubt(.item(identifier), SyncError(error)) }
+            for identifier in gone { context.recheck(.item(identifier), SyncError(error)) }
         }
     }
 

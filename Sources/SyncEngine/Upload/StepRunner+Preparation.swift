@@ -59,7 +59,7 @@ extension StepRunner {
             // A program changed a part of a placeholder: the rest must come first.
             let target = DownloadTarget(
                 inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
-            try await hydrator.provide(0..<content.baseSize, of: content, for: target)
+            try await downloader.provide(0..<content.baseSize, of: content, for: target)
         }
         // The kernel writes to a local file past us (passthrough) as far as the disk below takes it.
         if try content.status().size > Item.largestSize {

@@ -8,7 +8,7 @@ import Trees
 /// Takes one step at the provider, and writes its outcome into the catalog.
 struct StepRunner: Sendable {
     let context: SyncContext
-    let hydrator: Hydrator
+    let downloader: Downloader
     let fetcher: FolderFetcher
 
     enum Outcome: Sendable {
@@ -119,7 +119,7 @@ struct StepRunner: Sendable {
         guard let now = try context.catalog.read({ try $0.item(item.id) }), now.baseVersion == base,
             now.contentRevision == prepared.contentRevision
         else { return .postponed }
-        if try partDoubted(item) { return .done }
+        if try keepDamagedApart(item) { return .done }
         if let there = try await wasSentByOthers(item, prepared) {
             try confirmContents(item, there, prepared.found(as: there))
             return .done

@@ -37,7 +37,7 @@ extension TreeStore {
         if copyItem.identifier != nil { try delayDeletion(of: copyItem.id, until: original.id) }
         var leaving = copyItem
         leaving.failure = nil
-        try buryTemporary(leaving)
+        try discardTemporary(leaving)
         try relink(place.name, in: folder, to: copy.id)
         try unlinkName(copyPlace.name, in: copyFolder)
         try touch(folder: folder)

@@ -26,7 +26,7 @@ extension TreeReading {
     }
 
     /// Whether a change was not durable when the machine went off, and has not been parted from its document yet.
-    package func isDoubted(_ id: InodeID) throws -> Bool { try note("doubt.\(id.rawValue)") != nil }
+    package func mayBeDamaged(_ id: InodeID) throws -> Bool { try note("doubt.\(id.rawValue)") != nil }
 
     package func isNotedSynced(_ id: InodeID) throws -> Bool { try note("synced.\(id.rawValue)") != nil }
 
@@ -133,7 +133,7 @@ extension TreeStore {
     }
 
     /// The same of a change of which a part has to come from the provider first: it is parted when it is whole.
-    package func doubt(_ id: InodeID) throws { try takeNote("doubt.\(id.rawValue)", "power loss") }
+    package func markMaybeDamaged(_ id: InodeID) throws { try takeNote("doubt.\(id.rawValue)", "power loss") }
 
     /// A change of which not even a file is left: what the provider has is shown again, if it has anything.
     package func giveUpLost(_ id: ItemID, defaults: PlaceholderDefaults) throws {

@@ -73,7 +73,7 @@ extension TreeStore {
 
     /// A temporary file's own item, when a document has taken its inode. It is buried, not deleted: its upload
     /// may be under way, and is then taken back.
-    func buryTemporary(_ item: ItemRecord) throws {
+    func discardTemporary(_ item: ItemRecord) throws {
         if item.isExcluded && item.sent.isEmpty { return try deleteItem(item.id) }
         var item = item
         item.isExcluded = false
@@ -87,7 +87,7 @@ extension TreeStore {
 
     /// Takes the item out of the local tree: a tombstone that the planner turns into a deletion, or
     /// forgets if the provider never had it. Its inode goes its own way.
-    func buryItem(of inode: InodeID, settle: Double) throws {
+    func makeTombstone(of inode: InodeID, settle: Double) throws {
         guard var item = try item(of: inode) else { return }
         if try passOn(item, settle: settle) { return }
         item.inode = nil
@@ -109,7 +109,7 @@ extension TreeStore {
             let heir = try child(of: folder, named: place.name), let temporary = try self.item(of: heir.id),
             temporary.identifier == nil, temporary.kind.isDocument, temporary.local == place, heir.extents == nil
         else { return false }
-        try buryTemporary(temporary)
+        try discardTemporary(temporary)
         var document = item
         document.inode = nil
         try rebind(document, to: heir, of: temporary, at: place, settle: settle)

@@ -27,7 +27,7 @@ extension TreeStore {
         inode.changed = now
         try update(inode)
         if inode.linkCount == 0 {
-            try buryItem(of: inode.id, settle: settle)
+            try makeTombstone(of: inode.id, settle: settle)
         } else if let item = try item(of: inode.id), item.local == place {
             try promote(item, settle: settle)
         }

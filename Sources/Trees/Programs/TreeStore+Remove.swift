@@ -21,7 +21,7 @@ extension TreeStore {
         inode.linkCount = 0
         inode.changed = now
         try update(inode)
-        try buryItem(of: inode.id, settle: settle)
+        try makeTombstone(of: inode.id, settle: settle)
         return inode
     }
 

@@ -127,7 +127,7 @@ extension TreeStore {
         if item.identifier == nil, item.kind.isDocument, source.extents == nil,
             let document = try vacatedDocument(place)
         {
-            try buryTemporary(item)
+            try discardTemporary(item)
             return try rebind(document, to: source, of: item, at: place, settle: settle)
         }
         item.local = place
@@ -155,13 +155,13 @@ extension TreeStore {
             try target.linkCount == 0 || canPart(target.id)
         {
             // The document goes on with new bytes.
-            try buryTemporary(temporary)
+            try discardTemporary(temporary)
             try rebind(document, to: source, of: temporary, at: place, settle: settle)
             return target
         }
         if let targetItem {
             if target.linkCount == 0 {
-                try buryItem(of: target.id, settle: settle)
+                try makeTombstone(of: target.id, settle: settle)
             } else {
                 try promote(targetItem, settle: settle)
             }

@@ -28,7 +28,7 @@ final class FolderTurns: Sendable {
     }
     private let state = Mutex(State())
     /// Serialises tasks on one place, which share the folder's lock.
-    private let places = OneAtATime<HTTPLocation>()
+    private let places = AsyncLocks<HTTPLocation>()
 
     /// The longest time that other clients must wait, and the time that they then get.
     private static let longest = Duration.seconds(3)

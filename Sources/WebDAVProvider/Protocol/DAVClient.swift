@@ -10,7 +10,7 @@ struct DAVClient: Sendable {
     let transport: HTTPTransport
     let logger: Logger
     let turns = FolderTurns()
-    private let lockLane = Lanes(1)
+    private let lockLane = AsyncSemaphore(1)
     private let unknown = Unknown()
 
     /// Properties that the server is known to lack, and the form of a target that it understands.

@@ -8,7 +8,7 @@ import Trees
 /// Documents whose last writer has closed them, and which still carry the dirty mark: the mark is taken away a moment
 /// later, for many documents in one transaction. The writer's changes are recorded by then (FLUSH), and close(2) does
 /// not wait for RELEASE.
-final class Endings: Sendable {
+final class ClosedWriters: Sendable {
     private struct State {
         /// With the number of the close: a later close of the same document has another number.
         var waiting: [InodeID: UInt64] = [:]
@@ -38,22 +38,22 @@ final class Endings: Sendable {
 }
 
 extension Volume {
-    func endWritingLater(_ inode: InodeID) {
-        endings.add(inode)
+    func clearMarkLater(_ inode: InodeID) {
+        closedWriters.add(inode)
         seeToItLater()
     }
 
     /// Takes away the marks of all documents that nobody writes any more.
     package func endWritingNow() {
-        if endings.waiting.isEmpty { return }
+        if closedWriters.waiting.isEmpty { return }
         do {
             let (ended, told) = try catalog.write { writer in
                 // Asked inside: a writer that marks a document takes it off the list in its own transaction.
-                let ended = endings.waiting
+                let ended = closedWriters.waiting
                 for inode in ended.keys { try endWriting(inode, writer) }
                 return (ended, writer.changes)
             }
-            endings.ended(ended)
+            closedWriters.ended(ended)
             if !told.isEmpty { catalogChanged(told) }
             engine.changed()
         } catch {

@@ -84,7 +84,7 @@ extension SyncEngine {
         do {
             identifiers = try context.catalog.read { reader in try items.compactMap { try reader.item($0)?.identifier }
             }
-        } catch { return context.doubt(.everything, SyncError(error)) }
+        } catch { return context.recheck(.everything, SyncError(error)) }
         let refresh = RemoteRefresh(context: context, fetcher: fetcher)
         Task(executorPreference: context.workers) {
             for identifier in identifiers { await refresh.refresh(identifier) }

@@ -10,7 +10,7 @@ import Trees
 package import Volume
 
 /// Where programs claim the items of a mounted domain, and say that they show them.
-package final class CoordinationDesk: Sendable {
+package final class CoordinationService: Sendable {
     private let volume: Volume
     private let paths: DomainPaths
     private let arbiter: Arbiter

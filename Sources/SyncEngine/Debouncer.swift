@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Work that nobody waits for, a moment later: once for all that has come until then.
-package final class Afterwards: Sendable {
+package final class Debouncer: Sendable {
     private let isPlanned = Atomic(false)
     private let workers: Workers
     private static let pause = Duration.milliseconds(10)

@@ -6,7 +6,7 @@ import SyncEngine
 import Trees
 
 /// Where a person says which programs may have documents downloaded, and is asked about those of which he wants to be.
-final class PolicyDesk: Sendable {
+final class PolicyService: Sendable {
     private let context: SyncContext
     private let notice: PolicyNotice
     /// One change at a time.

@@ -8,7 +8,7 @@ import Trees
 @testable import SyncEngine
 
 /// What a user says about changes that the store refuses, and about conflicts.
-@Suite(.timeLimit(.minutes(10))) struct SteeringTests {
+@Suite(.timeLimit(.minutes(10))) struct UserActionTests {
     private let test: TestEngine
 
     init() throws { test = try TestEngine() }

@@ -13,7 +13,7 @@ package import Volume
 import Waiting
 
 /// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.
-package final class QueryDesk: Sendable {
+package final class QueryService: Sendable {
     private struct State {
         var queries: [String: LiveQuery] = [:]
         var names: NameIndex?

@@ -5,7 +5,7 @@ import Locking
 package import Trees
 
 /// Brings bytes here: one ``Download`` for each generation, shared by all who wait for it.
-package final class Hydrator: Sendable {
+package final class Downloader: Sendable {
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private let watch: StreamWatch

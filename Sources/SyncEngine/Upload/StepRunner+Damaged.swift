@@ -8,8 +8,8 @@ extension StepRunner {
     /// A change of a part of a document that was not durable then: whole by now, it is kept beside what the store has.
     ///
     /// - Returns: false when there is no doubt, or nothing in the store that could be written over.
-    func partDoubted(_ item: ItemRecord) throws -> Bool {
-        guard let inode = item.inode, try context.catalog.read({ try $0.isDoubted(inode) }) else { return false }
+    func keepDamagedApart(_ item: ItemRecord) throws -> Bool {
+        guard let inode = item.inode, try context.catalog.read({ try $0.mayBeDamaged(inode) }) else { return false }
         let path = context.path(of: item)
         let copy = try context.change { try $0.partUnsynced(item.id, defaults: context.defaults) }
         guard let copy else { return false }

@@ -9,7 +9,7 @@ extension Catalog.Writer {
     /// keeps it, and so does what the store has a mode of.
     ///
     /// - Parameter before: the defaults of the mount before, should it not have written them down.
-    package func dress(_ defaults: PlaceholderDefaults, before: PlaceholderDefaults) throws {
+    package func applyDefaults(_ defaults: PlaceholderDefaults, before: PlaceholderDefaults) throws {
         let old = try note(Self.key).flatMap { PlaceholderDefaults(text: $0) } ?? before
         try takeNote(Self.key, defaults.text)
         // As chown(2) does: what one user made setuid gives nobody the next one's rights.

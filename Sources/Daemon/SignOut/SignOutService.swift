@@ -12,7 +12,7 @@ import Volume
 /// Signs the user out while the domain is mounted. Nothing is found or opened from then on; what no program uses goes at
 /// once, and the rest when the last program has let go of it: then the mount, which its user has detached, ends, and the
 /// daemon with it.
-final class SignOutDesk: Sendable {
+final class SignOutService: Sendable {
     private struct State {
         /// Where documents go that the store does not have; nil: nobody has signed out.
         var folder: String?

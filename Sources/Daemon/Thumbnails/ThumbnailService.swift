@@ -11,7 +11,7 @@ import Volume
 
 /// Puts pictures of the documents in folders that somebody looks at into the user's cache of thumbnails, so that file managers find
 /// them there, and need not open a document for one. In the background, bounded in number and speed; downloads no document.
-final class ThumbnailDesk: Sendable {
+final class ThumbnailService: Sendable {
     private struct Look {
         var folder: InodeID
         var thread: Int32
@@ -556,6 +556,6 @@ final class ThumbnailDesk: Sendable {
     }
 }
 
-extension ThumbnailDesk.Stamp {
+extension ThumbnailService.Stamp {
     fileprivate init(_ row: SearchRow) { self.init(modified: row.modified, size: row.size, isWhole: row.isWhole) }
 }

@@ -9,18 +9,18 @@ import Trees
 @testable import SyncEngine
 
 /// Which folders are asked for again where the store says nothing by itself.
-@Suite(.timeLimit(.minutes(10))) struct FolderLookTests {
+@Suite(.timeLimit(.minutes(10))) struct PollingScheduleTests {
     private static let start = ContinuousClock.now
     private static func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
     private static let folder = InodeID(rawValue: 7)
     // (The macros take no mutating calls.)
-    private func due(_ looks: inout FolderLooks, _ now: ContinuousClock.Instant) -> [InodeID] { looks.due(at: now) }
-    private func look(_ looks: inout FolderLooks, _ now: ContinuousClock.Instant) -> Bool {
+    private func due(_ looks: inout PollingSchedule, _ now: ContinuousClock.Instant) -> [InodeID] { looks.due(at: now) }
+    private func look(_ looks: inout PollingSchedule, _ now: ContinuousClock.Instant) -> Bool {
         looks.wasLookedAt(Self.folder, at: now)
     }
 
     @Test("ever less often while nothing changes, and as at first when something does") func intervals() {
-        var looks = FolderLooks(poll: 30)
+        var looks = PollingSchedule(poll: 30)
         #expect(!look(&looks, Self.start), "it has just been listed")
         #expect(due(&looks, Self.after(29)).isEmpty)
         var now = 0.0
@@ -35,7 +35,7 @@ import Trees
     }
 
     @Test("who looks after a while has it asked for at once, once") func again() {
-        var looks = FolderLooks(poll: 30)
+        var looks = PollingSchedule(poll: 30)
         _ = looks.wasLookedAt(Self.folder, at: Self.start)
         #expect(!look(&looks, Self.after(10)))
         #expect(look(&looks, Self.after(40)))
@@ -43,14 +43,14 @@ import Trees
     }
 
     @Test("what nobody looks at any more is forgotten, and so is the oldest of too many") func memory() {
-        var looks = FolderLooks(poll: 30)
+        var looks = PollingSchedule(poll: 30)
         _ = looks.wasLookedAt(Self.folder, at: Self.start)
         #expect(due(&looks, Self.after(1_801)).isEmpty)
         _ = looks.wasLookedAt(Self.folder, at: Self.after(1_802))
-        for number in 0..<FolderLooks.most {
+        for number in 0..<PollingSchedule.most {
             _ = looks.wasLookedAt(InodeID(rawValue: Int64(100 + number)), at: Self.after(1_803))
         }
-        #expect(due(&looks, Self.after(1_900)).count == FolderLooks.most)
+        #expect(due(&looks, Self.after(1_900)).count == PollingSchedule.most)
         #expect(!due(&looks, Self.after(1_900)).contains(Self.folder))
     }
 

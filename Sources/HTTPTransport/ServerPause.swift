@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Respects a server's request for a pause (429 or 503 with `Retry-After`; RFC 9110, 10.2.3).
-final class Holdoff: Sendable {
+final class ServerPause: Sendable {
     private let until = Mutex<ContinuousClock.Instant?>(nil)
     /// The longest pause in seconds, whatever the server asks for.
     static let longest = 3_600.0

@@ -1,8 +1,8 @@
 import Synchronization
 
 /// A mutex for each key; waiting tasks enter in the order of their arrival.
-package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
-    private let entrances = Mutex<[Key: (lanes: Lanes, users: Int)]>([:])
+package final class AsyncLocks<Key: Hashable & Sendable>: Sendable {
+    private let entrances = Mutex<[Key: (semaphore: AsyncSemaphore, users: Int)]>([:])
 
     package init() {}
 
@@ -10,11 +10,11 @@ package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
     package func during<T: Sendable, Failure: Error>(
         _ key: Key, orThrow cancelled: @autoclosure () -> Failure, _ body: () async throws(Failure) -> T
     ) async throws(Failure) -> T {
-        let lanes = entrances.withLock { entrances in
-            var entrance = entrances[key] ?? (Lanes(1), 0)
+        let semaphore = entrances.withLock { entrances in
+            var entrance = entrances[key] ?? (AsyncSemaphore(1), 0)
             entrance.users += 1
             entrances[key] = entrance
-            return entrance.lanes
+            return entrance.semaphore
         }
         defer {
             entrances.withLock { entrances in
@@ -23,8 +23,8 @@ package final class OneAtATime<Key: Hashable & Sendable>: Sendable {
                 entrances[key] = entrance.users > 0 ? entrance : nil
             }
         }
-        do { try await lanes.enter() } catch { throw cancelled() }
-        defer { lanes.leave() }
+        do { try await semaphore.enter() } catch { throw cancelled() }
+        defer { semaphore.leave() }
         return try await body()
     }
 }

@@ -8,7 +8,7 @@ import Trees
 
 @testable import SyncEngine
 
-@Suite(.timeLimit(.minutes(10))) struct HydratorTests {
+@Suite(.timeLimit(.minutes(10))) struct DownloaderTests {
     private let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) }
 
     private func prepared(readTimeout: Double = 5) async throws -> TestEngine {
@@ -35,7 +35,7 @@ import Trees
 
     private func provide(_ range: Range<Int64>, _ test: TestEngine) async throws {
         let (content, target) = try test.download("a")
-        try await test.engine.hydrator.provide(range, of: content, for: target)
+        try await test.engine.downloader.provide(range, of: content, for: target)
     }
 
     @Test func twoReadersShareOneCall() async throws {
@@ -43,9 +43,9 @@ import Trees
         let gate = Gate()
         test.plan.inject(.hang(gate), into: .startProvidingItem)
         let (content, target) = try test.download("a")
-        async let first: Void = test.engine.hydrator.provide(0..<100, of: content, for: target)
+        async let first: Void = test.engine.downloader.provide(0..<100, of: content, for: target)
         await gate.waitForArrivals()
-        async let second: Void = test.engine.hydrator.provide(0..<200_000, of: content, for: target)
+        async let second: Void = test.engine.downloader.provide(0..<200_000, of: content, for: target)
         gate.open()
         try await first
         try await second
@@ -58,7 +58,7 @@ import Trees
         let test = try await prepared()
         test.plan.bandwidth = 20_000
         let (content, target) = try test.download("a")
-        try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
+        try await test.engine.downloader.provide(0..<4_096, of: content, for: target)
         #expect(!content.isComplete)
         #expect(try read(content, 0..<4_096) == Array(bytes[..<4_096]))
     }
@@ -71,9 +71,9 @@ import Trees
         let gate = Gate()
         test.plan.inject(.hang(gate), into: .startProvidingItem)
         let (content, target) = try test.download("a")
-        let first = Task { try await test.engine.hydrator.provide(0..<10, of: content, for: target) }
+        let first = Task { try await test.engine.downloader.provide(0..<10, of: content, for: target) }
         await gate.waitForArrivals()
-        try await test.engine.hydrator.provide(size - 10..<size, of: content, for: target)
+        try await test.engine.downloader.provide(size - 10..<size, of: content, for: target)
         #expect(content.missing(in: 0..<10) == [0..<10])
         gate.open()
         try await first.value
@@ -101,9 +101,9 @@ import Trees
         let gate = Gate()
         test.plan.inject(.hang(gate), into: .startProvidingItem)
         let (content, target) = try test.download("a")
-        let first = Task { try await test.engine.hydrator.provide(0..<10, of: content, for: target) }
+        let first = Task { try await test.engine.downloader.provide(0..<10, of: content, for: target) }
         await gate.waitForArrivals()
-        let second = Task { try await test.engine.hydrator.provide(0..<20, of: content, for: target) }
+        let second = Task { try await test.engine.downloader.provide(0..<20, of: content, for: target) }
         // The second must have joined before the first goes.
         await Task.yield()
         first.cancel()
@@ -130,7 +130,7 @@ import Trees
         test.plan.inject(.truncatedDownload(after: 10_000, error: nil), into: .startProvidingItem)
         let (content, target) = try test.download("a")
         let failure = await error {
-            try await test.engine.hydrator.provide(0..<200_000, of: content, for: target)
+            try await test.engine.downloader.provide(0..<200_000, of: content, for: target)
         }
         guard case .untrusted(let message) = failure else {
             Issue.record("\(String(describing: failure))")
@@ -140,7 +140,7 @@ import Trees
         #expect(!content.isComplete)
         #expect(content.bytesPresent == 10_000)
         // What came is kept, and asked for no more.
-        try await test.engine.hydrator.provide(0..<200_000, of: content, for: target)
+        try await test.engine.downloader.provide(0..<200_000, of: content, for: target)
         #expect(test.remote.calls(of: .startProvidingItem).last?.range == 10_000..<200_000)
         #expect(try read(content, 0..<200_000) == bytes)
     }
@@ -150,8 +150,8 @@ import Trees
         test.plan.inject(.surplusBytes(100), into: .startProvidingItem)
         let (content, target) = try test.download("a")
         // The first part is a program's: nothing may be written there or past the end.
-        _ = await error { try await test.engine.hydrator.provide(0..<200_000, of: content, for: target) }
-        try await test.engine.hydrator.provide(0..<200_000, of: content, for: target)
+        _ = await error { try await test.engine.downloader.provide(0..<200_000, of: content, for: target) }
+        try await test.engine.downloader.provide(0..<200_000, of: content, for: target)
         #expect(try read(content, 0..<200_000) == bytes)
         #expect(try content.status().size == 200_000)
     }
@@ -162,14 +162,14 @@ import Trees
         let gate = Gate()
         test.plan.inject(.hang(gate), into: .startProvidingItem)
         let (content, target) = try test.download("a")
-        async let far: Void = test.engine.hydrator.provide(150_000..<150_100, of: content, for: target)
+        async let far: Void = test.engine.downloader.provide(150_000..<150_100, of: content, for: target)
         await gate.waitForArrivals()
         test.plan.inject(.surplusBytes(100), into: .startProvidingItem)
-        _ = await error { try await test.engine.hydrator.provide(0..<150_000, of: content, for: target) }
+        _ = await error { try await test.engine.downloader.provide(0..<150_000, of: content, for: target) }
         #expect(try await eventually { test.plan.remainingFaults(for: .startProvidingItem) == 0 })
         gate.open()
         try await far
-        try await test.engine.hydrator.provide(0..<200_000, of: content, for: target)
+        try await test.engine.downloader.provide(0..<200_000, of: content, for: target)
         #expect(try read(content, 0..<200_000) == bytes)
     }
 
@@ -177,8 +177,8 @@ import Trees
         let test = try await prepared()
         test.plan.bandwidth = 40_000
         let (content, target) = try test.download("a")
-        try await test.engine.hydrator.provide(0..<4_096, of: content, for: target)
-        let task = Task { try await test.engine.hydrator.provide(0..<200_000, of: content, for: target) }
+        try await test.engine.downloader.provide(0..<4_096, of: content, for: target)
+        let task = Task { try await test.engine.downloader.provide(0..<200_000, of: content, for: target) }
         try test.remote.put("a", "short")
         guard case .superseded = await error({ try await task.value }) else {
             Issue.record("bytes of two versions were mixed")
@@ -241,7 +241,7 @@ import Trees
         let test = try await prepared()
         let (content, target) = try test.download("a")
         test.volume.setOpen(target.inode, true)
-        try await test.engine.hydrator.provide(150_000..<150_010, of: content, for: target)
+        try await test.engine.downloader.provide(150_000..<150_010, of: content, for: target)
         #expect(try await eventually { content.isComplete })
         #expect(try read(content, 0..<200_000) == bytes)
     }

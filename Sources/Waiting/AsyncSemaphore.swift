@@ -3,7 +3,7 @@ import Synchronization
 /// A counting semaphore; waiting tasks enter in the order of their arrival.
 ///
 /// Transfers use one: so a folder can be listed during the greatest number of downloads.
-package final class Lanes: Sendable {
+package final class AsyncSemaphore: Sendable {
     private struct State {
         var count: Int
         /// Negative: so many must leave before one may enter.

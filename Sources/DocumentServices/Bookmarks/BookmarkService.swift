@@ -9,7 +9,7 @@ package import Volume
 import Waiting
 
 /// Where programs get bookmarks, find out what they stand for, and use what they grant.
-package final class BookmarkDesk: Sendable {
+package final class BookmarkService: Sendable {
     private let volume: Volume
     private let domain: any FileProviderDomain
     private let domainName: String
@@ -18,7 +18,7 @@ package final class BookmarkDesk: Sendable {
     private let seal: BookmarkSeal
     private let grants: GrantBook
     private let scopes: ScopedFolders
-    private let commands = BookmarkDesk.commands()
+    private let commands = BookmarkService.commands()
 
     private var catalog: Catalog { volume.engine.context.catalog }
     private var client: StoreClient { volume.engine.context.client }

@@ -2,7 +2,7 @@ import Synchronization
 import Testing
 import Waiting
 
-@Suite(.timeLimit(.minutes(5))) struct LanesTests {
+@Suite(.timeLimit(.minutes(5))) struct AsyncSemaphoreTests {
     private final class Inside: Sendable {
         private let state = Mutex((now: [String: Int](), most: 0))
         var most: Int { state.withLock { $0.most } }
@@ -21,7 +21,7 @@ import Waiting
 
     /// - Parameter wanted: so many wait for each other inside.
     /// - Returns: how many were in at once.
-    private func most(_ lanes: Lanes, among count: Int, _ wanted: Int) async throws -> Int {
+    private func most(_ lanes: AsyncSemaphore, among count: Int, _ wanted: Int) async throws -> Int {
         let inside = Inside()
         try await withThrowingTaskGroup { group in
             for _ in 0..<count {
@@ -41,11 +41,11 @@ import Waiting
     }
 
     @Test func noMoreThanMayComeIn() async throws {
-        #expect(try await most(Lanes(4), among: 30, 4) == 4)
+        #expect(try await most(AsyncSemaphore(4), among: 30, 4) == 4)
     }
 
     @Test func aLimitHoldsFromThenOnAndIsSetOnce() async throws {
-        let lanes = Lanes(8)
+        let lanes = AsyncSemaphore(8)
         try await lanes.enter()
         lanes.limit(to: 3)
         lanes.limit(to: 3)
@@ -55,7 +55,7 @@ import Waiting
     }
 
     @Test func whoWaitsComesInWhereThereIsMoreRoom() async throws {
-        let lanes = Lanes(2)
+        let lanes = AsyncSemaphore(2)
         try await lanes.enter()
         try await lanes.enter()
         let waiting = Inside()
@@ -83,7 +83,7 @@ import Waiting
     }
 
     @Test func whoeverIsInAtTheLimitMayStay() async throws {
-        let lanes = Lanes(4)
+        let lanes = AsyncSemaphore(4)
         for _ in 0..<4 { try await lanes.enter() }
         lanes.limit(to: 2)
         let next = Task { try await lanes.enter() }
@@ -98,7 +98,7 @@ import Waiting
     }
 
     @Test func oneAfterAnotherForEachThing() async throws {
-        let order = OneAtATime<String>()
+        let order = AsyncLocks<String>()
         let inside = Inside()
         try await withThrowingTaskGroup { group in
             for index in 0..<40 {

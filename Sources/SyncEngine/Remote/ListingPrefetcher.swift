@@ -8,7 +8,7 @@ import Trees
 ///
 /// Two folders of one parent, looked into within a few seconds, make a walk; what is fetched ahead of it is bounded, and
 /// what nobody comes to see costs one question each.
-final class WalkAhead: Sendable {
+final class ListingPrefetcher: Sendable {
     private struct Walk {
         var last: InodeID
         var moment: ContinuousClock.Instant

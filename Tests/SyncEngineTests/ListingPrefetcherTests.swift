@@ -6,7 +6,7 @@ import Trees
 @testable import SyncEngine
 
 /// Folders that are fetched before a program asks for them.
-@Suite(.timeLimit(.minutes(10))) struct WalkAheadTests {
+@Suite(.timeLimit(.minutes(10))) struct ListingPrefetcherTests {
     private let test: TestEngine
 
     init() throws {

@@ -8,7 +8,7 @@ import Trees
 /// files that wait until their removal is durable: a power loss may bring back a catalog that still has a document
 /// which another one has replaced, and its bytes must be there then, if they were fsynced and never sent. Last come
 /// files that may be removed now.
-final class Graveyard: Sendable {
+final class DeferredRemovals: Sendable {
     private struct State {
         var dead: [InodeID] = []
         var waiting: [GenerationID] = []
@@ -38,7 +38,7 @@ final class Graveyard: Sendable {
     /// The inode has neither a name nor a user.
     func bury(_ inode: InodeID) { state.withLock { $0.dead.append(inode) } }
 
-    func takeDead() -> [InodeID] {
+    func takeInodes() -> [InodeID] {
         state.withLock { state in
             defer { state.dead = [] }
             return state.dead
@@ -48,7 +48,7 @@ final class Graveyard: Sendable {
     /// The catalog is durable that does not need these files any more.
     func free(_ ids: [GenerationID]) { state.withLock { $0.free += ids } }
 
-    func takeFree() -> [GenerationID] {
+    func takeFiles() -> [GenerationID] {
         state.withLock { state in
             defer { state.free = [] }
             return state.free
@@ -61,14 +61,14 @@ extension Volume {
     ///
     /// - Parameter isAwaited: a program waits, so files that may go now are removed after the return.
     func synchronizeCatalogNow(isAwaited: Bool = false) throws {
-        let gone = graveyard.take()
+        let gone = deferredRemovals.take()
         do { try catalog.synchronize() } catch {
-            for id in gone { _ = graveyard.add(id, bytes: 0) }
+            for id in gone { _ = deferredRemovals.add(id, bytes: 0) }
             throw error
         }
         if gone.isEmpty { return }
         if isAwaited {
-            graveyard.free(gone)
+            deferredRemovals.free(gone)
             seeToItLater()
         } else {
             for id in gone { context.store.removeSetAside(id) }

@@ -1,6 +1,6 @@
 public import FileProvider
 
-// The optional abilities, as far as ``abilities`` has them.
+// The optional features, as far as ``features`` has them.
 extension InMemoryProvider: ChangeEnumerating {
     /// The moment of the newest change by any client.
     public func currentSyncAnchor() async throws(FileProviderError) -> SyncAnchor {
@@ -38,8 +38,8 @@ extension InMemoryProvider: ServerSideCopying {
 }
 
 extension InMemoryProvider: Trashing {
-    /// As ``abilities`` says.
-    public var hasTrash: Bool { abilities.contains(.trash) }
+    /// As ``features`` says.
+    public var hasTrash: Bool { features.contains(.trash) }
 
     /// A trashed item is out of the tree, and its identifier is unknown; see ``trashContents``.
     public func trashItem(
@@ -74,8 +74,8 @@ extension InMemoryProvider: ThumbnailProviding {
 }
 
 extension InMemoryProvider: ThumbnailKeeping {
-    /// As ``abilities`` says.
-    public var keepsThumbnails: Bool { abilities.contains(.keepingThumbnails) }
+    /// As ``features`` says.
+    public var keepsThumbnails: Bool { features.contains(.keepingThumbnails) }
 
     /// Keeps the picture until the contents change.
     public func keepThumbnail(
@@ -102,8 +102,8 @@ extension InMemoryProvider: QuotaReporting {
 }
 
 extension InMemoryProvider: SearchingProvider {
-    /// As ``abilities`` says.
-    public var canSearch: Bool { abilities.contains(.searching) }
+    /// As ``features`` says.
+    public var canSearch: Bool { features.contains(.searching) }
 
     /// Findings come in the order in which the items were made.
     public func search(_ search: StoreSearch) async throws(FileProviderError) -> StoreFindings {
@@ -114,8 +114,8 @@ extension InMemoryProvider: SearchingProvider {
 }
 
 extension InMemoryProvider {
-    private func require(_ ability: Abilities) throws(FileProviderError) {
-        guard abilities.contains(ability) else {
+    private func require(_ ability: Features) throws(FileProviderError) {
+        guard features.contains(ability) else {
             throw FileProviderError(.unsupported, "the store cannot do this")
         }
     }

@@ -3,7 +3,7 @@ import Trees
 
 /// Which folders are asked for again, and when, where the store says nothing by itself: those that programs look at, ever
 /// less often while nothing changes in them.
-struct FolderLooks {
+struct PollingSchedule {
     private struct Look {
         /// When a program last looked into it.
         var seen: ContinuousClock.Instant
@@ -72,7 +72,7 @@ final class OpenedDocuments: Sendable {
 
     func add(_ inode: InodeID) {
         inodes.withLock { inodes in
-            if inodes.count < FolderLooks.most { inodes.insert(inode) }
+            if inodes.count < PollingSchedule.most { inodes.insert(inode) }
         }
     }
 
