@@ -203,7 +203,7 @@ struct PickerExtensionTests {
             assert "providerIdentifier" not in told and "documentStorage" not in told, told
             install_extension(provider=None, modes=["open"])
             said = hydrant("pickers")
-            assert "no open without a file provider" in said.stderr and "own.toml" in said.stderr, said
+            assert "the mode open needs provider" in said.stderr and "own.toml" in said.stderr, said
 
             # A drop box: nothing is listed.
             install_extension(program=None, modes=["export"], name="Box")

@@ -170,7 +170,7 @@ struct RefusalTests {
             let no = try mount.shell(try Terminal.script(command, [.at("[y/N]", "n" + Terminal.enter)]))
             #expect(no.status == 1, "\(no)")
             #expect(try mount.run("cat doc.txt") == "mine\n")
-            try mount.run(try Terminal.script(command, [.at("5 bytes are lost", "y" + Terminal.enter)]))
+            try mount.run(try Terminal.script(command, [.at("5 bytes will be lost", "y" + Terminal.enter)]))
             #expect(try mount.run("cat doc.txt") == "the store's\n")
             try Self.attribute(mount, "-i", "doc.txt")
         }

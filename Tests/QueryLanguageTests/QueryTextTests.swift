@@ -89,7 +89,7 @@ import UniformTypes
         ("size:big", "give bytes"), ("size:-1", "give bytes"), ("size:1e300", "give bytes"), ("size:nan", "give bytes"),
         ("modified:soon", "give an age"), ("modified:2024-02-31", "give an age"), ("modified:2024-13", "give an age"),
         ("modified:7d", "write <7d"), ("modified:<1e9d", "give an age"),
-        ("state:gone", "there are placeholder, partial"),
+        ("state:gone", "choose of placeholder, partial"),
         ("kind:nothing-like-it", "no such type"),
         ("(a", "a “)” is missing"), ("a)", "without a “(”"), ("()", "nothing between"),
         ("a OR", "at the end"), ("OR a", "beside OR"), ("\"a", "quotation mark is missing"),
