@@ -35,7 +35,7 @@ struct DeletionHoldTests {
         try await Self.withHeld { mount in
             #expect(try mount.run("ls tree | wc -l; cat tree/doc3") == "40\ntext 3\n")
             let overview = try mount.overview().joined(separator: "\n")
-            #expect(overview.contains("deletions held: the store has 41 items no more"))
+            #expect(overview.contains("deletions held: the store has deleted 41 items"))
             #expect(overview.contains("hydrant resolve --keep theirs \(mount.mountPoint)"))
             #expect(try mount.status("tree/doc3").error?.contains("hydrant resolve") == true)
             #expect(try Self.held(mount)?.incomplete == 20)
