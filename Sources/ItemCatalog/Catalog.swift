@@ -37,6 +37,8 @@ package final class Catalog: Sendable {
     private let queries = PreparedQueries.Table()
     private let checkpointer: Checkpointer
     private let rowWatch = RowWatch()
+    private struct WeakObserver: Sendable { weak var observer: (any CommitObserver)? }
+    private let observer = AdaptiveMutex(WeakObserver())
 
     /// Opens or makes the catalog of `domain` at `path`.
     ///
@@ -210,7 +212,11 @@ package final class Catalog: Sendable {
         return try reader.inTransaction(Reader.begin) { try body(reader) }
     }
 
-    /// One transaction: all of it is committed when this returns, or nothing when it throws. Where the disk is full
+    /// Set once, before the first transaction that anybody is to be told of.
+    package func observe(_ observer: any CommitObserver) { self.observer.withLock { $0.observer = observer } }
+
+    /// One transaction: all of it is committed when this returns, or nothing when it throws. Who observes the catalog is
+    /// told of the commit. Where the disk is full
     /// `body` may run twice: also what gives room again, a deletion above all, has to be written down.
     package func write<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
@@ -228,6 +234,24 @@ package final class Catalog: Sendable {
     }
 
     private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
+        let observer = observer.withLock { $0.observer }
+        var begun: TreeTransaction?
+        let result: T
+        do {
+            result = try transaction(body) {
+                begun = $0; observer?.begins($0)
+            }
+        } catch {
+            if let begun { observer?.failed(begun) }
+            throw error
+        }
+        if let observer, let begun { CommitNotices.carryOut { observer.committed(begun) } }
+        return result
+    }
+
+    private func transaction<T>(
+        _ body: (Writer) throws -> T, _ begins: (TreeTransaction) -> Void
+    ) throws(CatalogError) -> T {
         do {
             // (Counted also when it fails: what was looked up before is looked up once too often then.)
             defer { commits.add(1, ordering: .releasing) }
@@ -235,6 +259,7 @@ package final class Catalog: Sendable {
             return try inTurn {
                 try writer.writeWithoutTransaction { db in
                     let transaction = Writer(db: db, queries.of(db), kept)
+                    begins(transaction.transaction)
                     var isCommitted = false
                     defer { rowWatch.ended(isCommitted: isCommitted) }
                     let result = try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }

@@ -50,7 +50,7 @@ struct Evictor: Sendable {
 
     private func drop(_ id: InodeID) throws {
         // Decided in one transaction: nothing may have become modified or opened since.
-        let evicted: Result<Int64, FileProviderError> = try context.change { writer in
+        let evicted: Result<Int64, FileProviderError> = try context.catalog.write { writer in
             let inode = try writer.inode(id)
             if try writer.item(of: id)?.isExcluded == true { return .failure(refusal(.excluded)) }
             guard let item = try writer.item(of: id), !item.isModified, item.identifier != nil, inode.writing == nil

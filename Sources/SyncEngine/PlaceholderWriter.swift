@@ -11,7 +11,7 @@ extension SyncEngine {
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
         do {
-            try context.change { writer in
+            try context.catalog.write { writer in
                 if context.ownChanges.since(moment).contains(item.identifier) {
                     throw CatalogError(.notPermitted, "\(item.filename) is just being changed from here")
                 }

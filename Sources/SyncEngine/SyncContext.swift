@@ -54,7 +54,7 @@ package final class SyncContext: Sendable {
 
     private struct WeakVolume: Sendable { weak var volume: (any VolumeObserving)? }
     private let observer = AdaptiveMutex(WeakVolume())
-    private let afterChange = Callback<[CatalogChange]>()
+    private let afterCommit = Callback<(changes: [CatalogChange], concernsStore: Bool)>()
     private let activity = Callback<Void>()
     private let rechecks = Callback<(ChangeSignal, SyncError?)>()
     let refusals = Callback<InodeID>()
@@ -81,6 +81,7 @@ package final class SyncContext: Sendable {
         self.transfers = Transfers(ticker: ticker)
         self.pause = PauseSwitch(catalog)
         self.given = GivenThumbnails(directory: store.directory, logger: logger)
+        catalog.observe(self)
     }
 
     static let signedOut = FileProviderError(.notAuthenticated, "the user has signed out")
@@ -101,8 +102,10 @@ package final class SyncContext: Sendable {
 
     var volume: (any VolumeObserving)? { observer.withLock { $0.volume } }
 
-    /// Told of every transaction of ``change(_:)`` once it is committed. Set once; must not block.
-    func onChange(_ body: @escaping @Sendable ([CatalogChange]) -> Void) { afterChange.set(body) }
+    /// Told of each commit that made something stale in the kernel or that concerns the store. Set once; must not block.
+    func onCommit(_ body: @escaping @Sendable (_ changes: [CatalogChange], _ concernsStore: Bool) -> Void) {
+        afterCommit.set { body($0.changes, $0.concernsStore) }
+    }
 
     /// Told when something may have happened to an item, here or in the store. Set once; must not block.
     func onActivity(_ body: @escaping @Sendable () -> Void) { activity.set(body) }
@@ -188,36 +191,6 @@ package final class SyncContext: Sendable {
         }
     }
 
-    /// Runs a transaction and tells the volume what it made stale.
-    @discardableResult
-    package func change<T>(_ body: (Catalog.Writer) throws -> T) throws(CatalogError) -> T {
-        var changes: [CatalogChange] = []
-        var linked: [GenerationID] = []
-        let result: T
-        do {
-            result = try catalog.write { writer in
-                writer.transaction.linkContents = { [store] from, generation, to in
-                    let new = GenerationID(inode: to.rawValue, number: 1)
-                    try store.link(GenerationID(inode: from.rawValue, number: generation), to: new)
-                    linked.append(new)
-                }
-                let result = try body(writer)
-                changes = writer.changes
-                return result
-            }
-        } catch {
-            // The next inode gets the same number, and must not find the bytes of another there.
-            for id in linked { store.remove(id) }
-            throw error
-        }
-        if !changes.isEmpty { volume?.catalogChanged(changes) }
-        for case .conflict(let copy) in changes {
-            tellConflict(copy, at: path(of: copy), "the store has another version; what was written here is kept")
-        }
-        afterChange(changes)
-        return result
-    }
-
     /// The path of an inode for people; empty when it has none any more.
     package func path(of inode: InodeID) -> String {
         let names = (try? catalog.read { try $0.path(of: inode) }) ?? nil
@@ -230,6 +203,31 @@ package final class SyncContext: Sendable {
             return (item.local ?? item.remote ?? item.base ?? item.attempted)?.name.string ?? item.id.description
         }
         return names.map(\.string).joined(separator: "/")
+    }
+}
+
+/// A commit publishes: volume, kernel, events and queues learn of it here, and nowhere else.
+extension SyncContext: CommitObserver {
+    package func begins(_ transaction: TreeTransaction) {
+        transaction.linkContents = { [store] from, generation, to in
+            let new = GenerationID(inode: to.rawValue, number: 1)
+            try store.link(GenerationID(inode: from.rawValue, number: generation), to: new)
+            transaction.linked.append(to)
+        }
+    }
+
+    package func failed(_ transaction: TreeTransaction) {
+        // The next inode gets the same number, and must not find the bytes of another there.
+        for inode in transaction.linked { store.remove(GenerationID(inode: inode.rawValue, number: 1)) }
+    }
+
+    package func committed(_ transaction: TreeTransaction) {
+        let changes = transaction.changes
+        if !changes.isEmpty { volume?.catalogChanged(changes) }
+        for case .conflict(let copy) in changes {
+            tellConflict(copy, at: path(of: copy), "the store has another version; what was written here is kept")
+        }
+        if transaction.concernsStore || !changes.isEmpty { afterCommit((changes, transaction.concernsStore)) }
     }
 }
 

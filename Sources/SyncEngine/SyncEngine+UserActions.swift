@@ -77,7 +77,7 @@ extension SyncEngine {
     package func discard(_ item: ItemID, agreed: [Discard]) async throws(SyncError) {
         let items = Set(agreed.compactMap(\.item)).union([item])
         try await reserving(items) {
-            try self.context.change { try $0.discard(item, agreed: agreed, defaults: self.context.defaults) }
+            try self.context.catalog.write { try $0.discard(item, agreed: agreed, defaults: self.context.defaults) }
         }
         // The remote tree may be a little behind.
         let identifiers: [ItemIdentifier]
@@ -98,7 +98,7 @@ extension SyncEngine {
 
     /// Two versions that a program has kept. Durable when this returns.
     package func noteConflict(original: InodeID, copy: InodeID) throws(SyncError) {
-        do { try context.change { try $0.noteConflict(original: original, copy: copy) } } catch {
+        do { try context.catalog.write { try $0.noteConflict(original: original, copy: copy) } } catch {
             throw SyncError(error)
         }
         changed()
@@ -120,7 +120,7 @@ extension SyncEngine {
         }
         let copy = try looking { try $0.item(of: conflict.copy)?.id }
         try await reserving(Set([conflict.original, copy].compactMap { $0 })) {
-            try self.context.change { writer in
+            try self.context.catalog.write { writer in
                 switch kept {
                 case .mine: try writer.keepCopy(conflict)
                 case .theirs: try writer.removeCopy(conflict)
@@ -148,7 +148,7 @@ extension SyncEngine {
     ) async throws(SyncError) -> (items: Int, incomplete: Int) {
         let result: (items: Int, incomplete: Int)
         do {
-            result = try context.change { writer in
+            result = try context.catalog.write { writer in
                 if kept == .theirs {
                     return (try writer.carryOutDeletions(within: item, defaults: context.defaults), 0)
                 }

@@ -52,11 +52,14 @@ package final class SyncEngine: Sendable {
             }
         }
         context.client.onLoss { [weak probe] in Task { await probe?.begin() } }
-        context.onChange { [weak cache, weak pinner, weak quota, weak context, weak thumbnailSender] changes in
-            thumbnailSender?.wake()
-            // An upload that was confirmed makes a document one that may go.
-            cache?.wake()
-            quota?.wake()
+        context.onCommit {
+            [weak cache, weak pinner, weak quota, weak context, weak thumbnailSender] changes, isOfStore in
+            if isOfStore {
+                thumbnailSender?.wake()
+                // An upload that was confirmed makes a document one that may go.
+                cache?.wake()
+                quota?.wake()
+            }
             context?.isActive()
             if changes.contains(where: \.bringsContents) { pinner?.wake() }
         }

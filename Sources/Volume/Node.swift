@@ -27,7 +27,10 @@ final class Node: Sendable {
     func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending State) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
-        try state.withLock { state throws(Failure) in
+        // What is committed under the lock is told when it has been given back: telling takes node locks.
+        CommitNotices.begin()
+        defer { CommitNotices.end() }
+        return try state.withLock { state throws(Failure) in
             defer { assert(state.problem == nil, "inode \(inode.rawValue), node \(id.rawValue): \(state.problem!)") }
             return try body(&state)
         }

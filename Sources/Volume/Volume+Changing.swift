@@ -5,18 +5,12 @@ import Trees
 
 extension Volume {
     /// Runs a change under the node's lock. If the document gets a new generation just then, and the writer's bytes an
-    /// inode of their own, the change is made again, on that inode. The kernel is told afterwards, outside the lock, of
-    /// what the change made stale.
+    /// inode of their own, the change is made again, on that inode.
     func changing<T>(
-        _ node: Node, _ body: (inout Node.State, inout [CatalogChange]) throws -> T
+        _ node: Node, _ body: (inout Node.State) throws -> T
     ) throws(VolumeError) -> T {
         func attempt() throws(VolumeError) -> Attempt<T> {
-            var changes: [CatalogChange] = []
-            do {
-                let result = try node.withLock { state in try body(&state, &changes) }
-                if !changes.isEmpty { catalogChanged(changes) }
-                return .made(result)
-            } catch {
+            do { return .made(try node.withLock { state in try body(&state) }) } catch {
                 guard let failure = error as? CatalogError, failure.code == .replaced,
                     node.withLock({ !$0.isPast && $0.writers > 0 })
                 else { throw VolumeError(error) }

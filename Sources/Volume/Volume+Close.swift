@@ -50,7 +50,7 @@ extension Volume {
             _ = try context.store.synchronize(content.id, content)
         }
         guard handle.isWritable || isUnsent else { return true }
-        return try changing(node) { state, changes in
+        return try changing(node) { state in
             var isDurable = true
             let note: (Catalog.Writer, Bool) throws -> Void = { [times] writer, isRelabelled in
                 if let content, let synced {
@@ -62,7 +62,7 @@ extension Volume {
                 }
                 if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
             }
-            let isNoted = try handle.isWritable && record(node, &state, &changes, note)
+            let isNoted = try handle.isWritable && record(node, &state, note)
             if !isNoted { try catalog.write { try note($0, false) } }
             return isDurable
         }
@@ -76,14 +76,14 @@ extension Volume {
     /// Called before setuid, setgid or capabilities are set, which a later write takes away: bytes that were written
     /// past us until now must not be taken for such a write.
     func recordWrittenBefore(
-        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange]
+        _ node: Node, _ state: inout Node.State
     ) throws {
         guard state.isPassedThrough, state.writers > 0 else { return }
-        _ = try record(node, &state, &changes)
+        _ = try record(node, &state)
     }
 
     private func record(_ node: Node) throws(VolumeError) {
-        if try changing(node, { try record(node, &$0, &$1) }) { engine.changed() }
+        if try changing(node, { try record(node, &$0) }) { engine.changed() }
     }
 
     /// The file itself gets the date that the catalog gets: by that date the file is known again after a power loss.
@@ -100,7 +100,7 @@ extension Volume {
     ///
     /// - Parameter besides: done in the same transaction; told whether the file has another label.
     private func record(
-        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
+        _ node: Node, _ state: inout Node.State,
         _ besides: (Catalog.Writer, Bool) throws -> Void = { _, _ in }
     ) throws -> Bool {
         guard let content = state.content, let writing = state.open?.writing else { return false }
@@ -131,7 +131,6 @@ extension Volume {
             }
             let (stamp, isRelabelled) = try record(written, content, isPassedThrough: isPassedThrough, writer)
             try besides(writer, isRelabelled)
-            changes += writer.changes
             return stamp
         }
         content.noteRecorded(extents)
@@ -147,17 +146,15 @@ extension Volume {
         let node = handle.node
         var end = End()
         do {
-            try changing(node) { state, changes in
-                let recorded = try record(node, &state, &changes)
-                end = leave(node, &state, &changes, handle, recorded: recorded)
+            try changing(node) { state in
+                let recorded = try record(node, &state)
+                end = leave(node, &state, handle, recorded: recorded)
             }
         } catch {
             context.logger.error(
                 "a change could not be recorded; this is tried again at the next write and at the next mount",
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
-            var changes: [CatalogChange] = []
-            end = node.withLock { leave(node, &$0, &changes, handle, recorded: nil) }
-            catalogChanged(changes)
+            end = node.withLock { leave(node, &$0, handle, recorded: nil) }
         }
         if handle.isWritable { splits.wasTold() }
         end.rescue?.cancel()
@@ -190,7 +187,7 @@ extension Volume {
     /// - Parameter recorded: whether there was anything to record; nil: recording failed, and the mark that tells of it
     ///   must stay.
     private func leave(
-        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange], _ handle: HandleTable.Handle,
+        _ node: Node, _ state: inout Node.State, _ handle: HandleTable.Handle,
         recorded: Bool?
     ) -> End {
         var end = End()
@@ -220,17 +217,17 @@ extension Volume {
         } else if let released = end.released {
             end.isMapped = mayBeMapped && context.store.isWritable(released)
             if end.isMapped {
-                _ = endWriting(node.inode, mapped: writing.stamp, isReady: false, &changes)
+                _ = endWriting(node.inode, mapped: writing.stamp, isReady: false)
             } else {
                 clearMarkLater(node.inode)
             }
         } else if !mayBeMapped {
-            _ = endWriting(node.inode, mapped: nil, isReady: true, &changes)
+            _ = endWriting(node.inode, mapped: nil, isReady: true)
             open.writing = nil
         } else if handle.isWritable || recorded == true {
             // Others have it open: whether the writer left a mapping is seen when they have closed it. The document may
             // be sent.
-            let stamp = endWriting(node.inode, mapped: writing.stamp, isReady: true, &changes)
+            let stamp = endWriting(node.inode, mapped: writing.stamp, isReady: true)
             open.writing = Node.Writing(stamp: stamp ?? writing.stamp)
         } else {
             return end
@@ -242,19 +239,16 @@ extension Volume {
 
     /// Returns another stamp for a file that stays marked, if its label gave it one.
     private func endWriting(
-        _ inode: InodeID, mapped: BackingStamp?, isReady: Bool, _ changes: inout [CatalogChange]
+        _ inode: InodeID, mapped: BackingStamp?, isReady: Bool
     ) -> BackingStamp? {
         do {
-            let (stamp, told) = try catalog.write { writer in
+            return try catalog.write { writer in
                 try writer.endWriting(
                     inode, settle: isReady ? times.settle : nil, defaults: context.defaults, mapped: mapped)
                 // The upload may have been confirmed while the writer still had it open.
                 let record = try writer.inodeIfPresent(inode)
-                let stamp = try record.flatMap { try context.labels.updateMarked($0, in: writer) }
-                return (stamp, writer.changes)
+                return try record.flatMap { try context.labels.updateMarked($0, in: writer) }
             }
-            changes += told
-            return stamp
         } catch {
             context.logger.error(
                 "cannot take a dirty mark away; the document is looked at again at the next mount",

@@ -47,14 +47,13 @@ extension Volume {
     package func endWritingNow() {
         if closedWriters.waiting.isEmpty { return }
         do {
-            let (ended, told) = try catalog.write { writer in
+            let ended = try catalog.write { writer in
                 // Asked inside: a writer that marks a document takes it off the list in its own transaction.
                 let ended = closedWriters.waiting
                 for inode in ended.keys { try endWriting(inode, writer) }
-                return (ended, writer.changes)
+                return ended
             }
             closedWriters.ended(ended)
-            if !told.isEmpty { catalogChanged(told) }
             engine.changed()
         } catch {
             context.logger.error(

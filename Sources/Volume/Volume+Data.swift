@@ -128,8 +128,8 @@ extension Volume {
     ) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { throw VolumeError(EBADF, "not open for writing") }
         let node = handle.node
-        try changing(node) { state, changes in
-            try write(node, &state, &changes) { content, size in
+        try changing(node) { state in
+            try write(node, &state) { content, size in
                 let start = appends ? size : offset
                 try Self.refuseTooLarge(start, Int64(bytes.count))
                 return (try content.write(bytes, at: start), max(size, start + Int64(bytes.count)))
@@ -163,7 +163,7 @@ extension Volume {
     /// Changes bytes through us. `body` gets the size before. It returns whether bytes became present that were not,
     /// and the size of the document afterwards (nil: the local file's size).
     func write(
-        _ node: Node, _ state: inout Node.State, _ changes: inout [CatalogChange],
+        _ node: Node, _ state: inout Node.State,
         _ body: (ContentFile, Int64) throws -> (extended: Bool, size: Int64?)
     ) throws {
         guard let content = state.content, !state.isPast else {
@@ -174,7 +174,7 @@ extension Volume {
             _ = try body(content, try content.status().size)
             return
         }
-        try markModified(node, &state, content, &changes)
+        try markModified(node, &state, content)
         let before = try state.open?.writing?.unrecorded?.size ?? content.status().size
         let (extended, size) = try body(content, before)
         if extended {
@@ -190,16 +190,15 @@ extension Volume {
     }
 
     private func markModified(
-        _ node: Node, _ state: inout Node.State, _ content: ContentFile, _ changes: inout [CatalogChange]
+        _ node: Node, _ state: inout Node.State, _ content: ContentFile
     ) throws {
         guard state.open?.writing?.isMarkedModified != true else { return }
         let generation = state.generation
         let extents = content.present
-        changes += try catalog.write { writer in
+        try catalog.write { writer in
             try writer.beginWriting(node.inode, generation: generation, mark: .modified)
             // The store may have another version by the time that these bytes would have to be downloaded again.
             try writer.recordExtents(node.inode, generation: generation, extents: extents)
-            return writer.changes
         }
         content.noteRecorded(extents)
         state.open?.writing?.isMarkedModified = true
@@ -209,7 +208,7 @@ extension Volume {
     /// the catalog comes first.
     func cut(
         _ node: Node, _ state: inout Node.State, _ content: ContentFile, to size: Int64, killsPrivileges: Bool
-    ) throws -> [CatalogChange] {
+    ) throws {
         // After a crash the bytes count that a file marked modified has beyond the catalog's size. In a partial
         // document they may be holes, so it is not marked modified here; the next write through us does that.
         let isWhole = content.isComplete
@@ -217,17 +216,15 @@ extension Volume {
         let mark: WritingMark? = !state.isMarked ? nil : isWhole ? .modified : .maybeModified(.none)
         let grows = try size > content.status().size
         if grows { try content.truncate(to: size) }
-        let (record, changes) = try catalog.write { writer in
-            let record = try writer.truncate(
+        let record = try catalog.write { writer in
+            try writer.truncate(
                 node.inode, generation: state.generation, to: size, baseSize: after.baseSize, extents: after.present,
                 mark: mark, settle: times.settle, killsPrivileges: killsPrivileges)
-            return (record, writer.changes)
         }
         content.noteRecorded(after.present)
         if !grows { try content.truncate(to: size) }
         state.open?.writing?.isMarkedModified = isWhole
         state.open?.writing?.unrecorded = Node.Writing.Unrecorded(size: size, modified: record.modified)
-        return changes
     }
 
     /// chmod(2), chown(2), utimensat(2), truncate(2), in one.
@@ -258,7 +255,7 @@ extension Volume {
     private func truncate(_ node: Node, to size: Int64, _ killsPrivileges: Bool) throws {
         guard size >= 0 else { throw VolumeError(EINVAL, "negative size") }
         try Self.refuseTooLarge(0, size)
-        try changing(node) { state, changes in
+        try changing(node) { state in
             guard !state.isPast else { throw VolumeError(ESTALE, "the document was replaced") }
             let record = try catalog.read { try $0.inode(node.inode) }
             guard record.kind == .document else {
@@ -269,14 +266,14 @@ extension Volume {
             }
             if state.writers == 0 { try refuseDeleted(record, state) }
             let content = try state.content ?? openContent(record)
-            changes += try cut(node, &state, content, to: size, killsPrivileges: killsPrivileges)
+            try cut(node, &state, content, to: size, killsPrivileges: killsPrivileges)
         }
     }
 
     /// Under the node's lock: what a writer did before this change is recorded before it, with its date, or not at all.
     private func setAttributes(_ node: Node, _ change: AttributeChange) throws -> InodeRecord {
-        try changing(node) { state, changes in
-            if let mode = change.mode, mode & 0o6000 != 0 { try recordWrittenBefore(node, &state, &changes) }
+        try changing(node) { state in
+            if let mode = change.mode, mode & 0o6000 != 0 { try recordWrittenBefore(node, &state) }
             let record = try catalog.write { try $0.setAttributes(node.inode, to: change, settle: times.settle) }
             if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
             guard let modified = change.modified, record.kind == .document else { return record }

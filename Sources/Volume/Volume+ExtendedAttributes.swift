@@ -72,8 +72,8 @@ extension Volume {
                 }
             }
             if name == Array("security.capability".utf8) {
-                try changing(node) { state, changes in
-                    try recordWrittenBefore(node, &state, &changes)
+                try changing(node) { state in
+                    try recordWrittenBefore(node, &state)
                     try set()
                     state.hasCapabilities = true
                 }

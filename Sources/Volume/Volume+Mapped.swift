@@ -51,7 +51,6 @@ extension Volume {
         let inode = InodeID(rawValue: id.inode)
         // Asked first: writes until the lease is granted show in the time stamp.
         let isMapped = context.store.isWritable(id)
-        var changes: [CatalogChange] = []
         func look(_ writer: Catalog.Writer) throws -> Sight {
             // Asked inside: a writer ends the watch before it writes its own mark, which must not be taken away. The
             // stamp is taken inside as well: an earlier one would replace what the writer has recorded since.
@@ -71,7 +70,6 @@ extension Volume {
                 writer.changes.append(.attributes(inode))
             }
             if !isMapped { try writer.endWriting(inode, settle: times.settle, defaults: context.defaults) }
-            changes = writer.changes
             return isMapped ? (isChanged ? .changed : .unchanged) : .over
         }
         // Under the node's lock: truncate(2) changes the catalog first and the file afterwards.
@@ -85,7 +83,6 @@ extension Volume {
             mappingWatches.withLock { $0.end(watch, of: inode) }
             context.relabel(inode)
         }
-        catalogChanged(changes)
         if case .over = sight {
             engine.changed()
             if let gone = table.orphan(inode), try catalog.read({ try $0.inodeIfPresent(gone)?.linkCount }) == 0 {

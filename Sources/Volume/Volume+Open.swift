@@ -64,12 +64,12 @@ extension Volume {
         // Counted first, so that an eviction either sees this open or is over before it.
         table.opened(node)
         do {
-            let mode = try changing(node) { state, changes in
+            let mode = try changing(node) { state in
                 do {
                     let entry = try begin(
                         node, &state, reads: reads, writes: writes, downloader: truncates || !reads ? nil : thread)
                     if truncates {
-                        changes += try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
+                        try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
                     }
                     return enter(
                         &state, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)

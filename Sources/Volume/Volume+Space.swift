@@ -14,8 +14,8 @@ extension Volume {
         guard let handle = handles[id], handle.isWritable else { throw VolumeError(EBADF, "not open for writing") }
         guard offset >= 0, length > 0, offset <= Int64.max - length else { throw VolumeError(EINVAL, "no such range") }
         try Self.refuseTooLarge(offset, length)
-        try changing(handle.node) { state, changes in
-            try write(handle.node, &state, &changes) { content, _ in
+        try changing(handle.node) { state in
+            try write(handle.node, &state) { content, _ in
                 (try content.allocate(mode: mode, offset..<offset + length), Int64?.none)
             }
             try killPrivileges(of: handle.node, &state, mayNotKeep: killsPrivileges)
@@ -50,8 +50,8 @@ extension Volume {
                 return .wait(try hydration(of: from.node, bytes, first.lowerBound..<end))
             }
             var done = 0
-            try changing(to.node) { state, changes in
-                try write(to.node, &state, &changes) { content, size in
+            try changing(to.node) { state in
+                try write(to.node, &state) { content, size in
                     let copied = try content.copy(from: bytes, at: offset, to: targetOffset, count: count)
                     done = copied.count
                     return (copied.extended, max(size, targetOffset + Int64(done)))

@@ -77,7 +77,6 @@ extension Volume {
     /// An item that was renamed into a trash is on this machine only.
     func hasLeftStore(_ changes: [CatalogChange]) {
         leaving.withLock { $0 = $0.filter { $0.value > .now } }
-        catalogChanged(changes)
         for case .attributes(let inode) in changes {
             leaving.withLock { $0[inode] = nil }
             label(inode)

@@ -273,9 +273,8 @@ import Volume
         try test.remote.put("a", "old bytes")
         _ = try await test.contents("a")
         let changed = try test.remote.put("a", "theirs")
-        let changes = try test.catalog.write { writer in
-            try writer.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
-            return writer.changes
+        let changes = try test.untold {
+            try $0.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
         }
         let node = try await test.lookUp("a").node
         let handle = try test.volume.open(node, flags: O_RDONLY).handle
@@ -294,9 +293,8 @@ import Volume
         try test.remote.put("a", "old bytes")
         _ = try await test.contents("a")
         let changed = try test.remote.put("a", "theirs")
-        let changes = try test.catalog.write { writer in
-            try writer.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
-            return writer.changes
+        let changes = try test.untold {
+            try $0.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
         }
         #expect(changes.contains { if case .contents = $0 { true } else { false } })
         let handle = try await test.open("a", O_WRONLY | O_TRUNC).handle

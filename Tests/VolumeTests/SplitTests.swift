@@ -104,14 +104,8 @@ import Volume
     /// The store has a new version, and the catalog has split them; the volume has not been told yet.
     private func replaceUntold(_ old: Lookup, by text: String = "theirs") throws -> [CatalogChange] {
         let changed = try test.remote.put("a.txt", text)
-        let changes = try test.catalog.write { writer in
-            writer.transaction.linkContents = { [store = test.store] from, generation, to in
-                try store.link(
-                    GenerationID(inode: from.rawValue, number: generation),
-                    to: GenerationID(inode: to.rawValue, number: 1))
-            }
-            try writer.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
-            return writer.changes
+        let changes = try test.untold {
+            try $0.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
         }
         let id = old.attributes.record.id
         #expect(changes.contains { if case .split(id, _) = $0 { true } else { false } })

@@ -90,7 +90,7 @@ import Trees
         let attempts = Atomic(0)
         let waiting = Task {
             try await onThread {
-                try test.volume.changing(node) { _, _ in
+                try test.volume.changing(node) { _ in
                     attempts.add(1, ordering: .sequentiallyConsistent)
                     throw Self.replaced
                 }

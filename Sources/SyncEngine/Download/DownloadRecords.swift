@@ -61,7 +61,6 @@ final class DownloadRecords: Sendable {
             }
             for (content, extents) in recorded { content.noteRecorded(extents) }
             context.downloadSyncer.added()
-            context.volume?.catalogChanged(recorded.map { .attributes(InodeID(rawValue: $0.content.id.inode)) })
             context.room.grew()
         } catch {
             tell(error, Array(waiting.values))
@@ -85,6 +84,7 @@ final class DownloadRecords: Sendable {
         if extents == nil, inode.writing == nil { try content.setModified(inode.modified.nanoseconds) }
         try writer.recordExtents(id, generation: generation, extents: extents)
         try writer.noteUndurable(id, generation: generation)
+        writer.changes.append(.attributes(id))
         if extents == nil, let inode = try writer.inodeIfPresent(id) {
             _ = try context.labels.update(inode, in: writer)
         }

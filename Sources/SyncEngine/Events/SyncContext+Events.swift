@@ -57,7 +57,7 @@ extension SyncContext {
         var folders: [ItemIdentifier] = []
         // What somebody has closed is not being written: whether it is decides what becomes of it.
         volume?.endWritingNow()
-        let result = try change { writer in
+        let result = try catalog.write { writer in
             let result = try body(writer)
             changes = writer.changes
             (held, returned) = (writer.transaction.held, writer.transaction.returned)

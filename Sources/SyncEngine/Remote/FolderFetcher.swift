@@ -82,7 +82,7 @@ struct FolderListing: Sendable {
     func fetch(_ folder: InodeID) async throws -> Bool {
         guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
             // Nobody can list it: whoever waits for that would wait for ever.
-            try context.change { try $0.becomesListed(folder) }
+            try context.catalog.write { try $0.becomesListed(folder) }
             return false
         }
         let moment = context.ownChanges.ask()

@@ -1,4 +1,5 @@
 import FileProvider
+import ItemCatalog
 import Logging
 import Trees
 
@@ -27,7 +28,7 @@ struct RootCapabilities: Sendable {
     func ask() async -> Bool {
         do {
             let root = try await context.client.root()
-            try context.change { try $0.mergeRoot(root) }
+            try context.catalog.write { try $0.mergeRoot(root) }
             return true
         } catch {
             context.logger.debug("nothing is known of the topmost folder", metadata: ["error": "\(error)"])

@@ -10,7 +10,7 @@ extension StepRunner {
         _ step: ConflictTable.Kind, _ item: ItemRecord, _ error: FileProviderError, parent: ItemIdentifier? = nil
     ) async throws -> Outcome {
         switch ConflictTable.resolution(of: step, error.code, .unknown) {
-        case .confirm: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+        case .confirm: try context.catalog.write { try $0.confirmDeletion(item.id, defaults: context.defaults) }
         case .keepLocal:
             try context.catalog.write {
                 try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision)
@@ -18,7 +18,7 @@ extension StepRunner {
         case .makeAnew: try context.catalog.write { try $0.becomesUnconfirmed(item.id) }
         case .giveWay:
             try context.repeatedConflicts.check(item.inode, named: item.local?.name, at: context.path(of: item))
-            try context.change { try $0.giveWay(item.id, to: error.trustedItem, defaults: context.defaults) }
+            try context.catalog.write { try $0.giveWay(item.id, to: error.trustedItem, defaults: context.defaults) }
             context.relabel(item.inode)
             if let name = try context.catalog.read({ try $0.item(item.id)?.local?.name }) {
                 context.repeatedConflicts.add(item.inode, from: item.local?.name, to: name)
@@ -67,7 +67,7 @@ extension StepRunner {
     private func takeBackDeletion(_ item: ItemRecord, _ error: FileProviderError) async throws {
         guard let identifier = item.identifier else { return }
         let current = try await current(error, identifier)
-        try context.change { try $0.takeBackDeletion(item.id, current: current, defaults: context.defaults) }
+        try context.catalog.write { try $0.takeBackDeletion(item.id, current: current, defaults: context.defaults) }
         if item.kind.isFolder, let inode = try context.catalog.read({ try $0.item(item.id)?.inode }) {
             try await fetcher.fetch(inode, joining: false)
         }
@@ -77,7 +77,7 @@ extension StepRunner {
     /// that it is in. Returns whether that was so.
     func putBackHeld(_ item: ItemRecord) throws -> Bool {
         guard item.local != nil, try context.catalog.read({ try $0.isHeld(item) }) else { return false }
-        if try context.change({ try $0.putBack(item.id) }) { return true }
+        if try context.catalog.write({ try $0.putBack(item.id) }) { return true }
         throw FileProviderError(
             .noSuchItem,
             "the store deleted it, and not all of its bytes are here; hydrant resolve --keep theirs lets it go")
@@ -99,7 +99,7 @@ extension StepRunner {
         do {
             let there = try await placeholder(identifier, original)
             guard try await compare(there, item, prepared) == .same else { return false }
-            try context.change { try $0.removeCopy(conflict) }
+            try context.catalog.write { try $0.removeCopy(conflict) }
             context.logger.info(
                 "no conflict: both sides wrote the same", metadata: ["item": "\(context.path(of: original))"])
             return true
@@ -165,7 +165,7 @@ extension StepRunner {
     func keepBoth(_ item: ItemRecord, _ current: Item) throws {
         let path = context.path(of: item)
         try context.repeatedConflicts.check(item.inode, named: item.local?.name, at: path)
-        let copy = try context.change { try $0.keepBoth(item.id, current: current, defaults: context.defaults) }
+        let copy = try context.catalog.write { try $0.keepBoth(item.id, current: current, defaults: context.defaults) }
         guard let copy else { return }
         context.repeatedConflicts.add(item.inode, from: item.local?.name, to: copy)
         context.relabel(item.inode)

@@ -11,7 +11,7 @@ extension StepRunner {
     func keepDamagedApart(_ item: ItemRecord) throws -> Bool {
         guard let inode = item.inode, try context.catalog.read({ try $0.mayBeDamaged(inode) }) else { return false }
         let path = context.path(of: item)
-        let copy = try context.change { try $0.partUnsynced(item.id, defaults: context.defaults) }
+        let copy = try context.catalog.write { try $0.partUnsynced(item.id, defaults: context.defaults) }
         guard let copy else { return false }
         context.relabel(inode)
         context.logger.warning(

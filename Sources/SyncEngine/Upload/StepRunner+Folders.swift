@@ -41,7 +41,7 @@ extension StepRunner {
             let updated = try await context.client.updateMetadata(
                 identifier, to: open, baseVersion: base, at: context.path(of: folder))
             try check(updated, to: folder)
-            try context.change {
+            try context.catalog.write {
                 try $0.confirmContents(id, as: updated, contentRevision: -1, metadataRevision: -1)
             }
             if (updated.posixPermissions ?? 0) & 0o300 == 0o300 { hasOpened = true }

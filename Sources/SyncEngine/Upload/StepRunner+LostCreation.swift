@@ -13,7 +13,7 @@ extension StepRunner {
         context.logger.debug(
             made == nil ? "the store did not make it" : "the store had made it",
             metadata: ["item": "\(context.path(of: item))", "asked for": "\(place.name)"])
-        try context.change { writer in
+        try context.catalog.write { writer in
             if let made {
                 let isOurs = try writer.confirmCreation(
                     item.id, as: made, contentRevision: -1, metadataRevision: -1, sent: place,

@@ -95,7 +95,7 @@ extension StepRunner {
         guard let place = row.local,
             try context.catalog.read({ try $0.remoteOccupant(of: place, otherThan: row.id) }) != nil
         else { return }
-        try context.change { try $0.giveWay(row.id, to: nil, defaults: context.defaults) }
+        try context.catalog.write { try $0.giveWay(row.id, to: nil, defaults: context.defaults) }
         context.relabel(row.inode)
         guard let inode = row.inode else { return }
         let what = "another has the name in the store; this one gave way"
@@ -111,13 +111,9 @@ extension StepRunner {
         context.logger.info(
             "a document that the store deleted was open and never written: it goes here too",
             metadata: ["item": "\(context.path(of: row))"])
-        try context.change { writer in
+        try context.catalog.write { writer in
             guard try writer.item(row.id)?.contentRevision == row.contentRevision else { return }
-            for place in try writer.places(of: inode.id) {
-                _ = try writer.unlink(place.name, in: place.folder, settle: 0)
-                writer.changes.append(.entry(folder: place.folder, name: place.name))
-            }
-            writer.changes.append(.removed(inode.id))
+            try writer.removeEveryName(of: inode.id)
         }
         return true
     }

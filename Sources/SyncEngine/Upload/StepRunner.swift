@@ -51,7 +51,7 @@ struct StepRunner: Sendable {
     private func take(_ planned: Planner.Planned) async throws -> Outcome {
         let item = planned.pending.item
         switch planned.step {
-        case .forget: try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+        case .forget: try context.catalog.write { try $0.confirmDeletion(item.id, defaults: context.defaults) }
         case .findCreation: try await findCreation(item)
         case .create: return try await create(planned.pending)
         case .uploadContents: return try await uploadContents(item)
@@ -60,12 +60,12 @@ struct StepRunner: Sendable {
         case .updateMetadata: return try await updateMetadata(item)
         case .delete: return try await delete(item)
         case .takeBackDeletion:
-            try context.change { try $0.takeBackDeletion(item.id, current: nil, defaults: context.defaults) }
+            try context.catalog.write { try $0.takeBackDeletion(item.id, current: nil, defaults: context.defaults) }
         case .takeBackMove:
             context.logger.warning(
                 "a move is taken back: the store has moved the target into it",
                 metadata: ["item": "\(context.path(of: item))"])
-            try context.change { try $0.takeBackMove(item.id, defaults: context.defaults) }
+            try context.catalog.write { try $0.takeBackMove(item.id, defaults: context.defaults) }
         }
         return .done
     }
@@ -141,7 +141,7 @@ struct StepRunner: Sendable {
                 try confirmContents(item, current, prepared.found(as: current))
             } else if try await isOfAnEarlierAttempt(current, item) {
                 // What was written since stays pending, and starts from there.
-                try context.change {
+                try context.catalog.write {
                     try $0.confirmContents(item.id, as: current, contentRevision: -1, metadataRevision: -1)
                 }
             } else {
@@ -152,7 +152,7 @@ struct StepRunner: Sendable {
     }
 
     private func confirmContents(_ item: ItemRecord, _ changed: Item, _ prepared: Prepared) throws {
-        try context.change {
+        try context.catalog.write {
             try $0.confirmContents(
                 item.id, as: changed, contentRevision: prepared.contentRevision,
                 metadataRevision: prepared.metadataRevision)
@@ -211,7 +211,7 @@ struct StepRunner: Sendable {
                 try confirmCreation(item, existing, prepared?.found(as: existing), isFound: true)
                 if item.kind.isFolder { try await fetcher.fetch(inodeID, joining: false) }
             } else if try await isOfAnEarlierAttempt(existing, item) {
-                let isConfirmed = try context.change {
+                let isConfirmed = try context.catalog.write {
                     try $0.confirmCreation(item.id, as: existing, contentRevision: -1, metadataRevision: -1)
                 }
                 if !isConfirmed { throw refusal(item, "its identifier is that of another item") }
@@ -233,7 +233,7 @@ struct StepRunner: Sendable {
         asked: ItemID? = nil
     ) throws -> Bool {
         context.ownChanges.made(created.identifier)
-        let (isConfirmed, wasMet) = try context.change {
+        let (isConfirmed, wasMet) = try context.catalog.write {
             let wasMet = try $0.item(item.id)?.identifier != nil
             let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
@@ -263,7 +263,9 @@ struct StepRunner: Sendable {
                 identifier, to: parent, as: place.name, baseVersion: base, at: context.path(of: item))
             try check(moved, to: item)
             let reidentified = moved.identifier != identifier
-            try context.change { try $0.confirmMove(item.id, as: moved, sent: place, defaults: context.defaults) }
+            try context.catalog.write {
+                try $0.confirmMove(item.id, as: moved, sent: place, defaults: context.defaults)
+            }
             if reidentified, item.kind.isFolder, let inode = item.inode {
                 try await fetcher.fetch(inode, joining: false)
             }
@@ -283,7 +285,7 @@ struct StepRunner: Sendable {
             let moved = try await context.client.moveItem(
                 identifier, to: folder, as: name, baseVersion: base, at: context.path(of: item))
             try check(moved, to: item)
-            try context.change {
+            try context.catalog.write {
                 try $0.confirmMove(
                     item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: context.defaults)
             }
@@ -304,7 +306,7 @@ struct StepRunner: Sendable {
             let updated = try await context.client.updateMetadata(
                 identifier, to: facts, baseVersion: base, at: context.path(of: item))
             try check(updated, to: item)
-            try context.change {
+            try context.catalog.write {
                 try $0.confirmContents(
                     item.id, as: updated, contentRevision: -1, metadataRevision: item.metadataRevision)
             }
@@ -325,7 +327,7 @@ struct StepRunner: Sendable {
                 guard try await isLostUpload(current, item) else { throw error }
                 try await remove(item, identifier, current.version)
             }
-            try context.change { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+            try context.catalog.write { try $0.confirmDeletion(item.id, defaults: context.defaults) }
         } catch let error as FileProviderError {
             return try await settle(.delete, item, error)
         }

@@ -39,6 +39,7 @@ package struct ConflictRecord: Sendable, Equatable {
 extension TreeStore {
     /// Both were kept. Without an original nobody can be asked which one is to stay.
     func recordConflict(original: ItemID?, copy: InodeID?, _ reason: ConflictReason) throws {
+        transaction.concernsStore = true
         guard let original, let copy else { return }
         try insertConflict(original: original, copy: copy, reason)
     }

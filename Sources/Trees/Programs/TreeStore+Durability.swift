@@ -139,6 +139,6 @@ extension TreeStore {
     package func giveUpLost(_ id: ItemID, defaults: PlaceholderDefaults) throws {
         guard let inode = try item(id)?.inode else { return }
         _ = try partUnsynced(id, defaults: defaults)
-        for place in try places(of: inode) { _ = try unlink(place.name, in: place.folder, settle: 0) }
+        try removeEveryName(of: inode)
     }
 }

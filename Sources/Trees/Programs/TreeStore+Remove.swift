@@ -12,6 +12,15 @@ extension TreeStore {
         return try dropLink(of: inode, TreePlace(parent: parent.id, name: name), settle: settle)
     }
 
+    /// Takes an inode out of all folders; no program has asked for it, so the kernel is told.
+    package func removeEveryName(of inode: InodeID) throws {
+        for place in try places(of: inode) {
+            _ = try unlink(place.name, in: place.folder, settle: 0)
+            changes.append(.entry(folder: place.folder, name: place.name))
+        }
+        changes.append(.removed(inode))
+    }
+
     /// rmdir(2). Needs the folder's listing to know that it is empty.
     package func removeFolder(_ name: Filename, in folder: InodeID, settle: Double) throws -> InodeRecord {
         var inode = try existingChild(of: folder, named: name)

@@ -94,6 +94,10 @@ extension TreeStore {
         if let settle { try becomeReady(id, settle: settle) }
         guard let item = try item(of: id) else { return }
         if item.remoteVersion != item.baseVersion || (item.remote == nil && item.base != nil) {
+            // What is still mapped is not split here: the caller may hold the node.
+            let linkContents = transaction.linkContents
+            transaction.linkContents = nil
+            defer { transaction.linkContents = linkContents }
             try reconcile([item.id], defaults: defaults)
         }
     }

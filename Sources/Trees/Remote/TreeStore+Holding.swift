@@ -135,6 +135,7 @@ extension TreeStore {
     ///
     /// - Returns: false when the item is held, and there is nothing whole to make it from; nothing was changed then.
     package func putBack(_ id: ItemID) throws -> Bool {
+        transaction.concernsStore = true
         guard let row = try item(id), let inode = try row.inode.flatMap({ try inodeIfPresent($0) }) else { return true }
         if row.heldSince != nil, inode.extents != nil || (inode.isFolder && !inode.isEnumerated) { return false }
         var next: ItemRecord? = row

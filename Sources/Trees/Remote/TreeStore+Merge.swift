@@ -224,6 +224,7 @@ extension TreeStore {
     }
 
     func updateRemote(_ row: ItemRecord, to item: Item, in parent: ItemID) throws {
+        transaction.concernsStore = true
         var updated = row
         try comesBack(&updated)
         updated.setRemote(item, in: parent)
@@ -232,7 +233,8 @@ extension TreeStore {
     }
 
     func insertRemote(_ item: Item, in parent: ItemID) throws -> ItemRecord {
-        try insert(newRecord(item, in: parent))
+        transaction.concernsStore = true
+        return try insert(newRecord(item, in: parent))
     }
 
     private func newRecord(_ item: Item, in parent: ItemID) -> ItemRecord {

@@ -7,6 +7,7 @@ extension TreeStore {
     /// What a local change stands against is left as it is: sending that change will meet the
     /// mismatch, and both are kept. What has no free name waits in the same way.
     package func reconcile(_ ids: [ItemID], defaults: PlaceholderDefaults) throws {
+        transaction.concernsStore = true
         var new: [ItemRecord] = []
         var moving: [ItemRecord] = []
         for id in ids {

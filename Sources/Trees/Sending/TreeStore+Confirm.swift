@@ -83,6 +83,7 @@ extension TreeStore {
         _ row: inout ItemRecord, _ item: Item, in parent: ItemID, _ contentRevision: Int64,
         _ metadataRevision: Int64
     ) throws {
+        transaction.concernsStore = true
         row.setRemote(item, in: parent)
         row.baseVersion = item.version
         // The store has it: whatever it is called now, and wherever it is, it is the store's business.
@@ -98,6 +99,7 @@ extension TreeStore {
     /// The item is where it was to go (`sent`); it may have been moved on here meanwhile. If the store calls it
     /// otherwise, so does this machine from now on.
     package func confirmMove(_ id: ItemID, as moved: Item, sent: TreePlace, defaults: PlaceholderDefaults) throws {
+        transaction.concernsStore = true
         // One that the store was said to have no more is sent anew, and found there under the same name.
         guard var row = try item(id), row.identifier != nil else { return }
         try requireOwn(moved.identifier, of: row)
@@ -142,6 +144,7 @@ extension TreeStore {
 
     /// The provider has it no more.
     package func confirmDeletion(_ id: ItemID, defaults: PlaceholderDefaults) throws {
+        transaction.concernsStore = true
         guard let row = try item(id) else { return }
         if row.local == nil {
             try deleteItem(id)

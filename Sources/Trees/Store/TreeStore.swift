@@ -86,12 +86,16 @@ package final class TreeTransaction {
     package var returned = 0
     /// Folders that came back: the store may have all of what is held in them.
     package var returnedFolders: [ItemIdentifier] = []
+    /// The provider told or confirmed something, also where the kernel need not forget anything.
+    package var concernsStore = false
     /// The numbers of names that are on their way from one place to another.
     package var movingNumbers: [InodeID: Int64] = [:]
     /// Whether the caller brings missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
     package var bringsBytes: ((InodeID) -> Bool)?
     /// Gives the bytes of one generation of an inode to the first generation of another, as a second name.
     package var linkContents: ((_ from: InodeID, _ generation: Int64, _ to: InodeID) throws -> Void)?
+    /// The inodes that were given bytes like that; none of them is there when the transaction fails.
+    package var linked: [InodeID] = []
 
     package init() {}
 }
