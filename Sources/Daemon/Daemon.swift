@@ -11,7 +11,7 @@ import SyncEngine
 import Trees
 import Volume
 
-/// One mounted domain in one process: builds the parts, joins them, runs them.
+/// One mounted domain in one process: creates the parts, connects them and runs them.
 struct Daemon: Sendable {
     private let configuration: DaemonConfiguration
     private let location: StoreLocation
@@ -28,9 +28,9 @@ struct Daemon: Sendable {
         self.logger = logger
     }
 
-    /// Mounts, calls `ready` when requests are answered, and returns when the mount is gone.
+    /// Mounts, calls `ready` when the mount answers requests, and returns when the mount is gone.
     func run(ready: @escaping @Sendable () -> Void) async throws(DaemonError) {
-        // What the domain keeps is its owner's alone.
+        // Only the owner may read the files of the domain.
         umask(0o077)
         let mountPoint = try MountPoint.prepare(configuration.mountPoint)
         try StoreFolder(location)?.checkApart(from: mountPoint)
@@ -112,7 +112,7 @@ struct Daemon: Sendable {
         await thumbnails.close()
         let isIdle = await parts.engine.stop()
         let isOver = signOut.isOver()
-        // What has been committed is safe without it; it only tidies up the write-ahead log.
+        // Committed changes are safe without this; it only tidies up the write-ahead log.
         if isIdle {
             volume.putAway()
             do { try identifiers.refresh(from: parts.catalog) } catch {
@@ -184,7 +184,7 @@ struct Daemon: Sendable {
         }
     }
 
-    /// Runs the session's loop on threads of its own, never on the cooperative pool.
+    /// Runs the session's loop on its own threads, never on the cooperative pool.
     private func loop(_ session: FUSESession) async -> Int32 {
         await withCheckedContinuation { continuation in
             let thread = Thread { continuation.resume(returning: session.run()) }

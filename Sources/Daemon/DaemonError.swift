@@ -1,7 +1,7 @@
-/// Why a domain could not be mounted: one line that says what is wrong, where, and what to do.
+/// The reason why a domain could not be mounted: one line with the problem, the place and the remedy.
 package struct DaemonError: Error, Sendable, CustomStringConvertible {
     package var message: String
-    /// A daemon has the state directory: only that is in the way.
+    /// The only problem is that a daemon is using the state directory.
     var isInUse = false
     package init(_ message: String) { self.message = message }
     package var description: String { message }

@@ -1,8 +1,8 @@
 import FileProvider
 import Foundation
 
-/// File URLs of documents to names below the mount point and back. Names are bytes: what is not UTF-8, and whatever
-/// means something in a URL, is percent-encoded byte by byte (RFC 3986, 2.1). Looks at no file.
+/// Converts between file URLs of documents and names below the mount point. Names are bytes: bytes that are no UTF-8,
+/// and characters with a meaning in URLs, are percent-encoded (RFC 3986, 2.1). Accesses no file.
 struct DocumentURL: Sendable {
     /// Ends with a slash.
     let root: URL
@@ -15,7 +15,7 @@ struct DocumentURL: Sendable {
         root = Self.url(rootPath, isFolder: true)
     }
 
-    /// - Throws: ``FileProviderError/Code/invalidName`` for what is not below the mount point.
+    /// - Throws: ``FileProviderError/Code/invalidName`` for a URL outside the mount point.
     func names(of url: URL) throws(FileProviderError) -> [Filename] {
         guard url.isFileURL, url.host() ?? "" == "" || url.host() == "localhost", url.query() == nil,
             url.fragment() == nil
@@ -42,7 +42,7 @@ struct DocumentURL: Sendable {
                 throw FileProviderError(.invalidName, "\(url.absoluteString): has a % that encodes nothing")
             }
             let name = Filename(bytes: bytes)
-            // ".." among them: what it leads to depends on links.
+            // This refuses ".." too: the target of ".." depends on links.
             if let problem = name.problem {
                 throw FileProviderError(.invalidName, "\(url.absoluteString): \(problem)")
             }
@@ -54,7 +54,7 @@ struct DocumentURL: Sendable {
     // MARK: Percent-encoding
 
     private static let hex = Array("0123456789ABCDEF".utf8)
-    /// RFC 3986's unreserved characters, and what a path may have besides, as GLib's g_filename_to_uri leaves it.
+    /// RFC 3986's unreserved characters, and those that GLib's g_filename_to_uri leaves in a path.
     private static let plain = Set(
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,/:=@".utf8)
 
@@ -92,7 +92,7 @@ struct DocumentURL: Sendable {
 
     private static func url(_ path: [UInt8], isFolder: Bool) -> URL {
         let text = "file://" + encode(path)
-        // Only characters that every URL may have.
+        // The text has only characters that are valid in every URL.
         return URL(string: isFolder && !text.hasSuffix("/") ? text + "/" : text)!
     }
 }

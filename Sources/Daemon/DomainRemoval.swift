@@ -3,15 +3,15 @@ import Foundation
 import ItemCatalog
 import Trees
 
-/// Takes away all that this machine has of a domain that is not mounted, but for what its bookmarks need (``KeptFiles``).
+/// Removes everything that this machine has of an unmounted domain, except what its bookmarks need (``KeptFiles``).
 package struct DomainRemoval {
     private let path: String
-    /// Nil: there is nothing, or only what its bookmarks need.
+    /// Nil: there is nothing, or only what the domain's bookmarks need.
     private let state: StateDirectory?
-    /// Changes that the store does not have.
+    /// The number of changes that the store does not have.
     package let pending: Int
 
-    /// Refuses while a daemon has the domain.
+    /// Fails while a daemon has the domain.
     package init(domain: String) throws(DaemonError) {
         path = try StateDirectory.defaultPath(domain: domain)
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
@@ -32,14 +32,14 @@ package struct DomainRemoval {
         }
     }
 
-    /// By the daemon itself, at its end: of what is pending nothing is needed any more.
+    /// For the daemon itself, at its end: no pending change is needed any more.
     init(of state: StateDirectory) {
         self.state = state
         path = state.path
         pending = 0
     }
 
-    /// The documents among what is pending; as `hydrant rescue`.
+    /// Copies the documents among the pending changes, as `hydrant rescue` does.
     package func putAside(in folder: String) throws(DaemonError) {
         if let state { try Self.putAside(state, in: folder) }
     }
@@ -56,7 +56,8 @@ package struct DomainRemoval {
         }
     }
 
-    /// Where bookmarks lead, for the next catalog. If that cannot be told, better nowhere than to something else.
+    /// Saves where bookmarks lead, for the next catalog. If that fails, the bookmarks must lead nowhere rather than to
+    /// another item.
     private func rememberPlaces(_ state: StateDirectory) {
         let book = path + "/" + KeptFiles.identifiers
         do {
@@ -66,11 +67,11 @@ package struct DomainRemoval {
         } catch { unlink(book) }
     }
 
-    /// - Parameter forgets: the domain is not to come back: its bookmarks and grants go as well.
+    /// - Parameter forgets: whether the domain is not to come back: then its bookmarks and grants go as well.
     package func run(forgets: Bool = false) throws(DaemonError) {
         do {
             if let state, !forgets { rememberPlaces(state) }
-            // What it has put among the user's thumbnails.
+            // Remove the pictures that the domain has put into the user's cache of thumbnails.
             ThumbnailLedger(stateDirectory: path).removeAll(from: try? ThumbnailCache())
             guard forgets || state != nil else { return }
             let manager = FileManager.default

@@ -6,9 +6,9 @@ import SyncEngine
 import Trees
 import Volume
 
-/// Bringing documents here because somebody asked for them by name.
+/// Downloads documents that a user names.
 extension DomainService {
-    /// Everything that is named is looked for first, so that it is known how much there is to do.
+    /// Finds all documents before the first download, so that the total is known.
     func bring(_ paths: [PathBytes], pinning: Bool = false, _ tally: Tally) async -> [PathOutcome] {
         var plans: [Result<Plan, any Error>] = []
         for path in paths {
@@ -24,7 +24,7 @@ extension DomainService {
     private struct Plan {
         var documents: [(inode: InodeID, missing: Int64)] = []
         var note: String?
-        /// What kept the rest from being found; what was found comes all the same.
+        /// The error that ended the search; the documents found before it are downloaded all the same.
         var failure: (any Error)?
 
         mutating func add(_ record: InodeRecord, _ tally: Tally) {
@@ -56,13 +56,13 @@ extension DomainService {
             tally.begin(volume.engine.context.path(of: inode), missing)
             defer { tally.finish() }
             do { brought += try await volume.engine.download(inode) } catch {
-                // It may have been deleted since it was found.
+                // The document may have been deleted since the search.
                 if case .catalog(let failure) = error, failure.code == .notFound, plan.documents.count > 1 { continue }
                 throw error
             }
         }
         if let failure = plan.failure { throw failure }
-        // Of a pin, what is still to come: nothing.
+        // For a pin, report the bytes that are still to come: none.
         return Done(bytes: pinning ? 0 : brought, note: plan.note)
     }
 }

@@ -8,7 +8,7 @@ import SyncEngine
 import Trees
 import Volume
 
-/// What is said while it happens: events, and how far a request is.
+/// Events, and the progress of requests.
 extension DomainService {
     func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse {
         switch request {
@@ -39,7 +39,7 @@ extension DomainService {
                 try await listener.tell(.events(records))
             }
         } catch {
-            // Nobody listens any more.
+            // The client has hung up.
             return .done
         }
     }
@@ -104,7 +104,7 @@ extension DomainService {
                 var last: TransferProgress?
                 while (try? await Task.sleep(for: .milliseconds(250))) != nil {
                     let now = progress(volume.engine.context.transfers.now())
-                    // When the listener is gone the task of the request is cancelled as well.
+                    // When the client has gone, the request's task is cancelled as well.
                     if now != last, (try? await listener.tell(.progress(now))) == nil { break }
                     last = now
                 }

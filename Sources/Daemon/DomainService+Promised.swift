@@ -3,11 +3,11 @@ import DocumentServices
 import ItemCatalog
 import Trees
 
-/// How items are that need not be here.
+/// States of items that need not be downloaded.
 extension DomainService {
     func promised(_ paths: [PathBytes], wantsTags: Bool, thumbnail size: Int?) async -> [PromisedItem] {
         var all: [PromisedItem] = []
-        // (An answer is bounded; whoever asks for many pictures asks again for the rest.)
+        // (A response has a limited size; clients ask again for the missing pictures.)
         var room = ControlLimits.responseBytes / 2
         for path in paths {
             do {

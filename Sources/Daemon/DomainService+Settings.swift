@@ -4,7 +4,7 @@ import SyncEngine
 import Trees
 import Volume
 
-/// What a user sets while it is mounted.
+/// Settings that a user changes while the domain is mounted.
 extension DomainService {
     func settings() -> DomainSettings {
         let context = volume.engine.context

@@ -7,9 +7,9 @@ import SyncEngine
 import Trees
 import Volume
 
-/// Keeping bytes here, and dropping them, because somebody said so.
+/// Pinning and evicting at a user's request.
 extension DomainService {
-    /// What is to be said of a path.
+    /// The result for one path.
     struct Done {
         var bytes: Int64 = 0
         var note: String?
@@ -33,7 +33,7 @@ extension DomainService {
         }
     }
 
-    /// What happened, and what happens next.
+    /// The error, and what happens next.
     private func text(_ error: any Error) -> String {
         guard let error = error as? SyncError else { return "\(error)" }
         return FailureTable.text(error)
@@ -41,14 +41,14 @@ extension DomainService {
 
     // MARK: Evict
 
-    /// A document, or what is in a folder (of what has been looked at).
+    /// Evicts a document, or the documents in those parts of a folder that have been listed.
     func evict(_ record: InodeRecord) async throws -> Done {
         guard record.isFolder else { return Done(bytes: try volume.engine.evict(record.id)) }
         var freed: Int64 = 0
         var staying: [EvictionRefusal: Int] = [:]
         try await walk(record, listing: false) { document in
             do { freed = freed.adding(atMost: try volume.engine.evict(document.id)) } catch {
-                // What cannot be evicted now, or is gone meanwhile, does not keep the rest from it.
+                // A document that is gone or cannot be evicted now must not stop the others.
                 if case .catalog(let failure)? = error as? SyncError, failure.code == .notFound { return }
                 guard case .provider(let failure)? = error as? SyncError,
                     let refusal = failure.cause as? EvictionRefusal
@@ -70,7 +70,7 @@ extension DomainService {
 
     // MARK: Pins
 
-    /// Recorded when this returns; the bytes that are still to come, come by themselves.
+    /// The pin is recorded when this returns; missing bytes are downloaded in the background.
     func pin(_ record: InodeRecord) async throws -> Done {
         let catalog = volume.engine.context.catalog
         guard let item = try pinnable(record) else { return Done(note: Self.notPinnable) }
@@ -113,11 +113,11 @@ extension DomainService {
 
     // MARK: Folders
 
-    /// Every document below a folder.
+    /// Calls `body` for every document below a folder.
     func walk(_ folder: InodeRecord, listing: Bool, _ body: (InodeRecord) async throws -> Void) async throws {
         var waiting = [folder.id]
         while let next = waiting.popLast() {
-            // Whoever asked may have hung up.
+            // The client may have hung up.
             try Task.checkCancellation()
             let catalog = volume.engine.context.catalog
             if listing, try !catalog.read({ try $0.inode(next).isEnumerated }) {
@@ -138,7 +138,7 @@ extension DomainService {
 }
 
 extension EvictionRefusal {
-    /// For a count of them.
+    /// A name for counting refusals of one kind.
     fileprivate var inShort: String {
         switch self {
         case .modified: "modified (hydrant sync sends what is)"

@@ -6,17 +6,17 @@ import SyncEngine
 import Trees
 import Volume
 
-/// What a user says about changes that the store does not take.
+/// A user's decisions about changes that the store does not take.
 extension DomainService {
     private var catalog: Catalog { volume.engine.context.catalog }
 
-    /// For people; of what was deleted here, where it was.
+    /// For people; for an item that was deleted here, its last path.
     func shownPath(_ item: ItemRecord) -> String {
         domainPaths.shown((try? catalog.read { try $0.path(of: item) }) ?? [])
     }
 
-    /// The item that a path means, which may have been deleted here. Asks no store: what has no change of its own here
-    /// is of no interest.
+    /// Returns the item at a path; the item may have been deleted here. Does not ask the store: only items with local
+    /// changes matter.
     private func item(at path: PathBytes) throws -> ItemRecord {
         let names = path.names
         if let item = try catalog.read({ try $0.itemOrTombstone(at: names) }) { return item }
@@ -39,7 +39,7 @@ extension DomainService {
 
     // MARK: Discard
 
-    /// All of it is looked at before any of it is done.
+    /// Checks all changes before it discards the first.
     func discard(_ paths: [PathBytes], agreed: [DiscardedChange]?) async throws -> [DiscardedChange] {
         var plans: [(path: PathBytes, item: ItemID, discards: [Discard])] = []
         var covered: Set<[Filename]> = []
@@ -91,7 +91,7 @@ extension DomainService {
     }
 
     func resolve(_ path: PathBytes, _ keep: KeptVersion) async throws -> ControlResponse {
-        // (Not looked up: a listing may be what the store cannot give.)
+        // (Do not look the path up: the store may be unable to list the folder.)
         let item = try catalog.read { try $0.itemOrTombstone(at: path.names) }
         if let item, try catalog.read({ try !$0.heldItems(within: item.id).isEmpty }) {
             return .deletions(try await resolveDeletions(item, path, keep))
@@ -99,7 +99,7 @@ extension DomainService {
         return .conflicts(try await resolveConflict(path, keep))
     }
 
-    /// A program that edited a document keeps what it has beside another program's version.
+    /// An editing program keeps its version of a document beside another program's version.
     func noteConflict(_ original: PathBytes, _ copy: PathBytes) async throws -> ControlResponse {
         let (first, second) = (try await domainPaths.resolve(original), try await domainPaths.resolve(copy))
         do { try volume.engine.noteConflict(original: first.id, copy: second.id) } catch {

@@ -8,7 +8,7 @@ import SyncEngine
 import Trees
 import Volume
 
-/// Answers the command line.
+/// Answers the command line's requests.
 struct DomainService: ControlService {
     let volume: Volume
     let domain: String
@@ -23,7 +23,7 @@ struct DomainService: ControlService {
     let policy: PolicyService
     let thumbnails: ThumbnailService
     let picking: PickerService
-    /// As people know the domain.
+    /// The name of the domain that people see.
     let title: String
     var domainPaths: DomainPaths { DomainPaths(volume, mountPoint: mountPoint) }
 
@@ -132,7 +132,7 @@ struct DomainService: ControlService {
         let context = volume.engine.context
         let missing = try context.catalog.read { try $0.hasPins() ? $0.missingPinned() : [] }
         let disk = context.room.free() ?? (0, 0)
-        // (Where it may ask the disk.)
+        // (On a worker's thread, as this may read the disk.)
         let use = try await Task(executorPreference: context.workers) { try context.cacheUse() }.value
         return DiskUse(
             here: use.bytes, limit: context.room.limits.most, free: disk.free,
@@ -149,7 +149,7 @@ struct DomainService: ControlService {
 
     private static let mostHeldShown = 1_000
 
-    /// Everything that is modified, failed or (of that the first ones) held.
+    /// Every modified or failed item, and the first of the held ones.
     private func unsettled() throws -> [ItemStatus] {
         let catalog = volume.engine.context.catalog
         let held = try catalog.read { try $0.heldItems(limit: Self.mostHeldShown) }.filter { !$0.isModified }
@@ -183,14 +183,14 @@ struct DomainService: ControlService {
             bytesDownloaded: record.kind == .document ? record.bytesPresent : 0,
             version: item?.baseVersion?.content.description,
             error: item?.failure.map(text) ?? item?.heldSince.map { _ in Self.heldText }
-                // (What is all here can be read, however it came.)
+                // (A fully downloaded document is readable, whatever failed before.)
                 ?? (state == .downloaded ? nil : volume.engine.context.downloadFailures.last(of: record.id))
                 ?? volume.engine.context.refused.summary(of: record.id))
     }
 
     private static let heldText = "the store deleted it; it stays here until hydrant resolve --keep mine|theirs"
 
-    /// Why it was not sent, and what happens next.
+    /// The reason why the change was not sent, and what happens next.
     private func text(_ failure: ItemFailure) -> String {
         let seconds = Double(failure.retryAt.nanoseconds) / 1e9 - Date().timeIntervalSince1970
         return "\(failure.message); \(FailureTable.next(sending: failure.code, inSeconds: seconds))"

@@ -1,14 +1,15 @@
 import Foundation
 
-/// The folders on the way to a path. Whoever may write to one of them can put a symbolic link, or another folder, in the place
-/// of what lies in it, at any moment.
+/// The folders above a path. A user with write permission on one of them can replace the folder's children with a
+/// symbolic link or another folder at any moment.
 enum FoldersAbove {
-    /// In which of them others than root may rename what is root's; nil: in none. A folder that is for everybody, and sticky
-    /// (as /tmp is), is none of those. What is missing on the way is passed over.
+    /// Describes the first folder in which users other than root may rename root's files; nil: there is none.
+    /// World-writable sticky folders such as /tmp are safe. Missing folders are skipped.
     ///
-    /// - Parameter path: absolute and free of symbolic links: one is a problem as well.
+    /// - Parameter path: absolute and without symbolic links; a symbolic link is a problem as well.
     static func problem(of path: String) -> String? {
-        // (Whoever has "/" has all of it. In a user namespace that is root outside, whom it knows by no number of his own.)
+        // (The owner of "/" may change everything. In a user namespace that is the outer root, whose uid has no mapping
+        // there.)
         var top = stat()
         guard lstat("/", &top) == 0 else { return "/ cannot be looked at" }
         var folder = ""

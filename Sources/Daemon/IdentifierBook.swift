@@ -7,16 +7,16 @@ import Surroundings
 import Synchronization
 import Trees
 
-/// Where the items were last that the catalog's identifiers name. It outlives the catalog, as the domain's key does: by it
-/// bookmarks are good again with the next catalog, when the one before was lost, or removed at a sign-out.
+/// The last known places of the items that the catalog's identifiers name. The book outlives the catalog, as the
+/// domain's key does: if the catalog was lost, or removed at a sign-out, bookmarks work again with the next catalog.
 package final class IdentifierBook: Sendable {
     struct Place: Codable, Equatable, Sendable {
         var id: ItemIdentifier.RawValue
         var path: PathBytes
         var isFolder: Bool
-        /// What a later catalog calls the item.
+        /// The identifier that a later catalog gave the item.
         var heir: ItemIdentifier.RawValue?
-        /// It is gone for good.
+        /// The item was deleted.
         var isGone: Bool?
 
         var identifier: ItemIdentifier { ItemIdentifier(heir ?? id) }
@@ -24,16 +24,16 @@ package final class IdentifierBook: Sendable {
 
     private struct State {
         var places: [String: Place] = [:]
-        /// How many lines the file has.
+        /// The number of lines in the file.
         var lines = 0
     }
     private let path: String
     private let state: Mutex<State>
 
-    /// More are not noted: their bookmarks are good for as long as the catalog is.
+    /// Items beyond this number are not noted: their bookmarks work as long as the catalog exists.
     private static let most = 50_000
 
-    /// A line a change; the last one of an item counts, and one that was cut off does not.
+    /// The file has one line for each change. The last line of an item counts; an incomplete line is ignored.
     package init(keptAt path: String) throws {
         self.path = path
         var state = State()
@@ -44,29 +44,30 @@ package final class IdentifierBook: Sendable {
                 if let place = try? JSONDecoder().decode(Place.self, from: line) { state.places[place.id] = place }
             }
         }
-        // (A line that was cut off would take the next one with it.)
+        // (Rewrite the file: the next line would be appended to an incomplete one.)
         if state.lines > state.places.count { state.lines = try Self.write(state.places, to: path) }
         self.state = Mutex(state)
     }
 
-    /// Nil: nothing is noted of it, or it is gone.
+    /// Nil: the item was not noted, or was deleted.
     subscript(identifier: ItemIdentifier) -> Place? {
         state.withLock { $0.places[identifier.rawValue] }.flatMap { $0.isGone == true ? nil : $0 }
     }
 
-    /// On disk when it returns.
+    /// The note is on the disk when this returns.
     func note(_ identifier: ItemIdentifier, at names: [Filename], isFolder: Bool) throws {
         try put(Place(id: identifier.rawValue, path: PathBytes(joining: names), isFolder: isFolder))
     }
 
-    /// The item is found again, and is called this from now on.
+    /// Records the new identifier of an item that was found again.
     func adopt(_ place: Place, as heir: ItemIdentifier) throws {
         var place = place
         place.heir = heir.rawValue
         try put(place)
     }
 
-    /// Notes where everything is now, before the catalog goes, and forgets what it knows to be gone.
+    /// Notes the current place of every item before the catalog is removed, and drops the items that the catalog knows
+    /// to be deleted.
     func refresh(from catalog: Catalog) throws {
         let known = state.withLock { $0.places }
         if known.isEmpty { return }
@@ -93,7 +94,7 @@ package final class IdentifierBook: Sendable {
     private func put(_ place: Place) throws {
         try state.withLock { state in
             let known = state.places[place.id]
-            // (Noted by an earlier catalog: what it is called by now stays.)
+            // (An item that an earlier catalog noted keeps its heir.)
             if known == place || known == nil && state.places.count >= Self.most { return }
             let line = [UInt8](try Self.line(place))
             let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -102,13 +103,13 @@ package final class IdentifierBook: Sendable {
             guard Glibc.write(descriptor, line, line.count) == line.count, fsync(descriptor) == 0 else { throw failure }
             state.places[place.id] = place
             state.lines += 1
-            // One document that is renamed and bookmarked again and again.
+            // Compact the file: one document may be renamed and bookmarked many times.
             guard state.lines > 2 * state.places.count + 1_000 else { return }
             state.lines = try Self.write(state.places, to: path)
         }
     }
 
-    /// - Returns: how many lines the file has now.
+    /// - Returns: the number of lines in the new file.
     private static func write(_ places: [String: Place], to path: String) throws -> Int {
         let lines = try places.values.sorted { $0.id < $1.id }.map(line)
         try SmallFile.replace(path, with: Data(lines.joined()))

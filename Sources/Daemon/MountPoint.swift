@@ -1,9 +1,9 @@
 import ControlAPI
 import Foundation
 
-/// Makes sure that a mount point can be used, and clears one that a killed daemon left dead.
+/// Checks that a mount point is usable, and unmounts what a killed daemon left there.
 enum MountPoint {
-    /// Returns the canonical path.
+    /// - Returns: the canonical path.
     static func prepare(_ path: String) throws(DaemonError) -> String {
         let canonical = try canonical(path)
         if let mount = MountTable.mount(at: canonical), mount.fileSystem == MountTable.hydrantType {
@@ -22,7 +22,7 @@ enum MountPoint {
         return canonical
     }
 
-    /// Only the folder above is looked at: what is mounted on the path may be dead.
+    /// Only resolves the folder above: the mount at the path may be dead.
     private static func canonical(_ path: String) throws(DaemonError) -> String {
         let absolute = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         let name = (absolute as NSString).lastPathComponent
@@ -46,14 +46,14 @@ enum MountPoint {
         return String(cString: resolved)
     }
 
-    /// A mount whose daemon was killed answers ENOTCONN for ever; it is cleared. statfs(2) always asks the
-    /// daemon; a stat(2) may be answered from the kernel's cache.
+    /// Unmounts a mount whose daemon was killed; such a mount answers ENOTCONN. Uses statfs(2), which always asks the
+    /// daemon; the kernel may answer stat(2) from its cache.
     private static func clear(_ mountPoint: String, _ mount: MountTable.Entry) throws(DaemonError) {
-        // (Root could clear another's, who may say of any file system that it is one of ours.)
+        // (Refuse for root too: another user can give any file system our type.)
         guard mount.owner == geteuid() else {
             throw DaemonError("\(mountPoint): another user's mount is there; choose another directory")
         }
-        // Killed in a bad moment, it keeps its programs waiting, and would us.
+        // A daemon that was killed at a bad moment may leave a mount that blocks programs, and would block us.
         if let daemon = ServingProcess.serving(mountPoint), !daemon.isAlive {
             KernelConnection(mountPoint: mountPoint)?.abort()
         }

@@ -9,16 +9,16 @@ import SyncEngine
 import Trees
 package import Volume
 
-/// The domain as its provider sees it: answers from the catalog, writes placeholders into it.
+/// The domain as its provider sees it: answers from the catalog and writes placeholders to the catalog.
 package struct MountedDomain: FileProviderDomain {
     private let volume: Volume
     private let urls: DocumentURL
-    /// Nil: a catalog that is lost loses its identifiers.
+    /// Nil: the identifiers are lost with the catalog.
     private let identifiers: IdentifierBook?
     package let providerIdentifier: String
     package var documentStorageURL: URL { urls.root }
     package let documentGroupURL: URL?
-    /// Seconds that a written placeholder waits for a program to let go of its folder.
+    /// Seconds that writing a placeholder waits until no program changes its folder.
     private static let patience = 5.0
 
     /// - Parameter mountPoint: canonical.
@@ -31,7 +31,7 @@ package struct MountedDomain: FileProviderDomain {
         documentGroupURL = Self.folder(ofGroup: client.documentGroup, logger: volume.engine.context.logger)
     }
 
-    /// It is there when this returns.
+    /// The folder exists when this returns.
     private static func folder(ofGroup group: String?, logger: Logger) -> URL? {
         guard let group else { return nil }
         guard let path = BaseDirectory.group(group) else {
@@ -66,7 +66,7 @@ package struct MountedDomain: FileProviderDomain {
         let item = try await item(at: url)
         let identifier = try translating { try catalog.read { try $0.persistentIdentifier(of: item.id) } }
         do { try identifiers?.note(identifier, at: urls.names(of: url), isFolder: item.kind.isFolder) } catch {
-            // It is good as long as the catalog is.
+            // The identifier works as long as the catalog exists.
             volume.engine.context.logger.warning("an identifier cannot be noted", metadata: ["error": "\(error)"])
         }
         return identifier
@@ -82,7 +82,7 @@ package struct MountedDomain: FileProviderDomain {
         if try translating({ try catalog.read { try $0.hasMade(heir) } }) {
             return try self.place(heir) { try $0.item(persistently: heir) }
         }
-        // The catalog that gave it is no more: the item is where that one had it last, or it is gone.
+        // The identifier comes from an earlier catalog: the item is at its last noted place, or gone.
         let url = urls.url(of: place.path.names)
         let item = try await item(at: url)
         guard item.kind.isFolder == place.isFolder else {
@@ -117,7 +117,7 @@ package struct MountedDomain: FileProviderDomain {
         return urls.url(of: names)
     }
 
-    /// Folders on the way that nobody has looked at are listed.
+    /// Lists folders on the path that nobody has listed yet.
     private func item(at url: URL) async throws(FileProviderError) -> ItemRecord {
         let names = try urls.names(of: url)
         while true {
@@ -139,7 +139,7 @@ package struct MountedDomain: FileProviderDomain {
         }
     }
 
-    // MARK: What is known of the store
+    // MARK: The store's state
 
     package func knownItem(_ identifier: ItemIdentifier) async throws(FileProviderError) -> KnownItem? {
         try translating { try catalog.read { try $0.knownItem(identifier) } }
@@ -173,7 +173,7 @@ package struct MountedDomain: FileProviderDomain {
             throw FileProviderError(
                 .invalidName, "\(url.absoluteString): is not the place of an item named “\(item.filename)”")
         }
-        // Nothing is listed for it: the provider may be about to say more.
+        // Do not list the folder for this: the provider may be about to report more items.
         let folder = try translating {
             do { return try catalog.read { try $0.resolve(names.dropLast()) } } catch {
                 guard case .notEnumerated? = (error as? CatalogError)?.code else { throw error }
@@ -183,7 +183,7 @@ package struct MountedDomain: FileProviderDomain {
         try translating { try volume.engine.writePlaceholder(item, in: folder.id) }
         if let thumbnail {
             do { try volume.engine.thumbnails.put(thumbnail, of: item.identifier, item.version.content) } catch {
-                // The placeholder is what counts.
+                // Only the placeholder matters; this failure does not.
                 volume.engine.context.logger.warning(
                     "a thumbnail cannot be kept", metadata: ["item": "\(item.filename)", "error": "\(error)"])
             }

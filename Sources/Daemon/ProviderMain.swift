@@ -12,24 +12,24 @@ import Foundation
 /// }
 /// ```
 ///
-/// The command starts the program and hands it what is to be mounted and how; the program becomes the daemon of that
-/// mount. Run by hand it says what it is and how it is used; `--version` says its version.
+/// The command starts the program and passes the store, the mount point and the options to it; the program becomes the
+/// daemon of that mount. Run by hand, the program prints its usage; `--version` prints its version.
 ///
-/// In the background, standard output goes nowhere and standard error to the log. What is logged with
-/// [swift-log](https://github.com/apple/swift-log) goes to the log of the daemon at the level that the user wants.
+/// In the background, standard output is discarded and standard error goes to the log. Messages of
+/// [swift-log](https://github.com/apple/swift-log) go to the daemon's log at the level that the user has set.
 public enum ProviderMain {
-    /// Serves one mount; returns to nobody.
+    /// Serves one mount; never returns.
     ///
     /// - Parameters:
-    ///   - scheme: what the user writes before the colon: a letter, then letters, digits, `+`, `-` and `.`; the program is
-    ///     called `hydrant-provider-` and this, in lower case.
-    ///   - locations: what stands behind the colon. A path, an address or a name is known again in different ways
-    ///     (``StoreLocation/canonical``).
-    ///   - version: of the provider, for `--version`.
-    ///   - makeProvider: makes the provider of one store. What it throws is the line that the user reads, after which
-    ///     nothing is mounted: the message of a `FileProviderError`, the description of another error. Make sure here that
-    ///     the store is there and is what it should be; take no longer than two minutes. A provider whose `isReadOnly` is
-    ///     true is mounted read-only.
+    ///   - scheme: the text before the colon in a location: a letter, then letters, digits, `+`, `-` and `.`. The
+    ///     program's name is `hydrant-provider-` followed by the scheme in lower case.
+    ///   - locations: the kind of the text after the colon: a path, an address or a name. The kind determines how a
+    ///     store is recognized (``StoreLocation/canonical``).
+    ///   - version: the provider's version, for `--version`.
+    ///   - makeProvider: creates the provider of one store. If the closure throws, nothing is mounted, and the user
+    ///     sees one line: the message of a `FileProviderError`, or the description of another error. Check here that
+    ///     the store exists and has the right format; take at most two minutes. A provider whose `isReadOnly` is true
+    ///     is mounted read-only.
     public static func run(
         scheme: String, locations: StoreLocation.Kind = .path, version: String? = nil,
         makeProvider: @escaping @Sendable (StoreLocation) async throws -> any FileProviderExtension

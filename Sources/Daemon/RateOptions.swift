@@ -1,11 +1,11 @@
 import ControlAPI
 
-/// Bandwidth limits as a user writes them.
+/// Parses bandwidth limits.
 extension DaemonConfiguration {
-    /// `2M`, `500K`, `1.5 MiB/s`: bytes a second, powers of 1024; `none` is nil. Less than 1 KiB a second is refused: to
-    /// stop everything there is `hydrant pause`.
+    /// `2M`, `500K`, `1.5 MiB/s`: bytes a second, powers of 1024; `none` is nil. Refuses less than 1 KiB a second;
+    /// `hydrant pause` stops all transfers.
     ///
-    /// - Parameter option: what it was given with, for the message.
+    /// - Parameter option: the option's name, for the error message.
     package static func rate(_ text: String, of option: String) throws(DaemonError) -> Int64? {
         if text.lowercased() == "none" { return nil }
         let size = text.lowercased().hasSuffix("/s") ? String(text.dropLast(2)) : text

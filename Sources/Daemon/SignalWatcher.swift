@@ -1,7 +1,7 @@
 import Dispatch
 import Glibc
 
-/// Ends the mount in an orderly way on SIGTERM, SIGINT and SIGHUP.
+/// Unmounts and exits cleanly on SIGTERM, SIGINT and SIGHUP.
 final class SignalWatcher {
     private let sources: [any DispatchSourceSignal]
 

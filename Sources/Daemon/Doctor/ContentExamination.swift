@@ -4,15 +4,15 @@ import Foundation
 import ItemCatalog
 import Trees
 
-/// Holds the content store's files against the catalog. The copies in `uploads` are no problem: uploads that were cut off
-/// leave them, and the next mount removes them.
+/// Compares the content store's files with the catalog. Copies in `uploads` are no problem: interrupted uploads leave
+/// them, and the next mount removes them.
 struct ContentExamination {
     let catalog: Catalog
     let inventory: ContentInventory
 
-    /// - Returns: what is wrong; bytes that are lost first.
+    /// - Returns: the problems; lost bytes first.
     func run() throws -> [DoctorProblem] {
-        // The files first: one that is made meanwhile has had its row before.
+        // Read the files before the rows: a file that a daemon creates meanwhile has its row already.
         let entries = inventory.entries().filter { !$0.isLost }
         var current: [Int64: Int64] = [:]
         var problems: [DoctorProblem] = []
@@ -58,7 +58,7 @@ struct ContentExamination {
                     place: shown, what: "its file \(path) is missing",
                     meaning: "it is said to be downloaded and is not", repair: .evict(inode.id, nil))
         }
-        // Of one that is being written the catalog learns when it is closed.
+        // The catalog learns the size of a file that a program is writing when the program closes it.
         guard status.size != inode.size, inode.writing == nil else { return nil }
         return DoctorProblem(
             isLoss: isOnlyHere && status.size < inode.size, place: try reader.shown(inode.id),

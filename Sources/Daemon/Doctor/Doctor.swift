@@ -8,22 +8,22 @@ import Trees
 
 /// Cross-checks a domain's catalog, content store and store.
 ///
-/// Where no daemon has the state directory it takes the lock. Where one has, the catalog is looked at as it was
-/// committed at one moment, and the files as they are: what comes and goes meanwhile is told apart by looking twice.
+/// Takes the lock where no daemon has the state directory. Where a daemon has it, reads the catalog as committed at one
+/// moment and the files as they are, and examines twice to rule out what only changed meanwhile.
 package struct Doctor {
     private let path: String
     private let registry: ProviderRegistry
-    /// Nil: a daemon has it.
+    /// Nil: a daemon has the state directory.
     private let state: StateDirectory?
 
     package struct Report: Sendable {
-        /// What is lost first.
+        /// Losses first.
         package var problems: [DoctorProblem] = []
-        /// A daemon was at work meanwhile.
+        /// A daemon was running meanwhile.
         package var wasInUse = false
     }
 
-    /// - Parameter repairs: then a daemon must not have it.
+    /// - Parameter repairs: whether to repair; then no daemon may have the state directory.
     package init(stateDirectory: String, registry: ProviderRegistry, repairs: Bool) throws(DaemonError) {
         path = stateDirectory
         self.registry = registry
@@ -38,7 +38,7 @@ package struct Doctor {
     private var catalogPath: String { path + "/catalog.sqlite" }
     private var inventory: ContentInventory { ContentInventory(directory: path + "/content") }
 
-    /// - Parameter asksStore: for every item that the store has confirmed; it must be there.
+    /// - Parameter asksStore: whether to ask the store for every item that it has confirmed.
     package func examine(asksStore: Bool, logger: Logger) async throws(DaemonError) -> Report {
         do {
             guard state == nil else {
@@ -54,7 +54,7 @@ package struct Doctor {
         }
     }
 
-    /// On a copy of the catalog: looking changes nothing.
+    /// Works on a copy of the catalog, so that it changes nothing.
     private func look(asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
         let folder = try TemporaryFolder()
         let catalog: Catalog
@@ -88,7 +88,7 @@ package struct Doctor {
         (try? StoreLocation.split(domain)).flatMap { registry[$0.scheme] }
     }
 
-    /// - Parameter domain: as the catalog knows it, without passwords.
+    /// - Parameter domain: the location as the catalog has it, without passwords.
     private func provider(of domain: String) async throws(DaemonError) -> any FileProviderExtension {
         let (scheme, _) = try StoreLocation.split(domain)
         guard let registration = registration(of: domain) else {
@@ -115,7 +115,7 @@ package struct Doctor {
 
     // MARK: Repair
 
-    /// Puts right what can be, on the catalog itself. Nothing is deleted that is not a copy.
+    /// Repairs what can be repaired, in the catalog itself. Deletes nothing but copies.
     package func repair(asksStore: Bool, logger: Logger) async throws(DaemonError) -> Report {
         guard state != nil else { throw DaemonError("\(path): in use by a daemon; unmount first") }
         do {
@@ -137,7 +137,7 @@ package struct Doctor {
                     problems[index].outcome = .failed("\(error)")
                 }
             }
-            // Names that were lost, and items without an inode, come back with the listings.
+            // New listings restore lost names and items without an inode.
             if !problems.isEmpty { try catalog.write { try $0.forgetListings() } }
             return Report(problems: problems)
         } catch {

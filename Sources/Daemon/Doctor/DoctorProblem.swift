@@ -2,22 +2,22 @@ import FileProvider
 import ItemCatalog
 import Trees
 
-/// One thing that is wrong: where, what, what it means, and what puts it right.
+/// One problem: the place, the problem, its consequence and its remedy.
 package struct DoctorProblem: Sendable, Equatable {
-    /// Bytes that were nowhere else are gone.
+    /// Bytes that existed nowhere else are gone.
     package var isLoss = false
     package var place: String
     package var what: String
     package var meaning: String
     var repair: Repair?
-    /// Set by a repair: whether it was done; and if not, why.
+    /// Set by a repair: success, or the reason for a failure.
     package var outcome: Outcome?
 
     init(isLoss: Bool = false, place: String, what: String, meaning: String, repair: Repair?) {
         (self.isLoss, self.place, self.what, self.meaning, self.repair) = (isLoss, place, what, meaning, repair)
     }
 
-    /// One that only a person can mend.
+    /// A problem that only a person can solve.
     package init(isLoss: Bool = false, place: String, what: String, meaning: String) {
         self.init(isLoss: isLoss, place: place, what: what, meaning: meaning, repair: nil)
     }
@@ -27,16 +27,16 @@ package struct DoctorProblem: Sendable, Equatable {
         case failed(String)
     }
 
-    /// What is safe: no byte is deleted that might be somebody's only copy.
+    /// The safe repairs: none deletes bytes that might be the only copy.
     enum Repair: Sendable, Equatable {
         case catalog(CatalogFinding.Repair)
-        /// A placeholder again; what is at the path, if anything, is put aside.
+        /// Makes the document a placeholder again; the file at the path, if there is one, is put aside.
         case evict(InodeID, String?)
         case putAside(String)
         case listAnew(ItemID)
     }
 
-    /// For people: what `--repair` would do, or did.
+    /// For people: what `--repair` would do or has done.
     package var remedy: String {
         let (would, did) = remedies
         switch outcome {

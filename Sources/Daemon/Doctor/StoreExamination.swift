@@ -5,14 +5,14 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Asks the store for every item that it once confirmed.
+/// Asks the store for every item that it has confirmed.
 struct StoreExamination {
     let catalog: Catalog
     let client: StoreClient
-    /// How many questions are open at a time.
+    /// The number of requests at a time.
     private static let breadth = 8
 
-    /// Ends early, with a problem that says so, when the store does not answer.
+    /// Ends early, with a problem that says so, if the store does not answer.
     func run() async throws -> [DoctorProblem] {
         let items = try catalog.read { try $0.confirmedItems() }
         var problems: [DoctorProblem] = []

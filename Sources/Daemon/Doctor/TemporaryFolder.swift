@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder of ours only, removed with this object.
+/// A private temporary folder; deinit removes it.
 final class TemporaryFolder {
     let path: String
 

@@ -1,12 +1,12 @@
 import Foundation
 import Logging
 
-/// Where a daemon's log goes: to the journal when it runs under it, else to standard error, which in the background is
-/// the log file. Whatever part of the process logs, with swift-log, goes there.
+/// The destination of a daemon's log: the journal under systemd, else standard error, which is the log file in the
+/// background. All swift-log messages of the process go there.
 enum DaemonLog {
-    /// Once a process, before anything is logged.
+    /// Call this once in a process, before the first message.
     ///
-    /// - Parameter file: what standard error is connected to, if it is a log of ours.
+    /// - Parameter file: the log file that standard error is connected to, if it is one of ours.
     static func begin(level: Logger.Level, secrets: Secrets, program: String, file: LogFile?) {
         let inJournal = JournalSocket.isStandardError(named: getenv("JOURNAL_STREAM").map { String(cString: $0) })
         let socket = inJournal ? JournalSocket() : nil
@@ -23,7 +23,7 @@ enum DaemonLog {
     }
 }
 
-/// Keeps secrets out of what another handler writes, whoever put them there.
+/// Removes secrets from the messages before another handler writes them.
 struct ScrubbingLogHandler: LogHandler {
     private var handler: any LogHandler
     private let secrets: Secrets

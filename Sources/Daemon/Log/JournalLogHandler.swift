@@ -2,8 +2,8 @@ import Foundation
 import Logging
 import Surroundings
 
-/// Logs to systemd's journal: `MESSAGE` with the metadata behind it, for those who read, and each of the metadata as a
-/// field `HYDRANT_…`, for those who look for something: `journalctl HYDRANT_ITEM=report.txt`.
+/// Logs to systemd's journal: `MESSAGE` is the text followed by the metadata, for readers; each metadata value is also
+/// a field `HYDRANT_…`, for searches: `journalctl HYDRANT_ITEM=report.txt`.
 struct JournalLogHandler: LogHandler {
     var logLevel = Logger.Level.info
     var metadata = Logger.Metadata()
@@ -38,12 +38,12 @@ struct JournalLogHandler: LogHandler {
         ]
         fields += facts.map { (Self.field($0), "\($1)") }
         if socket?.send(fields) == true { return }
-        // Standard error is the journal as well, line by line, with the priority in front (sd-daemon(3)).
+        // Standard error leads to the journal as well, line by line, with the priority first (sd-daemon(3)).
         let line = ShownText.line(message)
         FileHandle.standardError.write(Data("<\(priority)>\(line)\n".utf8))
     }
 
-    /// As syslog(3) has them.
+    /// The level as a syslog(3) priority.
     static func priority(_ level: Logger.Level) -> Int {
         switch level {
         case .trace, .debug: 7
@@ -55,7 +55,8 @@ struct JournalLogHandler: LogHandler {
         }
     }
 
-    /// The journal's names have capital letters, digits and underscores, 64 at most, and begin with a letter.
+    /// Field names in the journal have capital letters, digits and underscores, at most 64 characters, and start with a
+    /// letter.
     static func field(_ key: String) -> String {
         let word = key.utf8.map { byte -> Character in
             let character = Character(UnicodeScalar(byte))

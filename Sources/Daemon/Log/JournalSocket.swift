@@ -1,12 +1,12 @@
 import Foundation
 
-/// The socket on which systemd's journal takes structured messages (systemd.io: Native Journal Protocol): one datagram
-/// each, `FIELD=value` lines.
+/// The socket of systemd's journal for structured messages (systemd.io: Native Journal Protocol): one datagram for each
+/// message, with lines `FIELD=value`.
 final class JournalSocket: Sendable {
     private static let usualPath = "/run/systemd/journal/socket"
     private let descriptor: Int32
 
-    /// Whether standard error is connected to the journal, as it is in a unit of systemd.
+    /// Whether standard error is connected to the journal, as in a systemd unit.
     ///
     /// - Parameter stream: `JOURNAL_STREAM`, the journal's device and inode (sd-daemon(3)).
     static func isStandardError(named stream: String?) -> Bool {
@@ -15,7 +15,7 @@ final class JournalSocket: Sendable {
         return stream == "\(status.st_dev):\(status.st_ino)"
     }
 
-    /// Nil when nobody listens there.
+    /// Nil: nothing listens on the socket.
     init?(path: String = JournalSocket.usualPath) {
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return nil }
@@ -34,13 +34,14 @@ final class JournalSocket: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Returns: whether the journal has it. It has not when it is being restarted, or the message is too large.
+    /// - Returns: whether the journal received the message. Sending fails while the journal restarts or if the message
+    ///   is too large.
     func send(_ fields: [(name: String, value: String)]) -> Bool {
         var bytes: [UInt8] = []
         for (name, value) in fields {
             bytes += name.utf8
             if value.utf8.contains(UInt8(ascii: "\n")) {
-                // With its length, little endian, in 8 bytes.
+                // A value with newlines has its length before it: 8 bytes, little endian.
                 bytes.append(UInt8(ascii: "\n"))
                 withUnsafeBytes(of: UInt64(value.utf8.count).littleEndian) { bytes += $0 }
             } else {

@@ -1,12 +1,12 @@
 import Foundation
 import Surroundings
 
-/// The log of this user's daemons in the background, which all append to. Two files of at most some ten MiB: at that size the
-/// one becomes the older one, whose predecessor goes.
+/// The common log file of this user's background daemons, which all append to it. There are at most two files of about
+/// ten MiB: a full log is renamed and replaces the older one.
 package struct LogFile: Sendable {
     package let path: String
     private let limit: Int64
-    /// Nobody has so long a line, but one may come after the look at the size.
+    /// The limit leaves room for a line that is written after the check of the size.
     package static let usualLimit: Int64 = 10 << 20
 
     package init(path: String, limit: Int64 = LogFile.usualLimit) {
@@ -14,7 +14,8 @@ package struct LogFile: Sendable {
         self.limit = limit
     }
 
-    /// `$XDG_STATE_HOME/hydrant/hydrant.log`, its folder made if need be: ours, and nobody else may put a link there.
+    /// `$XDG_STATE_HOME/hydrant/hydrant.log`. Creates the folder if it is missing; the folder must be ours, so that no
+    /// other user can put a link there.
     package static func usual(
         in environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(DaemonError) -> LogFile {
@@ -35,7 +36,7 @@ package struct LogFile: Sendable {
         return LogFile(path: folder + "/hydrant.log")
     }
 
-    /// For appending; never through a link, never what is another's.
+    /// Opens the file for appending; refuses symbolic links and other users' files.
     package func open() throws(DaemonError) -> Int32 {
         let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
@@ -49,8 +50,8 @@ package struct LogFile: Sendable {
         return descriptor
     }
 
-    /// What is open for it goes on in the file of this name: in a new one when it has become too large, or another daemon
-    /// has begun one.
+    /// Makes the descriptor refer to the file of this name: to a new file if the current one is too large, or if
+    /// another daemon has started a new one.
     package func follow(_ descriptor: Int32) {
         var own = stat()
         guard fstat(descriptor, &own) == 0, own.st_mode & S_IFMT == S_IFREG else { return }
@@ -59,7 +60,7 @@ package struct LogFile: Sendable {
         guard lock >= 0 else { return }
         defer { close(lock) }
         guard flock(lock, LOCK_EX) == 0 else { return }
-        // Another daemon may have been quicker.
+        // Another daemon may have renamed the file already.
         if isNamed(own), rename(path, path + ".1") != 0 { return }
         guard let new = try? open() else { return }
         dup2(new, descriptor)
@@ -72,12 +73,12 @@ package struct LogFile: Sendable {
     }
 }
 
-/// Standard error for swift-log: a line a message, whatever names are in it.
+/// Standard error for swift-log: one line for each message, even if names in the message contain newlines.
 package struct LogStream: TextOutputStream, Sendable {
     private let file: LogFile?
     private let descriptor: Int32
 
-    /// - Parameter file: where that is the log file.
+    /// - Parameter file: the log file, if the descriptor leads there.
     package init(_ file: LogFile? = nil, descriptor: Int32 = STDERR_FILENO) {
         self.file = file
         self.descriptor = descriptor
@@ -87,7 +88,7 @@ package struct LogStream: TextOutputStream, Sendable {
         let message = text.hasSuffix("\n") ? String(text.dropLast()) : text
         let line = Array((ShownText.line(message) + "\n").utf8)
         file?.follow(descriptor)
-        // In one piece, so that the lines of several threads and daemons stay whole.
+        // Write the line with one call, so that lines of several threads and daemons do not mix.
         _ = line.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
     }
 }

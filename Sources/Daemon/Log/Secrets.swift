@@ -1,15 +1,15 @@
 import Foundation
 
-/// What in the location of a store is nobody's business: found there, and kept out of all that is written or shown.
+/// The secrets in a store's location, to be removed from everything that is written or shown.
 struct Secrets: Sendable, Equatable {
-    /// As they stand in the location.
+    /// As the location spells them.
     private(set) var values: [String] = []
 
-    /// What looks like one in a query, by its name.
+    /// Parts of names of query parameters whose values are secrets.
     private static let telling = ["pass", "pwd", "secret", "token", "key", "sig", "credential", "auth"]
 
-    /// What stands behind the scheme, without its secrets: the password before the host (RFC 3986, 3.2.1), and those
-    /// parts of a query whose names tell.
+    /// Returns the location without its scheme and secrets. Secrets are the password before the host (RFC 3986, 3.2.1)
+    /// and the values of query parameters with telling names.
     static func hidden(in rest: String) -> (shown: String, secrets: Secrets) {
         var secrets = Secrets()
         // A path has no authority.
@@ -41,11 +41,12 @@ struct Secrets: Sendable, Equatable {
     private mutating func add(_ value: Substring) {
         guard !value.isEmpty else { return }
         values.append(String(value))
-        // A provider may show it as it was meant.
+        // A provider may show the decoded secret.
         if let meant = String(value).removingPercentEncoding, meant != value { values.append(meant) }
     }
 
-    /// The text without them. Very short ones are only taken out where they stand before a host, or no word would be left.
+    /// Returns the text without the secrets. Very short secrets are removed only before a host: elsewhere they would
+    /// remove parts of ordinary words.
     func scrubbed(_ text: String) -> String {
         var text = text
         for value in values {

@@ -3,24 +3,24 @@ import ControlAPI
 import Logging
 import Surroundings
 
-/// Asks the person at the desktop whether a program may download: a notification with two buttons (notify-send of
-/// libnotify 0.8). Where there is no desktop, or nobody answers, nothing changes.
+/// Asks the user whether a program may download: a desktop notification with two buttons (notify-send of libnotify
+/// 0.8). Without a desktop or an answer, nothing changes.
 struct PolicyNotice: Sendable {
     let mountPoint: String
     let logger: Logger
-    /// How long the notification waits to be answered.
+    /// The time limit for an answer.
     private static let patience: Duration = .seconds(120)
 
-    /// Blocks until it is answered.
+    /// Blocks until the user answers.
     ///
-    /// - Returns: nil: nobody has.
+    /// - Returns: nil: the user did not answer.
     func ask(_ program: String) -> DownloadDecision? {
         let name = ShownText.line(program)
         logger.notice("a program wants to download documents", metadata: ["program": "\(program)"])
         let words = [
             "notify-send", "--app-name=Hydrant", "--icon=folder-download", "--expire-time=100000",
             "--action=allow=Allow", "--action=deny=Do not allow", "\(name) opens documents",
-            // (Markup of the notification's body has no meaning in a name.)
+            // (Names must not act as markup in the notification's body.)
             Self.plain("May \(name) download documents in \(ShownText.line(mountPoint))?"),
         ]
         do {

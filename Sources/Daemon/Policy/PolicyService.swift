@@ -5,11 +5,11 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Where a person says which programs may have documents downloaded, and is asked about those of which he wants to be.
+/// Keeps the user's rules for downloads by programs, and asks the user about programs with the rule "ask".
 final class PolicyService: Sendable {
     private let context: SyncContext
     private let notice: PolicyNotice
-    /// One change at a time.
+    /// Serializes changes.
     private let turn = NSLock()
     private static let note = "download rules"
 
@@ -26,7 +26,7 @@ final class PolicyService: Sendable {
         context.policy.onAsk { [weak self] program in self?.ask(program) }
     }
 
-    /// - Returns: all rules, once the change is recorded.
+    /// - Returns: all rules; the change is recorded when this returns.
     func change(_ changes: [DownloadRuleChange]) throws -> [DownloadRule] {
         try turn.withLock {
             var own = context.policy.own

@@ -1,22 +1,23 @@
 import ContentStore
 import Foundation
 
-/// Copies one file, durably, with its date and mode.
+/// Copies one file durably, with its modification date and mode.
 struct FileCopy {
     let source: Int32
     let target: Int32
-    /// In bytes.
+    /// The size in bytes.
     let size: Int64
-    /// Of the target, for people.
+    /// The target's path, for people.
     let path: String
 
-    /// Returns why not; nil when all of it is there, durably.
+    /// - Returns: the error; nil: the whole copy is on the disk.
     func run() -> String? {
         do { try SparseCopy.run(from: source, to: target, size: size, path: path) } catch { return error.message }
         return fsync(target) == 0 ? nil : Self.lastError
     }
 
-    /// Permission bits (never setuid and the like: nobody vouches for them) and date, in nanoseconds since 1970.
+    /// Sets the modification date (nanoseconds since 1970) and the permission bits; drops setuid, setgid and sticky,
+    /// because the mode comes from an untrusted label.
     func dress(mode: UInt32, modified: Int128) -> String? {
         var (seconds, rest) = modified.quotientAndRemainder(dividingBy: 1_000_000_000)
         if rest < 0 { (seconds, rest) = (seconds - 1, rest + 1_000_000_000) }
@@ -25,7 +26,7 @@ struct FileCopy {
         return nil
     }
 
-    /// Writes a small file; returns why not.
+    /// Writes a small file; returns the error.
     static func write(_ bytes: [UInt8], to descriptor: Int32) -> String? {
         var done = 0
         while done < bytes.count {

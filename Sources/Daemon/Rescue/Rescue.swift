@@ -4,13 +4,13 @@ import ItemCatalog
 import Surroundings
 import Trees
 
-/// Brings modified content out of a state directory, whatever has become of its catalog; needs no store.
+/// Copies modified content out of a state directory, even if its catalog is damaged; needs no store.
 package struct Rescue {
     private let state: StateDirectory
     private let target: String
     private let takesAll: Bool
 
-    /// Refuses while a daemon has the state directory, and a target that is not empty or absent.
+    /// Fails while a daemon has the state directory, and if the target is not an empty or a new folder.
     package init(stateDirectory: String, target: String, takesAll: Bool) throws(DaemonError) {
         if let problem = RescueTarget.problem(target, state: stateDirectory) { throw DaemonError(problem) }
         state = try StateDirectory(existing: stateDirectory)
@@ -18,7 +18,7 @@ package struct Rescue {
         self.takesAll = takesAll
     }
 
-    /// For who has the state directory already.
+    /// For a caller that holds the state directory already.
     init(of state: StateDirectory, target: String) throws(DaemonError) {
         if let problem = RescueTarget.problem(target, state: state.path) { throw DaemonError(problem) }
         self.state = state
@@ -26,29 +26,29 @@ package struct Rescue {
         takesAll = false
     }
 
-    /// What became of one file; written to the manifest as well.
+    /// The result for one file; also a line of the manifest.
     package struct Rescued: Codable, Sendable {
-        /// In the target; invalid UTF-8 is shown as U+FFFD, and `pathBytes` (base64) is right.
+        /// The path in the target; invalid UTF-8 is shown as U+FFFD, and `pathBytes` (base64) is exact.
         package var path: String
         package var pathBytes: String?
-        /// What the document was called in the mount, where that is another path.
+        /// The document's path in the mount, where it differs.
         package var originalPath: String?
         package var identifier: String?
         /// The store's version that the change started from; base64.
         package var baseVersion: String?
-        /// In bytes.
+        /// The size in bytes.
         package var size: Int64
-        /// Where its bytes are in the state directory, which keeps them.
+        /// The path of the bytes in the state directory, where they remain.
         package var source: String
-        /// Only some of its bytes were here: which, is in the `.ranges` file beside it.
+        /// Only some bytes were downloaded; the `.ranges` file beside the copy lists them.
         package var isPartial: Bool
-        /// Why it is not, or not all, in the target.
+        /// The reason why the copy is missing or incomplete.
         package var failure: String?
     }
 
     package struct Report: Sendable {
         package var files: [Rescued] = []
-        /// Why the catalog was of no help.
+        /// The reason why the catalog could not be used.
         package var catalogProblem: String?
         package var rescued: [Rescued] { files.filter { $0.failure == nil } }
         package var failed: [Rescued] { files.filter { $0.failure != nil } }
@@ -57,10 +57,10 @@ package struct Rescue {
 
     package static let manifest = "rescue.json"
 
-    /// Copies everything; what fails is told of, and does not keep the rest. What is in the report is on the disk
+    /// Copies every file; a failure is reported and does not stop the others. Every file in the report is on the disk
     /// (fsync(2)) when this returns.
     ///
-    /// - Parameter dryRun: only says what would be done, and makes nothing.
+    /// - Parameter dryRun: whether to only report what would be copied.
     package func run(dryRun: Bool) throws(DaemonError) -> Report {
         let inventory = ContentInventory(directory: state.storePath)
         let found = RescueCandidates(inventory: inventory, catalogPath: state.catalogPath).find(all: takesAll)
@@ -72,7 +72,7 @@ package struct Rescue {
             return report
         }
         let target = try RescueTarget(path: target)
-        // First, so that no document takes its name.
+        // Create the manifest first, so that no document takes its name.
         let manifest = try target.create(Array(Self.manifest.utf8)).descriptor
         defer { close(manifest) }
         for candidate in found.candidates {

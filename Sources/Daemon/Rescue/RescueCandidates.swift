@@ -4,24 +4,24 @@ import Foundation
 import ItemCatalog
 import Trees
 
-/// One file of content that may be nowhere but here.
+/// One file of content that may exist only here.
 struct RescueCandidate {
     var id: GenerationID?
-    /// Its local file.
+    /// The path of the local file.
     var source: String
-    /// What is known of it: its own label, put right by the catalog where that can be read.
+    /// The file's own label, updated from the catalog if the catalog is readable.
     var label: ContentLabel
-    /// Nothing says what it was called.
+    /// Neither a label nor the catalog has a name for the file.
     var isNameless = false
 }
 
-/// Finds what is to be rescued in a state directory: by the labels, and by the catalog if it can be read.
+/// Finds the files to rescue in a state directory by their labels, and by the catalog if it is readable.
 struct RescueCandidates {
     let inventory: ContentInventory
     let catalogPath: String
 
-    /// - Parameter all: files that nothing says to be modified as well, under names of their own.
-    /// - Returns: in the order of their paths; and why the catalog could not be used, if so.
+    /// - Parameter all: whether to include unmodified files too, under names of their own.
+    /// - Returns: the candidates in the order of their paths, and the reason why the catalog could not be used.
     func find(all: Bool) -> (candidates: [RescueCandidate], problem: String?) {
         var byCatalog: [GenerationID: ContentLabel] = [:]
         var problem: String?
@@ -31,7 +31,7 @@ struct RescueCandidates {
             let known = entry.isLost ? nil : entry.id.flatMap { byCatalog[$0] }
             if var label = inventory.label(of: entry.path) ?? known {
                 if let known {
-                    // Folders above it may have been renamed since it was labelled.
+                    // Folders above the document may have been renamed since it was labelled.
                     (label.path, label.extents) = (known.path, known.extents)
                     (label.modified, label.mode) = (known.modified, known.mode)
                 }
@@ -47,7 +47,7 @@ struct RescueCandidates {
         return (found, problem)
     }
 
-    /// Without the catalog only holes tell that something is missing; of those nothing is known.
+    /// Without the catalog, only a hole shows that bytes are missing; nothing tells their position.
     private func isWhole(_ path: String) -> Bool {
         guard let status = inventory.status(of: path), status.size > 0 else { return false }
         let descriptor = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
@@ -80,7 +80,7 @@ struct RescueCandidates {
         return labels
     }
 
-    /// A writer was at work when the daemon ended: the file tells whether he wrote.
+    /// A program was writing when the daemon ended: the file shows whether the program changed it.
     private func isChanged(_ inode: InodeRecord, _ id: GenerationID) -> Bool {
         guard let now = inventory.status(of: inventory.path(of: id)) else { return false }
         switch inode.writing {
@@ -92,7 +92,7 @@ struct RescueCandidates {
         }
     }
 
-    /// Of one that was being written the file's own date is the later one.
+    /// For a file that a program was writing, the file's own modification date is later than the catalog's.
     private func modified(_ inode: InodeRecord, _ id: GenerationID) -> Int128? {
         isChanged(inode, id) ? nil : inode.modified.wideNanoseconds
     }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The folder that rescued documents go to. Nothing is ever written outside of it, or over something in it, whatever
-/// the paths say that it is given: they come from labels, which anyone who could write the files could make.
+/// The folder for rescued documents. Nothing is written outside of it or over a file in it, whatever paths it is given:
+/// the paths come from labels, which any user with write permission on the files could forge.
 final class RescueTarget {
     let path: String
     private let root: Int32
 
-    /// Makes the folder where it is missing; it must be empty.
+    /// Creates the folder if it is missing; an existing folder must be empty.
     init(path: String) throws(DaemonError) {
         self.path = path
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
@@ -14,7 +14,8 @@ final class RescueTarget {
         }
         root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard root >= 0 else { throw DaemonError("\(path): \(String(cString: strerror(errno)))") }
-        // This very folder: since the path was looked at, somebody may have put a link in it, to where root would not write.
+        // Read through the descriptor: since the check of the path, somebody may have put a link there that leads root
+        // elsewhere.
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd/\(root)") else {
             throw DaemonError("\(path): cannot be read")
         }
@@ -25,7 +26,7 @@ final class RescueTarget {
 
     deinit { close(root) }
 
-    /// Why nothing may be rescued to this path; nil when it may. Makes nothing.
+    /// The reason why documents cannot be rescued to this path; nil: there is none. Creates nothing.
     static func problem(_ path: String, state: String) -> String? {
         var status = stat()
         if stat(path, &status) == 0 {
@@ -37,7 +38,7 @@ final class RescueTarget {
         } else if errno != ENOENT {
             return "\(path): \(String(cString: strerror(errno)))"
         }
-        // Where it would come to lie.
+        // Resolve the folder that the target would be created in.
         let above = (path as NSString).deletingLastPathComponent
         guard let inside = realpath(path, nil) ?? realpath(above.isEmpty ? "." : above, nil) else {
             return "\(above): \(String(cString: strerror(errno)))"
@@ -51,10 +52,10 @@ final class RescueTarget {
         return nil
     }
 
-    /// Makes a new file at a path from here, and the folders above it; a name that is taken gets a number.
+    /// Creates a file at a path below the target, with the folders above it; adds a number to a name that is taken.
     ///
-    /// - Parameter suffix: goes behind the name, number included.
-    /// - Returns: open for writing; and its path from here, as it was made.
+    /// - Parameter suffix: appended to the name, after the number.
+    /// - Returns: a descriptor for writing, and the path that was used, relative to the target.
     func create(_ path: [UInt8], suffix: String = "") throws(DaemonError) -> (descriptor: Int32, path: [UInt8]) {
         var components = Self.components(path)
         let name = components.popLast() ?? Array("unnamed".utf8)
@@ -77,7 +78,7 @@ final class RescueTarget {
         fatalError("unreachable: the loop above has no end")
     }
 
-    /// The subfolder of this name, made where it is missing; another name where a file has it.
+    /// Opens or creates the subfolder of this name; uses another name if a file has this one.
     private func enter(_ name: [UInt8], in folder: Int32) throws(DaemonError) -> (descriptor: Int32, name: [UInt8]) {
         for number in 1... {
             let candidate = Self.numbered(name, number, room: 0)
@@ -93,7 +94,7 @@ final class RescueTarget {
 
     private static let slash = UInt8(ascii: "/")
 
-    /// What a path names below this folder, and nothing else: no `..`, no NUL, nothing absolute.
+    /// The components of a path below this folder: no `..`, no NUL, no absolute path.
     static func components(_ path: [UInt8]) -> [[UInt8]] {
         path.split(separator: slash).compactMap { part in
             let name = part.map { $0 == 0 ? UInt8(ascii: "_") : $0 }

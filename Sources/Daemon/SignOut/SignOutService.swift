@@ -9,18 +9,18 @@ import Synchronization
 import Trees
 import Volume
 
-/// Signs the user out while the domain is mounted. Nothing is found or opened from then on; what no program uses goes at
-/// once, and the rest when the last program has let go of it: then the mount, which its user has detached, ends, and the
-/// daemon with it.
+/// Signs the user out while the domain is mounted. From then on nothing can be found or opened. Content that no program
+/// has open is removed at once, the rest when the last program closes it. Then the mount, which its user has detached,
+/// ends, and so does the daemon.
 final class SignOutService: Sendable {
     private struct State {
-        /// Where documents go that the store does not have; nil: nobody has signed out.
+        /// The folder for documents that the store does not have; nil: the user has not signed out.
         var folder: String?
-        /// Which of them are there, and with which changes.
+        /// The items in that folder, with the revisions of their content.
         var putAside: [ItemID: Int64] = [:]
     }
     private let volume: Volume
-    /// Puts documents that the store does not have into a folder.
+    /// Copies documents that the store does not have into a folder.
     private let rescue: @Sendable (_ folder: String) throws(DaemonError) -> Void
     private let scopes: ScopedFolders
     private let logger: Logger
@@ -38,7 +38,7 @@ final class SignOutService: Sendable {
         self.logger = logger
     }
 
-    /// - Returns: how many changes were put aside.
+    /// - Returns: the number of changes that were put aside.
     func signOut(_ request: SignOutRequest) async throws -> Int {
         volume.endWritingNow()
         let pending = try context.catalog.read { try $0.pendingForPeople(limit: 10_000) }.count
@@ -60,9 +60,10 @@ final class SignOutService: Sendable {
         return pending
     }
 
-    /// While the catalog is open, at the daemon's end: what programs have written since is put aside as well.
+    /// Call this at the daemon's end, while the catalog is open. Also puts aside what programs have written since the
+    /// sign-out.
     ///
-    /// - Returns: whether all that the domain has here may go.
+    /// - Returns: whether all local data of the domain may be removed.
     func isOver() -> Bool {
         guard let folder = state.withLock({ $0.folder }) else { return false }
         do {
@@ -93,7 +94,7 @@ final class SignOutService: Sendable {
         return Dictionary(rows.map { ($0.id, $0.contentRevision) }) { $1 }
     }
 
-    /// A folder of that name, with a number where it is not empty.
+    /// The folder, or with a number appended if it is not empty.
     private static func free(_ folder: String) -> String {
         for number in 2..<1_000 {
             let names = try? FileManager.default.contentsOfDirectory(atPath: folder)
@@ -104,7 +105,7 @@ final class SignOutService: Sendable {
         return folder
     }
 
-    /// The bytes of all that no program has open.
+    /// Evicts all documents that no program has open.
     private func removeUnused() throws {
         try context.catalog.write { try $0.unpinAll() }
         var last: EvictionCandidate?
@@ -112,7 +113,7 @@ final class SignOutService: Sendable {
             let batch = try context.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
             guard !batch.isEmpty else { return }
             last = batch.last
-            // (What is open goes with its last close.)
+            // (An open document is removed when the last program closes it.)
             for document in batch { _ = try? volume.engine.evict(document.inode) }
         }
     }
