@@ -3,7 +3,7 @@ import DocumentServices
 import Foundation
 import Surroundings
 
-/// Where a domain keeps its catalog and its bytes; locked for as long as this object lives.
+/// The folder of a domain's catalog and content; locked while this object exists.
 final class StateDirectory: Sendable {
     let path: String
     private let lock: Int32
@@ -11,15 +11,15 @@ final class StateDirectory: Sendable {
     var catalogPath: String { path + "/catalog.sqlite" }
     var storePath: String { path + "/content" }
 
-    /// Makes it (0700) where it is missing, and takes its lock. Takes over what is empty, and nothing else that is not a
-    /// state directory. Root's lies where nobody else can put another folder in the place of one on the way to it: the path
-    /// is gone to many times.
+    /// Creates the directory (0700) if it is missing, and locks it. Accepts an empty folder or a state directory, and
+    /// nothing else. For root, other users must not be able to replace a folder above it: the daemon opens the path
+    /// many times.
     convenience init(path: String) throws(DaemonError) {
         let isRoots = geteuid() == 0
         let place = isRoots ? Self.resolved(path) : path
         if isRoots { try Self.checkWay(to: place) }
         try Self.make(place)
-        // Folders that were not there may have been made by others meanwhile, where everybody may (/tmp).
+        // Other users may have created missing folders meanwhile, in a world-writable place such as /tmp.
         if isRoots { try Self.checkWay(to: place) }
         try self.init(locking: place)
     }
@@ -31,13 +31,14 @@ final class StateDirectory: Sendable {
         )
     }
 
-    /// One that is there, for those who look at it instead of a daemon. Makes and changes nothing but the lock file.
+    /// Opens an existing directory for a command that examines it in the daemon's place. Creates and changes only the
+    /// lock file.
     convenience init(existing path: String) throws(DaemonError) {
         try Self.check(path)
         try self.init(locking: path)
     }
 
-    /// Whether this is where some domain keeps its state.
+    /// Throws unless the path is a domain's state directory.
     static func check(_ path: String) throws(DaemonError) {
         var status = stat()
         guard stat(path, &status) == 0 else { throw DaemonError("\(path): \(String(cString: strerror(errno)))") }
@@ -65,7 +66,7 @@ final class StateDirectory: Sendable {
         pwrite(lock, pid, pid.utf8.count, 0)
     }
 
-    /// One that was killed holds it for as long as the kernel takes to end its last thread.
+    /// A killed daemon keeps the lock until the kernel has ended its last thread.
     private static func lock(_ descriptor: Int32) -> Bool {
         for _ in 0..<500 {
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return true }
@@ -85,9 +86,9 @@ final class StateDirectory: Sendable {
         return "\(data)/hydrant/domains/\(domain)"
     }
 
-    // MARK: Which may be one
+    // MARK: Checks
 
-    /// Where what a path names is, or would be: links are followed as far as there is something.
+    /// Resolves a path that may not exist yet: follows links in the existing part.
     static func resolved(_ path: String) -> String {
         var there = path.split(separator: "/")
         var missing: [Substring] = []
@@ -102,7 +103,7 @@ final class StateDirectory: Sendable {
         }
     }
 
-    /// Folders that are not there will be made, so that a `..` behind one leads back to where it is made.
+    /// Missing folders will be created, so that a `..` after such a folder leads to its parent.
     private static func beyond(_ start: String, _ missing: [Substring]) -> String {
         guard missing.contains("..") else { return missing.reduce(start) { "\($0)/\($1)" } }
         var parts = start.split(separator: "/")
@@ -112,8 +113,8 @@ final class StateDirectory: Sendable {
         return resolved("/" + parts.joined(separator: "/"))
     }
 
-    /// A daemon that kept its state in its own mount would wait for itself; in the store, or with the store in it, what is
-    /// kept would be documents.
+    /// A daemon whose state is in its own mount would wait for itself; state in the store, or a store in the state
+    /// directory, would make local files documents.
     static func checkApart(_ path: String, mountPoint: String, store: StoreFolder?) throws(DaemonError) {
         let place = resolved(path)
         let advice = "say --state-dir DIR with another one"
@@ -130,15 +131,15 @@ final class StateDirectory: Sendable {
         }
     }
 
-    /// Before anything in it is touched. A daemon that was killed at its first start may have left no more than its lock, or
-    /// its lock and its catalog.
+    /// Call this before any change. A daemon that was killed at its first start may have left only its lock, or its
+    /// lock and its catalog.
     private static func checkIsOurs(_ path: String) throws(DaemonError) {
         let names: [String]
         do { names = try FileManager.default.contentsOfDirectory(atPath: path) } catch {
             throw DaemonError("\(path): cannot be read: \(error.localizedDescription)")
         }
         var status = stat()
-        // A disk of its own may have a lost+found; what outlives a catalog may be all that is left.
+        // The root of a file system may have a lost+found; a removed domain may have left only the kept files.
         if names.allSatisfy({ $0 == "lost+found" || KeptFiles.names.contains($0) }) { return }
         if stat(path + "/content/storage", &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
         if lstat(path + "/lock", &status) == 0, status.st_mode & S_IFMT == S_IFREG,

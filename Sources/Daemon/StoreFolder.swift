@@ -2,18 +2,18 @@ import Foundation
 import ItemCatalog
 import Trees
 
-/// What is to be seen to before a store on this machine is mounted. Of other stores there is nothing to see.
+/// Checks before the mount of a store that is a local folder. Other stores need none.
 struct StoreFolder {
     let path: String
 
-    /// Nil when the location is no path, or nothing is there.
+    /// Nil: the location is no path, or the path does not exist.
     init?(_ location: StoreLocation) {
         guard location.kind == .path, access(location.path, F_OK) == 0 else { return nil }
         path = location.path
     }
 
-    /// An empty directory where documents were at the last mount is a disk that is not mounted, not a store in
-    /// which everything was deleted.
+    /// Throws if the directory is empty but had documents at the last mount: then a disk is not mounted; nobody deleted
+    /// everything.
     func checkIsKnown(to catalog: Catalog) throws(DaemonError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }

@@ -1,38 +1,37 @@
 import Foundation
 import Surroundings
 
-/// What stands behind the scheme in `hydrant mount SCHEME:REST MOUNTPOINT`.
+/// The part `SCHEME:REST` in `hydrant mount SCHEME:REST MOUNTPOINT`.
 public struct StoreLocation: Sendable {
-    /// What a provider's locations are.
+    /// The kind of a provider's locations.
     public enum Kind: Sendable {
-        /// A file or a directory of this machine: `zip:photos.zip`. Relative ones start from where the user is.
+        /// A local file or directory: `zip:photos.zip`. Relative paths start from the user's working directory.
         case path
-        /// A place on a network: `dav://ada@example.org/documents` (RFC 3986).
+        /// An address on a network: `dav://ada@example.org/documents` (RFC 3986).
         case url
-        /// Something else, taken as it is; it may be empty: `demo:`.
+        /// Any other text, unchanged; may be empty: `demo:`.
         case name
     }
 
-    /// In lower case.
+    /// The scheme in lower case.
     public let scheme: String
-    /// All that stands behind the first colon, as the user wrote it. It may hold a password (`//user:password@host`):
-    /// show ``canonical`` to people instead.
+    /// The text after the first colon, as the user wrote it. May contain a password (`//user:password@host`): show
+    /// ``canonical`` to people instead.
     public let rest: String
-    /// What the provider says that its locations are.
+    /// The kind that the provider has chosen.
     public let kind: Kind
-    /// The rest as an absolute path, whatever ``kind`` is: it starts from the user's working directory, has no `.`, no
-    /// `..` and no doubled slashes, and links in it are followed as far as they lead (realpath(3)). Whether something is
-    /// there is not said.
+    /// The rest as an absolute path, whatever ``kind`` is: relative to the user's working directory, without `.`, `..`
+    /// and double slashes, with links resolved as far as they exist (realpath(3)). The path may not exist.
     public let path: String
-    /// By which the store is known again: `SCHEME:` and the ``path``, the URL, or the name. One store has one, so give
-    /// links, relative paths and capital letters in a host's name no second one; a URL's password, and what in its query
-    /// looks like one, is left out.
+    /// Identifies the store: `SCHEME:` and the ``path``, the URL or the name. Every spelling of one location gives the
+    /// same text: links, relative paths and capital letters in a host's name make no difference. A URL's password, and
+    /// query parameters that look like secrets, are left out.
     ///
-    /// It names the folder of the domain's state, and is what people see in `hydrant status`, in the table of mounts and
-    /// in the log.
+    /// The name of the domain's state folder derives from it; users see it in `hydrant status`, in the table of mounts
+    /// and in the log.
     public let canonical: String
 
-    /// What must appear nowhere.
+    /// Texts that must appear nowhere.
     let secrets: Secrets
 
     /// - Parameters:
@@ -60,7 +59,7 @@ public struct StoreLocation: Sendable {
         }
     }
 
-    /// The scheme in lower case, and what stands behind it (RFC 3986, 3.1).
+    /// Returns the scheme in lower case, and the text after the colon (RFC 3986, 3.1).
     package static func split(_ text: String) throws(DaemonError) -> (scheme: String, rest: String) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), let scheme = scheme(text[..<colon]) else {
             throw DaemonError("\(text): not a store; write SCHEME:LOCATION, as in dir:/PATH")
@@ -87,9 +86,9 @@ public struct StoreLocation: Sendable {
         return "\(scheme):\(Secrets.hidden(in: rest).shown)"
     }
 
-    // MARK: Known again
+    // MARK: Canonical form
 
-    /// For the domain's folder: readable, and different for different stores.
+    /// The name of the domain's folder: readable, and unique to the store.
     package var domainName: String {
         let rest = canonical.dropFirst(scheme.count + 1)
         let last = rest.split(separator: "/").last.map(String.init) ?? "root"
@@ -97,7 +96,7 @@ public struct StoreLocation: Sendable {
         return "\(scheme)-\(readable)-\(StableHash(rest.utf8).text)"
     }
 
-    /// A host has no capital letters, and a folder no slash at its end.
+    /// Host names are lower-case, and paths have no slash at the end.
     private static func plain(url: String) -> String {
         let start = url.index(url.startIndex, offsetBy: 2)
         let end = url[start...].firstIndex { "/?#".contains($0) } ?? url.endIndex
@@ -107,7 +106,7 @@ public struct StoreLocation: Sendable {
         return url[..<host] + url[host..<end].lowercased() + path
     }
 
-    /// Of what is not there, the folder above is followed all the same.
+    /// Resolves the folder above a path that does not exist.
     private static func resolved(_ path: String, _ workingDirectory: String) -> String {
         guard !path.isEmpty else { return workingDirectory }
         let full = path.hasPrefix("/") ? path : workingDirectory + "/" + path

@@ -1,6 +1,6 @@
 import SyncEngine
 
-/// The limits as a user writes them.
+/// Parses the limits of the cache.
 extension DaemonConfiguration {
     /// `--cache-limit`: a size, or `none`.
     package mutating func setCacheLimit(_ text: String) throws(DaemonError) {
@@ -13,7 +13,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// `--min-free`: a size, or a share of the disk.
+    /// `--min-free`: a size, or a percentage of the disk.
     package mutating func setMinimumFree(_ text: String) throws(DaemonError) {
         if text.hasSuffix("%"), let percent = Double(text.dropLast()), (0..<100).contains(percent) {
             cache.minimumFree = .percent(percent)
@@ -35,7 +35,7 @@ extension DaemonConfiguration {
         }
     }
 
-    /// `10G`, `1.5 TiB`, `4096`: powers of 1024. Nil when it is no size, or one that no disk has.
+    /// `10G`, `1.5 TiB`, `4096`: powers of 1024. Nil: not a size, or larger than any disk.
     static func bytes(_ text: String) -> Int64? {
         let units: [Character: Int] = ["K": 10, "M": 20, "G": 30, "T": 40, "P": 50]
         var rest = text.uppercased()

@@ -1,6 +1,6 @@
-/// How a daemon signs in. There is no secret in it: where that is, the account's name says.
+/// The account that a daemon signs in with. Contains no secret: the name tells where the password is kept.
 package struct DaemonAccount: Sendable, Codable {
-    /// By which the password is kept.
+    /// The key of the stored password.
     package var name: String
     package var user: String?
     package var usesToken = false

@@ -3,61 +3,62 @@ import Surroundings
 package import SyncEngine
 package import Trees
 
-/// Of Hydrant.
+/// This release of Hydrant.
 package enum Release {
     package static let version = "0.1.0"
 }
 
-/// What a daemon is to mount, and how. The command makes it and hands it over (``DaemonHandover``).
+/// The store to mount and the options of the mount. The command creates the configuration and passes it to the daemon
+/// (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
-    /// Of the fields below: raised in a release in which they are others than in the one before.
+    /// The version of the fields below; raised in each release that changes them.
     package static let currentVersion = 6
     package private(set) var version = DaemonConfiguration.currentVersion
 
-    /// `SCHEME:REST`, as the user gave it. May hold a password.
+    /// `SCHEME:REST` as the user wrote it. May contain a password.
     package var store: String
-    /// Absolute.
+    /// An absolute path.
     package var mountPoint: String
-    /// The user's, absolute: where relative paths start.
+    /// The user's working directory, absolute; relative paths start here.
     package var workingDirectory: String
     /// nil: `$XDG_DATA_HOME/hydrant/domains/DOMAIN`.
     package var stateDirectory: String?
-    /// What the user calls the domain; nil: a name made of the store's.
+    /// The user's name for the domain; nil: a name derived from the store's.
     package var domain: String?
-    /// How to sign in, for stores with accounts.
+    /// The account to sign in with, for stores with accounts.
     package var account: DaemonAccount?
-    /// Programs may change nothing, and nothing is sent.
+    /// Programs may not change anything, and nothing is uploaded.
     package var isReadOnly = false
     /// Further options of the mount (`-o`).
     package var mountOptions: [String] = []
-    /// Who owns what the store names no owner of; nil: the daemon's own user and group.
+    /// Owner of the items where the store keeps none; nil: the daemon's own user and group.
     package var uid: UInt32?
     package var gid: UInt32?
-    /// The permission bits that items do not get for which the store has no mode.
+    /// Permission bits to leave out where the store keeps no mode.
     package var umask: UInt32?
     package var cache = CacheLimits(minimumFree: .usual)
-    /// In bytes a second, for all transfers together; nil: no limit.
+    /// Bytes a second for all transfers together; nil: no limit.
     package var downloadLimit: Int64?
     package var uploadLimit: Int64?
-    /// Names that stay on this machine, as fnmatch(3) has them.
+    /// Patterns (fnmatch(3)) of names that stay on this machine.
     package var exclusions = Exclusions()
-    /// Which programs may download, besides what the domain remembers and what is built in.
+    /// Rules for downloads by programs, besides the domain's own and the built-in ones.
     package var downloadRules: [PolicyRule] = []
-    /// Whether the user's cache of thumbnails gets pictures, where the domain remembers nothing else.
+    /// Whether to put pictures into the user's cache of thumbnails, where the domain has no setting of its own.
     package var thumbnails = true
-    /// Which deletions in the store wait for a person.
+    /// Which deletions in the store wait for the user's decision.
     package var hold = DeletionHold()
     package var times = SyncTimes()
     package var logLevel = Logger.Level.info
-    /// What standard error is connected to, of a daemon in the background; nil: it is something else.
+    /// The log file that standard error of a background daemon leads to; nil: it leads elsewhere.
     package var logFile: String?
-    /// What tells this boot of the machine from others; nil: as the kernel says.
-    /// In seconds, for a presenter to answer (``Arbiter``).
+    /// Seconds that a presenter has to answer (``Arbiter``).
     package var presenterPatience = 5.0
+    /// The identifier of this boot of the machine; nil: the kernel's.
     package var boot: String?
-    /// Whether downloaded documents may be read and written past the daemon, where the kernel lets us.
+    /// Whether programs may read and write downloaded documents past the daemon, if the kernel supports it.
     package var passthrough = true
-    /// The hydrant-passthrough that makes it possible for an ordinary user; nil: it is not installed.
+    /// The path of hydrant-passthrough, which makes passthrough possible for ordinary users; nil: it is not installed.
     package var passthroughHelper = PassthroughProgram.find()
 
     package init(store: String, mountPoint: String, workingDirectory: String) {
@@ -66,7 +67,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         self.workingDirectory = workingDirectory
     }
 
-    /// What stays on this machine.
+    /// Adds patterns of names that stay on this machine.
     package mutating func exclude(_ patterns: [String], besidesDefaults: Bool) throws(DaemonError) {
         if let bad = patterns.first(where: { $0.isEmpty || $0.contains("/") }) {
             throw DaemonError("--exclude \(bad): give a pattern for one name, without a slash")
@@ -74,7 +75,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         exclusions = Exclusions(patterns: (besidesDefaults ? Exclusions.defaults : []) + patterns)
     }
 
-    /// Of `config.toml`.
+    /// Takes the rules of `config.toml`.
     package mutating func setDownloads(allow: [String], deny: [String], ask: [String]) throws(DaemonError) {
         let rules =
             allow.map { PolicyRule($0, .allow) } + deny.map { PolicyRule($0, .deny) }
@@ -85,7 +86,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         downloadRules = rules
     }
 
-    /// `--hold-deletions`: a share in percent.
+    /// `--hold-deletions`: a percentage.
     package mutating func setHold(_ text: String) throws(DaemonError) {
         let number = text.hasSuffix("%") ? String(text.dropLast()) : text
         guard let percent = Double(number), (0...100).contains(percent) else {
@@ -94,7 +95,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         hold.percent = percent
     }
 
-    /// Times (in seconds) and switches for tests, and for those who know what they do.
+    /// Reads times (in seconds) and switches for tests and experts.
     package mutating func takeTuning(from environment: [String: String]) {
         func seconds(_ name: String, _ target: inout Double) {
             if let value = environment[name].flatMap(Double.init), WaitingTime.isPossible(value) { target = value }
@@ -105,7 +106,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         seconds("HYDRANT_STOP_PROVIDING", &times.stopProviding)
         seconds("HYDRANT_POLL", &times.poll)
         seconds("HYDRANT_PRESENTER_PATIENCE", &presenterPatience)
-        // After another boot what was never synced is not trusted: so a power loss can be played.
+        // Another boot ID makes unsynced data untrusted: tests simulate a power loss this way.
         if let boot = environment["HYDRANT_BOOT_ID"], !boot.isEmpty { self.boot = boot }
         if environment["HYDRANT_PASSTHROUGH"] == "0" { passthrough = false }
         if let path = environment["HYDRANT_PASSTHROUGH_HELPER"] { passthroughHelper = path.isEmpty ? nil : path }

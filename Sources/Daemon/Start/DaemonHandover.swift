@@ -1,14 +1,15 @@
 import Foundation
 
-/// How a daemon gets its configuration: as JSON over a descriptor that it inherits. Never as arguments, which every
-/// user of the machine may read, nor in the environment, which its own children would get.
+/// Passes the configuration to a daemon as JSON over an inherited descriptor. Every user of the machine can read
+/// arguments, and the daemon's children would inherit environment variables.
 package enum DaemonHandover {
-    /// Names the descriptor to read from. Who has it in its environment was started to be a daemon.
+    /// Contains the number of the descriptor to read from. A process with this variable was started as a daemon.
     private static let variable = "HYDRANT_CONFIGURATION_FD"
-    /// As large as a pipe can be made without being root (pipe(7)).
+    /// The largest pipe that a user other than root can create (pipe(7)).
     private static let most = 1 << 20
 
-    /// A descriptor from which a daemon that inherits it reads the configuration. The environment names it.
+    /// Writes the configuration to a pipe. A daemon inherits the returned descriptor, whose number is in the
+    /// environment.
     package static func offer(_ configuration: DaemonConfiguration) throws(DaemonError) -> Int32 {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw DaemonError("cannot make a pipe: \(String(cString: strerror(errno)))") }
@@ -17,7 +18,7 @@ package enum DaemonHandover {
             close(ends[0])
             throw DaemonError("\(StoreLocation.shown(configuration.store)): an option is not UTF-8")
         }
-        // All of it waits in the pipe: nobody reads yet.
+        // The pipe must hold the whole configuration: nobody reads yet.
         let setSize: Int32 = 1_031  // F_SETPIPE_SZ
         if data.count > 65_536 { _ = fcntl(ends[1], setSize, Int32(min(data.count, most))) }
         _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
@@ -39,7 +40,7 @@ package enum DaemonHandover {
 
     private static var descriptor: Int32? { getenv(variable).flatMap { Int32(String(cString: $0)) } }
 
-    /// Takes what was offered; once. Our own children are to know nothing of it.
+    /// Reads the configuration, once. Clears the variable, so that children do not see it.
     static func take() throws(DaemonError) -> DaemonConfiguration {
         guard let descriptor else { throw DaemonError("nothing was handed over; run hydrant mount") }
         let data = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).readDataToEndOfFile()

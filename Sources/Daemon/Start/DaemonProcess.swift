@@ -4,11 +4,11 @@ import FileProvider
 import Foundation
 import Logging
 
-/// The life of a process that is a daemon: it takes what the command hands over, mounts, says how that went, and
-/// serves until it is unmounted.
+/// A daemon's process: reads the configuration from the command, mounts, reports the result, and serves until the mount
+/// ends.
 package struct DaemonProcess: Sendable {
     private let registry: ProviderRegistry
-    /// As people know it.
+    /// The program's name in messages.
     private let program: String
 
     package init(_ registry: ProviderRegistry, program: String) {
@@ -18,7 +18,7 @@ package struct DaemonProcess: Sendable {
 
     /// - Returns: the exit status.
     package func run() async -> Int32 {
-        // The command may have gone when we have something to tell it.
+        // The command may be gone before the daemon reports.
         signal(SIGPIPE, SIG_IGN)
         clinux_return_memory()
         OpenFileLimit.raise()
@@ -41,7 +41,7 @@ package struct DaemonProcess: Sendable {
     private func serve(_ report: ReadyReport) async throws(DaemonError) {
         let configuration: DaemonConfiguration
         do { configuration = try DaemonHandover.take() } catch { throw DaemonError("\(program): \(error.message)") }
-        // All paths are absolute from here on: nobody's disk stays in use because a daemon was started there.
+        // All paths are absolute from here on: do not keep the file system of the working directory busy.
         if report.isAwaited { chdir("/") }
         let (scheme, _) = try StoreLocation.split(configuration.store)
         guard let registration = registry[scheme] else {

@@ -1,9 +1,9 @@
 import Foundation
 import Surroundings
 
-/// The options of a mount as a user writes them.
+/// Parses the options of a mount.
 extension DaemonConfiguration {
-    /// `--domain`: the name of a folder, in characters that need no care anywhere.
+    /// `--domain`: a folder's name, made of characters that are safe everywhere.
     package mutating func setDomain(_ name: String) throws(DaemonError) {
         guard stateDirectory == nil else {
             throw DaemonError("--domain and --state-dir both say where the state is; give one of them")
@@ -17,8 +17,8 @@ extension DaemonConfiguration {
         domain = name
     }
 
-    /// `--uid`, `--gid` (numbers or names), `--umask` (octal), `--read-only`, and the lists after `-o` (mount(8)), in
-    /// which `uid=`, `gid=`, `umask=`, `ro` and `rw` mean the same. What contradicts itself is refused.
+    /// `--uid`, `--gid` (numbers or names), `--umask` (octal), `--read-only`, and the lists after `-o` (mount(8)),
+    /// where `uid=`, `gid=`, `umask=`, `ro` and `rw` mean the same. Refuses contradictions.
     package mutating func setMount(
         options lists: [String], readOnly: Bool, uid: String?, gid: String?, umask: String?
     ) throws(DaemonError) {
@@ -56,7 +56,7 @@ extension DaemonConfiguration {
         self[keyPath: field] = value
     }
 
-    /// At commas; a backslash keeps the next one.
+    /// Splits at commas; a backslash escapes the next character.
     private static func split(_ list: String) -> [String] {
         var options = [""]
         var isKept = false
@@ -83,7 +83,7 @@ extension DaemonConfiguration {
         return number
     }
 
-    /// The largest one stands for none (chown(2)).
+    /// Refuses the largest number, which means "unchanged" (chown(2)).
     private static func number(_ text: String) -> UInt32? {
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         return UInt32(text).flatMap { $0 == .max ? nil : $0 }

@@ -1,12 +1,12 @@
 import CLinux
 import Foundation
 
-/// hydrant-passthrough, which registers an ordinary user's files for passthrough.
+/// Finds hydrant-passthrough, which registers an ordinary user's files for passthrough.
 enum PassthroughProgram {
     private static let name = "hydrant-passthrough"
 
-    /// Where it is installed: beside this program, in an absolute folder of `PATH`, or where packages put programs. One
-    /// that has not got its capability (a copy) is passed over.
+    /// Returns the installed program: from this program's folder, an absolute folder in `PATH`, or the folder that
+    /// packages use. Skips copies without the capability.
     static func find(environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
         let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let beside = URL(filePath: own, directoryHint: .notDirectory).deletingLastPathComponent().path

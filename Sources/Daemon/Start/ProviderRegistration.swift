@@ -1,21 +1,21 @@
 package import FileProvider
 import Foundation
 
-/// One kind of store, as the daemon needs to know it: its scheme, how what stands behind the scheme is read, and how its provider is
-/// made. The daemon knows no provider but by these; `hydrant` hands it its own (target `Stores`), a program of somebody's own hands
-/// it one (``ProviderMain``).
+/// One kind of store for the daemon: its scheme, the kind of its locations, and the creation of its provider. The
+/// daemon knows providers only by their registrations: `hydrant` passes its own (target `Stores`), and a third-party
+/// program passes one (``ProviderMain``).
 package struct ProviderRegistration: Sendable {
     package let scheme: String
-    /// How a location is read.
+    /// The kind of the scheme's locations.
     package let kind: StoreLocation.Kind
-    /// Users sign in: a location goes with a ``DaemonAccount``.
+    /// Users sign in: a ``DaemonAccount`` belongs to the location.
     package let hasAccounts: Bool
     private let make: @Sendable (StoreLocation, DaemonAccount?) async throws -> any FileProviderExtension
     private let danger: @Sendable (String) -> DoctorProblem?
 
     /// - Parameters:
-    ///   - danger: what a user risks at a location, as the catalog knows it; nil: nothing.
-    ///   - make: makes the provider of a location. What it throws is told to people, on one line.
+    ///   - danger: the risk for users of a location, as the catalog has it; nil: there is none.
+    ///   - make: creates the provider of a location. Users see a thrown error as one line.
     package init(
         scheme: String, kind: StoreLocation.Kind, hasAccounts: Bool = false,
         danger: @escaping @Sendable (String) -> DoctorProblem? = { _ in nil },
@@ -38,7 +38,7 @@ package struct ProviderRegistration: Sendable {
 
     func danger(of store: String) -> DoctorProblem? { danger(store) }
 
-    /// The same, which says when it has made a provider.
+    /// The same registration; calls `body` after it has created a provider.
     func followed(by body: @escaping @Sendable () -> Void) -> ProviderRegistration {
         ProviderRegistration(scheme: scheme, kind: kind, hasAccounts: hasAccounts, danger: danger) {
             [make] location, account in
@@ -57,12 +57,12 @@ package struct ProviderRegistry: Sendable {
 
     package subscript(scheme: String) -> ProviderRegistration? { registrations.first { $0.scheme == scheme } }
 
-    /// For people.
+    /// The schemes, for people.
     package var schemes: String { registrations.map { "\($0.scheme):" }.joined(separator: ", ") }
 }
 
 extension DaemonError {
-    /// What an error says to people, on one line.
+    /// Describes an error for people, on one line.
     static func line(for error: any Error) -> String {
         let text =
             switch error {
@@ -75,7 +75,7 @@ extension DaemonError {
         return text.split(whereSeparator: \.isNewline).joined(separator: "; ")
     }
 
-    /// Foundation's say what, but not to which file.
+    /// Adds the file, which Foundation's descriptions leave out.
     private static func described(_ error: CocoaError) -> String {
         let why = (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
         let text = why ?? (error as NSError).localizedDescription

@@ -1,23 +1,23 @@
 import Foundation
 import Synchronization
 
-/// Tells the waiting command, over an inherited pipe, how the start is going: a word a line.
+/// Reports the progress of the start to the waiting command over an inherited pipe: one word on each line.
 ///
-/// A command that goes away before the last word (it was killed, perhaps because a provider took too long) has nobody who
-/// would ever end this process: then it ends by itself (``endIfAbandoned()``).
+/// If the command goes away before the last word (for example killed, because a provider took too long), nobody would
+/// ever end this process: it ends by itself (``endIfAbandoned()``).
 package final class ReadyReport: Sendable {
-    /// Names the descriptor to write to.
+    /// Contains the number of the descriptor to write to.
     private static let variable = "HYDRANT_READY_FD"
 
-    /// What the command gets to hear.
+    /// A message to the command.
     package enum Word: Equatable, Sendable {
-        /// A daemon of ours is there.
+        /// The daemon has started.
         case hello
-        /// Its provider has been made.
+        /// The provider has been created.
         case made
-        /// Requests are answered.
+        /// The mount answers requests.
         case ready
-        /// It ends: why.
+        /// The daemon ends; the reason.
         case error(String)
 
         package init?(_ line: some StringProtocol) {
@@ -41,10 +41,11 @@ package final class ReadyReport: Sendable {
     }
 
     private let descriptor: Int32?
-    /// The last word is said, or just being said.
+    /// The last word has been sent, or is being sent.
     private let isOver = Mutex(false)
 
-    /// - Returns: the descriptor that a daemon inherits, which the environment names, and the one to read from.
+    /// - Returns: the descriptor that a daemon inherits, whose number is in the environment, and the descriptor to read
+    ///   from.
     package static func pipe() -> (daemon: Int32, own: Int32)? {
         var ends: [Int32] = [0, 0]
         guard Foundation.pipe(&ends) == 0 else { return nil }
@@ -53,7 +54,7 @@ package final class ReadyReport: Sendable {
         return (ends[1], ends[0])
     }
 
-    /// The one that waits for this process, if one does. Our own children are to know nothing of it.
+    /// Finds the waiting command, if there is one. Clears the variable, so that children do not see it.
     init() {
         descriptor = getenv(Self.variable).flatMap { Int32(String(cString: $0)) }
         unsetenv(Self.variable)
@@ -62,11 +63,11 @@ package final class ReadyReport: Sendable {
 
     var isAwaited: Bool { descriptor != nil }
 
-    /// After the last word the command waits for no more.
+    /// After the last word the command stops waiting.
     func say(_ word: Word) {
         guard let descriptor else { return }
         switch word {
-        // First: the command may be gone as soon as it has read it.
+        // Set this first: the command may exit as soon as it has read the word.
         case .ready, .error: isOver.withLock { $0 = true }
         case .hello, .made: break
         }
@@ -74,12 +75,13 @@ package final class ReadyReport: Sendable {
         _ = text.withCString { write(descriptor, $0, strlen($0)) }
     }
 
-    /// From now on this process ends when the command is gone that waits for it: by SIGTERM, so that it unmounts what it
-    /// has mounted by then. Once.
+    /// From now on, ends this process with SIGTERM if the waiting command goes away, so that the process unmounts
+    /// first. Call this once.
     func endIfAbandoned() {
         guard let descriptor else { return }
         let thread = Thread { [self] in
-            // A pipe that nobody can read from any more; it is closed here alone, so that the number means nothing else.
+            // Wait until the pipe has no reader. Only this thread closes the descriptor, so that its number cannot be
+            // reused meanwhile.
             var entry = pollfd(fd: descriptor, events: 0, revents: 0)
             while poll(&entry, 1, -1) < 0 && errno == EINTR {}
             let isAbandoned = isOver.withLock { !$0 }
@@ -87,7 +89,7 @@ package final class ReadyReport: Sendable {
             guard isAbandoned else { return }
             LogStream().write("hydrant: ends: the command that started it is gone, and the mount is not up yet\n")
             kill(getpid(), SIGTERM)
-            // Whatever a provider makes of the signal.
+            // Exit even if the provider ignores the signal.
             sleep(Self.longestEnd)
             _exit(1)
         }
@@ -95,6 +97,6 @@ package final class ReadyReport: Sendable {
         thread.start()
     }
 
-    /// In seconds: how long an orderly end may take that nobody waits for.
+    /// Seconds that a clean exit may take after the command has gone.
     private static let longestEnd: UInt32 = 60
 }

@@ -6,21 +6,21 @@ import Pictures
 import Surroundings
 import Synchronization
 
-/// The programs of this machine that make pictures of documents, as desktops register them: files `thumbnailers/*.thumbnailer` in the
-/// folders of shared data, with the types that they know and how they are called.
+/// This machine's thumbnailers, as desktops register them: files `thumbnailers/*.thumbnailer` in the folders of shared
+/// data, with MIME types and command lines.
 ///
 /// Source: GNOME, gnome-desktop, "Thumbnailers"; the keys are those of the Desktop Entry Specification.
 struct DesktopThumbnailers: Sendable {
     struct Program: Sendable, Equatable {
-        /// For messages.
+        /// The name in messages.
         var name: String
-        /// With %u, %i, %o and %s.
+        /// The command line, with %u, %i, %o and %s.
         var words: [String]
         var mimeTypes: Set<String>
     }
     let programs: [Program]
 
-    /// - Parameter folders: that hold `thumbnailers`; of files of one name the first counts.
+    /// - Parameter folders: the folders with a subfolder `thumbnailers`; the first file of each name counts.
     init(folders: [String] = BaseDirectory.shared()) {
         var programs: [Program] = []
         var names: Set<String> = []
@@ -40,7 +40,7 @@ struct DesktopThumbnailers: Sendable {
     private static let most = 1_000
     private static let largest = 256 << 10
 
-    /// Nil: it is none, or what it names is not installed.
+    /// Nil: the text is no thumbnailer, or its program is not installed.
     static func program(_ text: String, named name: String) -> Program? {
         var keys: [String: String] = [:]
         var isInside = false
@@ -62,7 +62,7 @@ struct DesktopThumbnailers: Sendable {
         return Program(name: name, words: words, mimeTypes: Set(types))
     }
 
-    /// As the Desktop Entry Specification quotes them; nil: a quote has no end.
+    /// Splits a command line with the quoting of the Desktop Entry Specification; nil: a quote is not closed.
     static func words(_ exec: String) -> [String]? {
         var words: [String] = []
         var word: String?
@@ -94,40 +94,40 @@ struct DesktopThumbnailers: Sendable {
         return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
     }
 
-    /// Those that know a document of this type, in the order in which they are tried.
+    /// The thumbnailers for a MIME type, in the order in which to try them.
     func programs(for mimeType: String) -> [Program] { programs.filter { $0.mimeTypes.contains(mimeType) } }
 }
 
-/// Has pictures made of documents that are all here, by the programs of the desktop: each bounded in time, memory and output.
+/// Runs the desktop's thumbnailers on fully downloaded documents, with limits on time, memory and output.
 final class ThumbnailerRun: Sendable {
     private let folder: String
     private let limit: Duration
-    /// In bytes: of the address space of one.
+    /// Bytes of address space for a thumbnailer.
     private static let memory: UInt64 = 4 << 30
-    /// Of a file that it writes.
+    /// Bytes of a file that a thumbnailer may write.
     private static let output: UInt64 = 64 << 20
-    /// A picture is made once, as large as any cache has it.
+    /// Pixels: the largest size in a cache of thumbnails, so that each picture is made once.
     private static let pixels = 1_024
-    /// In bytes: a larger document is not copied for one.
+    /// Bytes of the largest document to copy for a thumbnailer.
     private static let mostCopied: Int64 = 1 << 30
 
-    /// - Parameter stateDirectory: where copies of documents are for the time that a picture of them is made.
+    /// - Parameter stateDirectory: the folder for temporary copies of documents.
     init(stateDirectory: String, limit: Duration = .seconds(20)) {
         folder = stateDirectory + "/thumbnailer"
         self.limit = limit
-        // (What a killed daemon has left.)
+        // (Remove what a killed daemon left.)
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Blocks: call it from a thread of your own.
+    /// Blocks: call this from your own thread.
     ///
-    /// - Parameter name: the document's, by whose end programs know what it is.
-    /// - Returns: nil: the program could make none, or the document is too large.
-    /// - Throws: there was no place for a copy of the document.
+    /// - Parameter name: the document's name, whose extension tells thumbnailers the type.
+    /// - Returns: nil: the thumbnailer made no picture, or the document is too large.
+    /// - Throws: there is no room for a copy of the document.
     func picture(of content: ContentFile, named name: String, by program: DesktopThumbnailers.Program) throws -> Raster?
     {
         let place = "\(folder)/\(UUID().uuidString)"
-        // Apart, so that no name of a document is that of the picture.
+        // Use two folders, so that a document's name cannot clash with the picture's.
         let (document, output) = ("\(place)/in/\(name)", "\(place)/out/picture.png")
         defer { try? FileManager.default.removeItem(atPath: place) }
         for part in ["in", "out"] {
@@ -136,7 +136,7 @@ final class ThumbnailerRun: Sendable {
         }
         guard try Self.copy(content, to: document) else { return nil }
         let words = program.words.map { Self.filled($0, document: document, output: output) }
-        // (It is not to have anything downloaded, wherever else it looks.)
+        // (The thumbnailer must not cause downloads, whatever it opens.)
         let child = ChildProcess(
             ["env", "HYDRANT_DOWNLOADS=deny", "nice", "-n", "19"] + words, limit: limit, mostPrinted: 4 << 10,
             bounds: ChildProcess.Bounds(
@@ -149,9 +149,9 @@ final class ThumbnailerRun: Sendable {
         return Raster(data)
     }
 
-    /// A copy: whatever a program does to it, the document stays as it is.
+    /// Copies the document, so that the thumbnailer cannot change the original.
     ///
-    /// - Returns: false: it is too large for one, where the file system does not share the bytes.
+    /// - Returns: false: the document is too large to copy, and the file system cannot share the bytes.
     private static func copy(_ content: ContentFile, to path: String) throws -> Bool {
         var status = stat()
         guard fstat(content.descriptor, &status) == 0 else { throw failure }
@@ -161,7 +161,7 @@ final class ThumbnailerRun: Sendable {
         if clinux_share(content.descriptor, file) == 0 { return true }
         let size = Int64(status.st_size)
         guard size <= mostCopied else { return false }
-        // (What a thumbnailer is copied for is not to fill the disk.)
+        // (Copies for thumbnailers must not fill the disk.)
         var room = statvfs()
         guard fstatvfs(file, &room) == 0, Int64(clamping: room.f_bavail) * Int64(room.f_frsize) / 2 > size else {
             throw POSIXError(.ENOSPC)

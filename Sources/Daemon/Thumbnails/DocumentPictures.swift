@@ -8,8 +8,8 @@ import Synchronization
 import Trees
 import UniformTypes
 
-/// Where a document's picture comes from: of the program that saved it, of the store, or of the desktop's thumbnailers, if the
-/// document is here. None of these downloads anything.
+/// The sources of a document's picture: the program that saved the document, the store, and, for a downloaded document,
+/// the desktop's thumbnailers. None of them downloads the document.
 final class DocumentPictures: Sendable {
     let context: SyncContext
     private let shelf: ThumbnailShelf
@@ -21,7 +21,7 @@ final class DocumentPictures: Sendable {
         var moment: ContinuousClock.Instant
     }
     private let programs = Mutex<Programs?>(nil)
-    /// What was installed since then is known this much later.
+    /// The time until newly installed thumbnailers are noticed.
     private static let fresh: Duration = .seconds(60)
 
     init(context: SyncContext, shelf: ThumbnailShelf, stateDirectory: String) {
@@ -30,18 +30,18 @@ final class DocumentPictures: Sendable {
         run = ThumbnailerRun(stateDirectory: stateDirectory)
     }
 
-    /// The provider knows what programs gave: its word goes before what is made here.
+    /// The provider stores pictures that programs gave; those go before pictures made here.
     var isKept: Bool { context.client.keepsThumbnails }
     var isMade: Bool { context.client.makesThumbnails }
 
-    // MARK: Of programs
+    // MARK: From programs
 
-    /// The picture of the contents that the item has, which a program gave on this machine and which is not in the store yet.
+    /// The picture of the item's current contents that a program gave on this machine and that is not in the store yet.
     func given(_ item: ItemRecord) -> Thumbnail? { context.given.thumbnail(of: item) }
 
-    // MARK: Of the store
+    // MARK: From the store
 
-    /// - Returns: nil: there is none, or the document has changes that the store does not have.
+    /// - Returns: nil: there is no picture, or the document has changes that the store does not have.
     func stores(_ item: ItemRecord, _ inode: InodeRecord, size: Int) async throws(FileProviderError) -> Thumbnail? {
         guard let identifier = item.identifier, let version = item.baseVersion?.content, item.contentRevision == 0,
             inode.writing != .modified
@@ -58,7 +58,7 @@ final class DocumentPictures: Sendable {
         }
     }
 
-    // MARK: Of the desktop
+    // MARK: From the desktop
 
     private func thumbnailers(of name: String) -> [DesktopThumbnailers.Program] {
         guard let type = types.mimeType(ofFilename: name) else { return [] }
@@ -73,16 +73,16 @@ final class DocumentPictures: Sendable {
 
     func canMake(_ name: Filename) -> Bool { !thumbnailers(of: name.string).isEmpty }
 
-    /// What came of having one made.
+    /// The result of a thumbnailer.
     enum Made {
         case picture(Raster)
-        /// It cannot be done.
+        /// No thumbnailer can make a picture.
         case none
-        /// Not now: it is not all here, or somebody changes it.
+        /// Not now: the document is not fully downloaded, or a program is changing it.
         case notNow
     }
 
-    /// Blocks for some seconds: on a worker's thread.
+    /// Blocks for some seconds: call this on a worker's thread.
     func make(_ inode: InodeID, named name: Filename) -> Made {
         do {
             let (record, content) = try context.openCurrent(inode)
@@ -101,9 +101,9 @@ final class DocumentPictures: Sendable {
         } catch { return .notNow }
     }
 
-    // MARK: In a size
+    // MARK: Scaling
 
-    /// As it is if it fits into a square of `size` pixels, else made smaller; nil: it cannot be read.
+    /// The picture unchanged if it fits into a square of `size` pixels, else scaled down; nil: it is unreadable.
     static func fitted(_ thumbnail: Thumbnail, _ size: Int) -> Data? {
         let data = Data(thumbnail.bytes)
         guard let raster = Raster(data) else { return nil }

@@ -8,9 +8,9 @@ import SyncEngine
 import Trees
 import Volume
 
-/// Pictures of documents that need not be here.
+/// Pictures of documents, downloaded or not.
 extension DomainService {
-    /// In bytes; larger ones are no thumbnails, and would not fit into an answer.
+    /// Bytes; a larger picture is no thumbnail, and would not fit into a response.
     private static let largest = 8 << 20
 
     private func refusal(_ path: PathBytes, _ why: String) -> ControlFailure {
@@ -18,7 +18,7 @@ extension DomainService {
             code: "thumbnail", message: "\(mountPoint + (path.bytes.isEmpty ? "" : "/" + path.string)): \(why)")
     }
 
-    /// - Parameter makes: whether one may be made of a document that is here, which takes some seconds.
+    /// - Parameter makes: whether to run thumbnailers on a downloaded document, which takes some seconds.
     func thumbnail(of path: PathBytes, size: Int, makes: Bool = true) async throws -> DocumentThumbnail {
         let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }
@@ -27,15 +27,15 @@ extension DomainService {
             uri: ThumbnailService.uri(mountPoint, path.names.map(\.bytes)), modified: record.modified.seconds)
     }
 
-    /// The first of: what a program gave, what is in the cache already, what the store has, what can be made here. Where a store makes
-    /// pictures of any document, one that is here need not be asked for.
+    /// Tries in this order: the picture that a program gave, the cache, the store, the thumbnailers. If the store makes
+    /// pictures of any document, the thumbnailers go before the store.
     private func picture(
         _ path: PathBytes, _ record: InodeRecord, _ item: ItemRecord?, _ size: Int, makes: Bool
     ) async throws -> Data {
         let pictures = thumbnails.pictures
         if let given = item.flatMap(pictures.given), let fitted = DocumentPictures.fitted(given, size) { return fitted }
         let cached = thumbnails.cached(record, item, size: size)
-        // (Of what a provider keeps a program on another machine may have given one since.)
+        // (If the provider stores pictures, a program on another machine may have given one since.)
         if let cached, !cached.isMade || !pictures.isKept { return cached.picture }
         let name = path.names.last ?? ""
         let canMake = makes && record.extents == nil && record.writing == nil && pictures.canMake(name)
@@ -64,7 +64,8 @@ extension DomainService {
         throw refusal(path, pictures.isMade ? "there is no thumbnail of it" : "its provider makes no thumbnails")
     }
 
-    /// A program of the user's has put a picture of the document into the cache: it goes with the document.
+    /// The user's program has put a picture of the document into the cache: from now on the picture follows the
+    /// document.
     func noteThumbnail(_ path: PathBytes, _ note: CachedThumbnailNote) async throws {
         let record = try await domainPaths.resolve(path)
         thumbnails.note(record.id, uri: note.uri, modified: note.modified, bytes: note.bytes, in: note.folder)
@@ -75,16 +76,16 @@ extension DomainService {
         guard found.bytes.count <= Self.largest else {
             throw refusal(path, "the provider's thumbnail has \(found.bytes.count) bytes; report it to its author")
         }
-        // (What cannot be read here somebody else may be able to.)
+        // (The client may be able to read a picture that we cannot.)
         return DocumentPictures.fitted(found, size) ?? Data(found.bytes)
     }
 
-    /// A program gives the document that it has saved its picture.
+    /// Stores the picture of a document that a program has saved.
     ///
-    /// - Returns: where it is kept, once it survives a restart.
+    /// - Returns: where the picture is kept; it survives a restart when this returns.
     func giveThumbnail(_ picture: Data, to path: PathBytes, of contents: SavedContents?) async throws -> GivenThumbnail
     {
-        // (What its writer has closed is recorded first.)
+        // (Record first what the document's writer has closed.)
         volume.endWritingNow()
         let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }

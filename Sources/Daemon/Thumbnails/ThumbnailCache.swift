@@ -3,14 +3,14 @@ import Foundation
 package import Pictures
 import Surroundings
 
-/// A user's cache of thumbnails, where file managers look before they make one themselves.
+/// A user's cache of thumbnails; file managers look there before they make thumbnails.
 ///
 /// Source: freedesktop.org, Thumbnail Managing Standard 0.9.
 package struct ThumbnailCache: Sendable {
-    /// The folder of this user's.
+    /// The cache's folder.
     package let folder: String
 
-    /// One of its folders: for pictures that fit into a square.
+    /// A subfolder: for pictures that fit into a square of this size.
     package enum Size: Int, CaseIterable, Sendable {
         case normal = 128
         case large = 256
@@ -25,11 +25,11 @@ package struct ThumbnailCache: Sendable {
             case .xxLarge: "xx-large"
             }
         }
-        /// In pixels.
+        /// The side of the square.
         var pixels: Int { rawValue }
     }
 
-    /// The one of this process's environment.
+    /// The cache that this process's environment names.
     package init() throws {
         guard let cache = BaseDirectory.cache.path() else {
             throw Problem("\(BaseDirectory.cache.missing); get the picture with -o FILE")
@@ -46,7 +46,7 @@ package struct ThumbnailCache: Sendable {
 
     private static let software = "hydrant"
 
-    // MARK: Where
+    // MARK: Paths
 
     private static func name(of uri: String) -> String {
         Insecure.MD5.hash(data: Array(uri.utf8)).hexadecimal + ".png"
@@ -54,28 +54,28 @@ package struct ThumbnailCache: Sendable {
 
     package func path(of uri: String, _ size: Size) -> String { "\(folder)/\(size.name)/\(Self.name(of: uri))" }
 
-    /// What no program of ours can make a picture of, it notes by its own name.
+    /// The path of our note that nobody here can make a picture; other programs keep their own notes.
     private func failurePath(of uri: String) -> String {
         "\(folder)/fail/hydrant-\(Release.version)/\(Self.name(of: uri))"
     }
 
     // MARK: Looking
 
-    /// Whether there is a picture of the document as it is, whoever made it.
+    /// Whether there is a picture of the document's current version, by any program.
     ///
-    /// - Parameter modified: of the document, in seconds since 1970.
+    /// - Parameter modified: the document's modification date, in seconds since 1970.
     package func has(_ uri: String, modified: Int64, _ size: Size) -> Bool {
         picture(of: uri, modified: modified, size) != nil
     }
 
-    /// Nil: there is none, or one of the document as it was.
+    /// Nil: there is no picture, or only one of an older version.
     package func picture(of uri: String, modified: Int64, _ size: Size) -> PNGPicture? {
         read(path(of: uri, size), uri, modified)
     }
 
     package func hasFailed(_ uri: String, modified: Int64) -> Bool { read(failurePath(of: uri), uri, modified) != nil }
 
-    /// In bytes; larger ones are no thumbnails.
+    /// Bytes; a larger file is no thumbnail.
     private static let largest: Int64 = 16 << 20
 
     private func read(_ path: String, _ uri: String, _ modified: Int64) -> PNGPicture? {
@@ -87,16 +87,16 @@ package struct ThumbnailCache: Sendable {
         return picture
     }
 
-    // MARK: Putting
+    // MARK: Writing
 
-    /// Puts a picture into the folders of all sizes up to `largest`, made smaller for each.
+    /// Writes a picture into the folders of all sizes up to `largest`, scaled down for each.
     ///
-    /// - Returns: how many bytes they have together.
+    /// - Returns: the number of bytes of all files.
     package func install(
         _ raster: Raster, of uri: String, modified: Int64, upTo largest: Size = .xxLarge
     ) throws -> Int64 {
         var bytes: Int64 = 0
-        // (The largest first: each is made of the one before.)
+        // (Start with the largest: each size is made from the one before.)
         var current = raster
         for size in Size.allCases.reversed() where size.pixels <= largest.pixels {
             guard let smaller = current.fitting(size.pixels), let png = smaller.png, let picture = PNGPicture(png)
@@ -109,15 +109,15 @@ package struct ThumbnailCache: Sendable {
         return bytes
     }
 
-    /// No picture can be made of the document as it is.
+    /// Notes that no picture can be made of the document's current version.
     package func installFailure(of uri: String, modified: Int64) throws -> Int64 {
-        // A pixel that is not seen, made with Python's zlib.
+        // One transparent pixel, made with Python's zlib.
         let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGNgAAIAAAUAAXpeqz8AAAAASUVORK5CYII="
         guard let picture = Data(base64Encoded: pixel).flatMap({ PNGPicture($0) }) else { return 0 }
         return try put(picture, uri, modified, at: failurePath(of: uri))
     }
 
-    /// It is there whole or not at all.
+    /// Writes the file atomically.
     private func put(_ picture: PNGPicture, _ uri: String, _ modified: Int64, at path: String) throws -> Int64 {
         let directory = (path as NSString).deletingLastPathComponent
         do {
@@ -132,19 +132,19 @@ package struct ThumbnailCache: Sendable {
         return Int64(data.count)
     }
 
-    // MARK: Going
+    // MARK: Removing
 
-    /// What is there of a document.
+    /// Removes the pictures of a document.
     ///
-    /// - Parameter anybodys: also what others have put there.
+    /// - Parameter anybodys: whether to remove other programs' pictures too.
     package func remove(_ uri: String, anybodys: Bool = false) {
         let paths = Size.allCases.map { path(of: uri, $0) } + [failurePath(of: uri)]
         for path in paths where anybodys || isOurs(path) { unlink(path) }
     }
 
-    /// The document has another name by now. What is there of another document, or of other contents, stays.
+    /// Moves the pictures of a renamed document. Leaves pictures of other documents or other contents in place.
     ///
-    /// - Returns: false: there was no picture of it.
+    /// - Returns: false: there was no picture to move.
     package func move(_ uri: String, to other: String, modified: Int64) -> Bool {
         var isMoved = false
         for size in Size.allCases {

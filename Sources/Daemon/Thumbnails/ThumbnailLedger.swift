@@ -4,35 +4,35 @@ import SyncEngine
 import Synchronization
 import Trees
 
-/// Which pictures a domain has put into the user's cache: so that they go when they are old, and with the domain. A file of lines, the
-/// last of each document counts.
+/// Records the pictures that a domain has put into the user's cache, so that old ones can be removed, and all of them
+/// with the domain. The file has one JSON line for each change; the last line of a document counts.
 final class ThumbnailLedger: Sendable {
     struct Entry: Codable, Sendable, Equatable {
-        /// The document.
+        /// The document's inode.
         var inode: Int64
         var uri: String
-        /// Of the document, in seconds since 1970.
+        /// The document's modification date, in seconds since 1970.
         var modified: Int64
-        /// The same, in nanoseconds; and its size in bytes: two versions within one second are told apart.
+        /// The same in nanoseconds, and the document's size in bytes: they distinguish two versions within one second.
         var nanoseconds: Int64
         var size: Int64
-        /// Nil: an earlier release did not say.
+        /// Nil: written by an earlier release.
         var contents: Contents?
-        /// In the cache.
+        /// Bytes in the cache.
         var bytes: Int64
-        /// By a thumbnailer of this machine's; nil: no.
+        /// A thumbnailer of this machine made the picture; nil: no.
         var isMade: Bool?
-        /// No picture can be made of it.
+        /// No picture can be made of the document.
         var hasFailed = false
-        /// Of a line: it is there no more.
+        /// The line removes the entry.
         var isGone = false
     }
 
-    /// Which bytes a document had, for dates and sizes can be the same.
+    /// Identifies a document's bytes, because dates and sizes can coincide.
     struct Contents: Codable, Sendable, Equatable {
         /// See ``InodeRecord/generation``.
         var generation: Int64
-        /// Of the item (``GivenThumbnails/Contents``); empty without one.
+        /// The item's mark (``GivenThumbnails/Contents``); empty without an item.
         var mark: String
 
         init(_ inode: InodeRecord, _ item: ItemRecord?) {
@@ -40,30 +40,30 @@ final class ThumbnailLedger: Sendable {
             mark = item.map { GivenThumbnails.Contents($0).text } ?? ""
         }
 
-        /// Whether the same bytes are there now. (What is sent gets a version of the store's; what is evicted, or comes again, another
-        /// generation.)
+        /// Whether the document still has the same bytes. (An upload gives the document a version of the store's; an
+        /// eviction or a new download gives it another generation.)
         func are(_ now: Contents) -> Bool {
             mark == now.mark || generation == now.generation && mark.hasPrefix("r") && now.mark.hasPrefix("v")
         }
     }
 
     private struct State {
-        /// By inode.
+        /// The entries by inode.
         var entries: [Int64: Entry] = [:]
-        /// In which order they came.
+        /// The order in which the entries were added, by inode.
         var order: [Int64: Int] = [:]
-        /// Whose picture is at a URI: one document's.
+        /// The inode whose picture is at a URI; each URI has one.
         var holders: [String: Int64] = [:]
         var bytes: Int64 = 0
         var lines = 0
         var next = 0
         var file: FileHandle?
 
-        /// - Returns: the one of the document before.
+        /// - Returns: the document's previous entry.
         mutating func take(_ entry: Entry) -> Entry? {
             let old = drop(entry.inode)
             if entry.isGone { return old }
-            // (What another document had there is overwritten.)
+            // (The new picture has overwritten the one of another document.)
             if let other = holders[entry.uri] { _ = drop(other) }
             entries[entry.inode] = entry
             holders[entry.uri] = entry.inode
@@ -83,7 +83,7 @@ final class ThumbnailLedger: Sendable {
     }
     private let path: String
     private let state: Mutex<State>
-    /// When there are more, the oldest go.
+    /// Beyond these limits, the oldest entries are removed.
     static let most = 20_000
     static let mostBytes: Int64 = 512 << 20
 
@@ -104,12 +104,12 @@ final class ThumbnailLedger: Sendable {
 
     subscript(inode: InodeID) -> Entry? { state.withLock { $0.entries[inode.rawValue] } }
 
-    /// Whose picture is there.
+    /// The entry whose picture is at the URI.
     func entry(at uri: String) -> Entry? {
         state.withLock { state in state.holders[uri].flatMap { state.entries[$0] } }
     }
 
-    /// - Returns: what is to go from the cache for it.
+    /// - Returns: the entries whose pictures must be removed from the cache.
     func put(_ entry: Entry) -> [Entry] {
         state.withLock { state in
             var gone: [Entry] = []
@@ -140,14 +140,14 @@ final class ThumbnailLedger: Sendable {
         }
     }
 
-    /// A line that is lost is a picture that stays in the cache: nothing is synced for it.
+    /// Does not sync: the price of a lost line is one picture that stays in the cache.
     private func append(_ entries: [Entry], _ state: inout State) {
         state.lines += entries.count
         if state.lines > 1_000, state.lines > 2 * state.entries.count { return rewrite(&state) }
         if state.file == nil {
             let file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
             if file >= 0 { state.file = FileHandle(fileDescriptor: file, closeOnDealloc: true) }
-            // (The last line may be half of one.)
+            // (Start a new line: the last line may be incomplete.)
             try? state.file?.write(contentsOf: Data("\n".utf8))
         }
         try? state.file?.write(contentsOf: Self.lines(entries))
@@ -168,7 +168,7 @@ final class ThumbnailLedger: Sendable {
         state.lines = entries.count
     }
 
-    /// All that the domain has put into the cache goes.
+    /// Removes all pictures of the domain from the cache.
     func removeAll(from cache: ThumbnailCache?) {
         for entry in all {
             cache?.remove(entry.uri)

@@ -9,15 +9,16 @@ import Synchronization
 import Trees
 import Volume
 
-/// Puts pictures of the documents in folders that somebody looks at into the user's cache of thumbnails, so that file managers find
-/// them there, and need not open a document for one. In the background, bounded in number and speed; downloads no document.
+/// Puts pictures of the documents in folders that a user looks at into the user's cache of thumbnails, so that file
+/// managers need not open the documents. Works in the background with limits on number and speed; downloads no
+/// document.
 final class ThumbnailService: Sendable {
     private struct Look {
         var folder: InodeID
         var thread: Int32
         var moment: ContinuousClock.Instant
     }
-    /// Of a document without a picture: until when nobody is asked for one again.
+    /// The time until which a document without a picture is not tried again.
     private struct Silence {
         var stamp: Stamp
         var until: ContinuousClock.Instant
@@ -28,7 +29,7 @@ final class ThumbnailService: Sendable {
         var size: Int64
         var isWhole: Bool
     }
-    /// What wakes one run: the streams of a run that has ended cannot be listened to again.
+    /// The signals of one run; a stream of a run that has ended cannot be iterated again.
     private struct Signals: Sendable {
         struct Signal: Sendable {
             let stream: AsyncStream<Void>
@@ -42,52 +43,52 @@ final class ThumbnailService: Sendable {
         var isOn = false
         var isClosed = false
         var looks: [Look] = []
-        /// Folders that were looked at a while ago, and when.
+        /// Folders that a user looked at recently, and when.
         var recent: [InodeID: ContinuousClock.Instant] = [:]
-        /// Documents of which a picture is wanted.
+        /// Documents that need a picture.
         var wanted: Set<InodeID> = []
         var changed = ChangedRows()
-        /// Documents of which one is to be made, the next last.
+        /// Documents for the thumbnailers; the last one is the next.
         var jobs: [InodeID] = []
         var silent: [InodeID: Silence] = [:]
         var task: Task<Void, Never>?
         var watch: Int?
         var signals: Signals?
-        /// Those that have not ended.
+        /// The number of runs that have not ended.
         var runs = 0
     }
 
     private let volume: Volume
     private let mountPoint: String
-    /// Nil: the user has none, or it lies in the mount itself.
+    /// Nil: the user has no cache, or the cache lies in the mount.
     private let cache: ThumbnailCache?
     private let ledger: ThumbnailLedger
     let pictures: DocumentPictures
     private let isConfigured: Bool
     private let state = Mutex(State())
-    /// One change at a time of what the ledger and the cache have: where one picture comes to, another may be.
+    /// Serializes changes of the ledger and the cache: one document's picture may move to another's path.
     private let order = Mutex(())
 
     private static let note = "thumbnails"
-    /// What comes within it is looked at together.
+    /// The time over which events are collected.
     private static let pause: Duration = .milliseconds(200)
-    /// Who lists more folders than that within two seconds walks through a tree, and looks at none of them.
+    /// A process that lists more folders than this within `walk` walks a tree: its folders are ignored.
     private static let mostFolders = 6
     private static let walk: Duration = .seconds(2)
-    /// Of one folder, each time that somebody looks at it.
+    /// The limit on documents of one folder, each time that a user looks at the folder.
     private static let mostOfFolder = 2_000
     private static let atOnce = 4
     private static let mostWanted = 2_000
     private static let mostSilent = 20_000
-    /// What changes in a folder after that is seen when somebody looks at it again.
+    /// The time for which the changes in a folder are followed after a user has looked at it.
     private static let recently: Duration = .seconds(600)
     private static let mostRecent = 64
-    /// How long nobody is asked again, the first time, the second time, …
+    /// The times until the next attempts for a document without a picture.
     private static let silences: [Duration] = [.seconds(2), .seconds(10), .seconds(60), .seconds(600)]
 
     private var context: SyncContext { volume.engine.context }
 
-    /// - Parameter isConfigured: what holds where nobody has said anything in this domain.
+    /// - Parameter isConfigured: the default for a domain without a setting of its own.
     init(volume: Volume, mountPoint: String, stateDirectory: String, cache: ThumbnailCache?, isConfigured: Bool) {
         self.volume = volume
         self.mountPoint = mountPoint
@@ -101,7 +102,7 @@ final class ThumbnailService: Sendable {
 
     // MARK: On and off
 
-    /// As it was left.
+    /// Restores the last setting.
     func begin() {
         volume.engine.onLook { [weak self] folder, thread in self?.looked(folder, thread) }
         context.onRefusal { [weak self] inode in self?.want(inode) }
@@ -109,7 +110,7 @@ final class ThumbnailService: Sendable {
         if said.flatMap({ $0 }).map({ $0 == "on" }) ?? isConfigured { start() }
     }
 
-    /// - Returns: how it is, once that is recorded.
+    /// - Returns: the state; a change is recorded when this returns.
     func set(_ isOn: Bool?) async throws -> ThumbnailStatus {
         if let isOn {
             try context.catalog.write { try $0.takeNote(Self.note, isOn ? "on" : "off") }
@@ -153,7 +154,7 @@ final class ThumbnailService: Sendable {
         }
         task?.cancel()
         if let watch { context.catalog.unwatchRows(watch) }
-        // (A provider that does not answer is not waited for.)
+        // (Do not wait for a provider that does not answer.)
         for _ in 0..<200 where state.withLock({ $0.runs > 0 }) { try? await Task.sleep(for: .milliseconds(10)) }
     }
 
@@ -162,7 +163,7 @@ final class ThumbnailService: Sendable {
         await stop()
     }
 
-    /// The user signs out: nothing of the domain's stays in the cache.
+    /// At a sign-out: removes all pictures of the domain from the cache.
     func removeAll() { ledger.removeAll(from: cache) }
 
     private func wake() { state.withLock { $0.signals }?.desk.send.yield() }
@@ -171,7 +172,7 @@ final class ThumbnailService: Sendable {
         for maker in state.withLock({ $0.signals })?.makers ?? [] { maker.send.yield() }
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     private func looked(_ folder: InodeID, _ thread: Int32) {
         let isTaken = state.withLock { state in
@@ -213,7 +214,7 @@ final class ThumbnailService: Sendable {
                 }
             }
             checkAll()
-            // (Those that were shown before somebody said off.)
+            // (The folders that were shown before the service was switched off.)
             for folder in state.withLock({ Array($0.recent.keys) }) { await show(folder) }
             for await _ in signals.desk.stream {
                 guard (try? await Task.sleep(for: Self.pause)) != nil else { break }
@@ -234,7 +235,7 @@ final class ThumbnailService: Sendable {
         }
     }
 
-    /// The folders that somebody looks at, the last first.
+    /// Returns the folders that a user looks at, the last one first.
     private func takeLooks() -> [InodeID] {
         let now = ContinuousClock.now
         let looks = state.withLock { state in
@@ -258,7 +259,7 @@ final class ThumbnailService: Sendable {
             found.append(look.folder)
         }
         state.withLock { state in
-            // (Each once: what stays in the list says who walks.)
+            // (Show each folder once; looks stay in the list, to detect walks.)
             let isNew = found.filter { state.recent[$0].map { now - $0 > Self.walk } ?? true }
             found = isNew
             for folder in found { state.recent[folder] = now }
@@ -287,7 +288,7 @@ final class ThumbnailService: Sendable {
         }
     }
 
-    /// - Parameter again: somebody wants these: those that had none a while ago are asked for once more.
+    /// - Parameter again: a program wants these pictures: try documents without one again soon.
     private func provide(_ rows: [SearchRow], again: Bool) async {
         var rest = rows.filter { needs($0) }[...]
         await withTaskGroup(of: Void.self) { group in
@@ -315,7 +316,7 @@ final class ThumbnailService: Sendable {
             }
             check(entry)
         }
-        // Of a file manager's own, while the document was here.
+        // A file manager may have made a picture while the document was downloaded.
         return !cache.has(uri, modified: row.modified.seconds, .xxLarge)
     }
 
@@ -344,7 +345,7 @@ final class ThumbnailService: Sendable {
         return (try? await pictures.stores(item, record, size: ThumbnailCache.Size.xxLarge.pixels)).flatMap { $0 }
     }
 
-    /// There is none now. Of a document that has just come the picture may be on its way.
+    /// Records that there is no picture now. The picture of a new document may still be uploading: retry soon.
     private func hasNone(_ row: SearchRow, _ again: Bool) {
         let silence = state.withLock { state -> Silence in
             if state.silent.count >= Self.mostSilent { state.silent = [:] }
@@ -362,7 +363,7 @@ final class ThumbnailService: Sendable {
         }
     }
 
-    /// By a program of the desktop. Blocks.
+    /// Runs a thumbnailer. Blocks.
     private func make(_ inode: InodeID) {
         guard let row = row(inode), needs(row), let contents = contents(inode) else { return }
         switch pictures.make(inode, named: row.name) {
@@ -391,7 +392,7 @@ final class ThumbnailService: Sendable {
         "file://" + DocumentURL.encode(names.reduce(Array(mountPoint.utf8)) { $0 + [UInt8(ascii: "/")] + $1 })
     }
 
-    /// - Returns: false: it is no picture, or there is no room for it.
+    /// - Returns: false: the data is no picture, or there is no room for it.
     private func put(
         _ thumbnail: Thumbnail, _ row: SearchRow, _ contents: ThumbnailLedger.Contents, isGiven: Bool = false
     ) -> Bool {
@@ -415,7 +416,7 @@ final class ThumbnailService: Sendable {
             context.logger.info("a thumbnail cannot be put into the cache", metadata: ["error": "\(error)"])
             return false
         }
-        // One that a program gave meanwhile goes before it.
+        // A picture that a program gave meanwhile goes before this one.
         if !isGiven, let (_, item) = try? volume.inspect(row.inode), let item, pictures.given(item) != nil {
             forget(row.inode)
         }
@@ -433,13 +434,13 @@ final class ThumbnailService: Sendable {
         order.withLock { _ in
             for gone in ledger.put(entry) { cache?.remove(gone.uri) }
         }
-        // It may have been renamed, or changed, meanwhile.
+        // The document may have been renamed or changed meanwhile.
         check(entry)
     }
 
-    /// A program of the user's (`hydrant thumbnail`) has put a picture into this cache.
+    /// Records a picture that the user's program (`hydrant thumbnail`) has put into this cache.
     ///
-    /// - Parameter modified: of the document that the picture is of, in seconds since 1970.
+    /// - Parameter modified: the modification date of the pictured version, in seconds since 1970.
     func note(_ inode: InodeID, uri: String, modified: Int64, bytes: Int64, in folder: String) {
         guard let cache, cache.folder == folder, let row = row(inode), let contents = contents(inode),
             row.modified.seconds == modified, self.uri(inode) == uri
@@ -448,7 +449,7 @@ final class ThumbnailService: Sendable {
         note(row, uri, contents, bytes)
     }
 
-    /// A program has given the document a picture: what is shown of it, whoever made that, goes.
+    /// A program has given the document a picture: remove all others from the cache, whoever made them.
     func forget(_ inode: InodeID) {
         guard let cache, let uri = uri(inode) else { return }
         let isShown = order.withLock { _ in
@@ -470,8 +471,8 @@ final class ThumbnailService: Sendable {
         if isShown || isLookedAt { want(inode) }
     }
 
-    /// What the cache has of a document, for whoever wants a picture of it in this size; nil: nothing of its contents as they are.
-    /// And whether a thumbnailer of this machine's made it.
+    /// Returns the cached picture of the document's current contents in this size, and whether a thumbnailer of this
+    /// machine made the picture; nil: there is none.
     func cached(_ record: InodeRecord, _ item: ItemRecord?, size: Int) -> (picture: Data, isMade: Bool)? {
         guard let cache, let entry = ledger[record.id], !entry.hasFailed,
             entry.nanoseconds == record.modified.nanoseconds, entry.size == record.size,
@@ -485,7 +486,7 @@ final class ThumbnailService: Sendable {
         return picture.map { ($0, entry.isMade ?? false) }
     }
 
-    // MARK: What has changed
+    // MARK: Changes
 
     private func takeChanges() {
         let (rows, recent) = state.withLock { state in
@@ -499,7 +500,7 @@ final class ThumbnailService: Sendable {
             guard let row = (try? context.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else {
                 continue
             }
-            // (What is in it has other names now.)
+            // (The documents in the folder have other paths now.)
             if row.kind == .folder { isAny = true }
             inodes.insert(row.inode)
         }
@@ -517,12 +518,12 @@ final class ThumbnailService: Sendable {
         }
     }
 
-    /// What the cache has of a document goes when that is gone, or has other contents; and with it to another name.
+    /// Removes the cached pictures if the document is gone or has other contents; moves them if it was renamed.
     private func check(_ entry: ThumbnailLedger.Entry) {
         order.withLock { _ in follow(entry, displaces: true) }
     }
 
-    /// - Parameter displaces: what another document has at its new name goes first where that belongs to.
+    /// - Parameter displaces: whether to check first the entry of another document at the new path.
     private func follow(_ entry: ThumbnailLedger.Entry, displaces: Bool) {
         let inode = InodeID(rawValue: entry.inode)
         guard let cache, ledger[inode] == entry else { return }
@@ -534,7 +535,7 @@ final class ThumbnailService: Sendable {
         guard uri != entry.uri else { return }
         if entry.hasFailed { return drop() }
         if displaces, let other = ledger.entry(at: uri) { follow(other, displaces: false) }
-        // (Two have changed names: one of them is made again.)
+        // (Two documents have swapped names: one of the pictures is made again.)
         guard ledger.entry(at: uri) == nil, cache.move(entry.uri, to: uri, modified: entry.modified) else {
             drop()
             return want(inode)
@@ -548,7 +549,7 @@ final class ThumbnailService: Sendable {
         (try? volume.inspect(inode)).map { ThumbnailLedger.Contents($0.0, $0.1) }
     }
 
-    /// Whether the document has the contents that its picture in the cache is of, whatever its name is.
+    /// Whether the cached picture shows the document's current contents; ignores the name.
     private func isCurrent(_ entry: ThumbnailLedger.Entry, _ row: SearchRow) -> Bool {
         guard entry.nanoseconds == row.modified.nanoseconds, entry.size == row.size, let now = contents(row.inode)
         else { return false }
