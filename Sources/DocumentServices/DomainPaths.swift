@@ -4,7 +4,7 @@ package import SyncEngine
 package import Trees
 package import Volume
 
-/// The items of a mounted domain by their paths, as programs give them and as people read them.
+/// Converts paths of a mounted domain's items between programs' form and people's.
 package struct DomainPaths: Sendable {
     private let volume: Volume
     private let mountPoint: String
@@ -35,7 +35,7 @@ package struct DomainPaths: Sendable {
 extension PathBytes {
     private static let slash = UInt8(ascii: "/")
 
-    /// Of a path's names, from the mount point on.
+    /// Joins the names of a path that starts at the mount point.
     package init(joining names: [Filename]) {
         self.init(bytes: Array(names.map(\.bytes).joined(separator: [Self.slash])))
     }

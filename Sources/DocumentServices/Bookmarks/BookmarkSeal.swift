@@ -4,7 +4,7 @@ import Foundation
 import Surroundings
 import Synchronization
 
-/// Makes bookmarks that nobody else can make, and knows its own again. Its key is made with the first one.
+/// Signs bookmarks and verifies them. The key is created with the first bookmark.
 final class BookmarkSeal: Sendable {
     private struct Kept: Codable {
         var domain: UUID
@@ -24,7 +24,7 @@ final class BookmarkSeal: Sendable {
         kept = Mutex(try JSONDecoder().decode(Kept.self, from: data))
     }
 
-    /// On disk when it returns.
+    /// The key is on the disk when this returns.
     func domainID() throws -> UUID { try secret().domain }
 
     private func secret() throws -> Kept {
@@ -45,7 +45,7 @@ final class BookmarkSeal: Sendable {
         return Data(BookmarkPayload.mark) + Data(HMAC<SHA256>.authenticationCode(for: body, using: key)) + body
     }
 
-    /// - Throws: ``ControlFailure``: it is none, or another domain's, or somebody changed it.
+    /// - Throws: ``ControlFailure``: the data is no bookmark, another domain's bookmark, or a modified one.
     func open(_ bookmark: Data) throws -> BookmarkPayload {
         guard let payload = BookmarkPayload(unchecked: bookmark) else {
             throw ControlFailure(code: "badBookmark", message: "this is no bookmark of hydrant's, or a part of one")

@@ -8,7 +8,7 @@ import UniformTypes
 package import Volume
 import Waiting
 
-/// Where programs get bookmarks, find out what they stand for, and use what they grant.
+/// Creates and resolves bookmarks for programs, and gives access to granted items.
 package final class BookmarkService: Sendable {
     private let volume: Volume
     private let domain: any FileProviderDomain
@@ -39,7 +39,7 @@ package final class BookmarkService: Sendable {
 
     // MARK: Bookmarks
 
-    /// - Returns: on disk is what it grants; the rest is in it.
+    /// - Returns: the bookmark. Only its grant is stored on the disk.
     package func make(_ request: BookmarkRequest) async throws -> Data {
         let names = request.path.names
         let record = try await paths.resolve(request.path)
@@ -69,7 +69,7 @@ package final class BookmarkService: Sendable {
         return bookmark
     }
 
-    /// The same bookmark, as the item is now: with the same right, if that is still good.
+    /// Renews a bookmark with the item's current values, and with the same grant if that is still valid.
     package func renew(_ bookmark: Data) async throws -> Data {
         var payload = try open(bookmark)
         let found = try await find(payload)
@@ -86,7 +86,7 @@ package final class BookmarkService: Sendable {
         return try seal.seal(payload)
     }
 
-    /// One of this domain's, that nobody has changed.
+    /// Verifies that this domain made the bookmark and that it is unmodified.
     private func open(_ bookmark: Data) throws -> BookmarkPayload {
         do { return try seal.open(bookmark) } catch let failure as ControlFailure {
             guard failure.code == ControlFailure.notMine, let other = BookmarkPayload(unchecked: bookmark),
@@ -107,7 +107,7 @@ package final class BookmarkService: Sendable {
         if PathBytes(joining: found.names) != payload.path { stale.insert("path") }
         let current = values(found.record, found.names).only(payload.keys)
         stale.formUnion(current.differences(from: payload.values).map(\.rawValue))
-        // (The store may know it by now under a name of its own.)
+        // (The store may have given the item an identifier of its own since.)
         if let identifier = try? await identifier(of: found.names), identifier.rawValue != payload.identifier {
             stale.insert("identifier")
         }
@@ -126,7 +126,7 @@ package final class BookmarkService: Sendable {
     private func find(_ payload: BookmarkPayload) async throws -> Found {
         do {
             let url = try await url(of: ItemIdentifier(payload.identifier))
-            // (Checked: a provider is not trusted with where it points.)
+            // (Checked, because the provider may return a URL outside the domain.)
             let names = try domain.relativePath(of: url)
             return Found(names: names, record: try await paths.resolve(PathBytes(joining: names)))
         } catch let error as FileProviderError {
@@ -144,7 +144,7 @@ package final class BookmarkService: Sendable {
         do throws(FileProviderError) {
             return try await client.persistentIdentifierForItem(at: url, in: domain)
         } catch {
-            // A provider that thinks of its store's identifiers alone: what is not uploaded yet has none.
+            // Some providers know only their store's identifiers, and an item that is not uploaded yet has none.
             if error.code == .noSuchItem, let own = try? await domain.catalogIdentifierForItem(at: url) { return own }
             throw ControlFailure(code: "provider", message: "\(paths.shown(names)): cannot be named: \(error.message)")
         }
@@ -169,7 +169,7 @@ package final class BookmarkService: Sendable {
         case .link: type = .symbolicLink
         default: type = UniformTypeTable.system.type(ofFilename: name)
         }
-        // As stat(2) says it: what a program is writing is in the node, not in the catalog.
+        // Use the values that stat(2) returns: the catalog lacks what a program is writing now.
         let now = (try? volume.inspect(record.id).0) ?? record
         return ResourceValues(
             name: name, size: record.isFolder ? nil : now.size, type: type.identifier,
@@ -188,7 +188,7 @@ package final class BookmarkService: Sendable {
         return statuses
     }
 
-    /// All of them; as ``revoke(_:)``.
+    /// Revokes all grants; see ``revoke(_:)``.
     package func revokeAll() async throws -> [GrantStatus] {
         let all = await allGrants()
         let revoked = Set(try await onWorkers { [grants] in try grants.removeAll() })
@@ -196,7 +196,7 @@ package final class BookmarkService: Sendable {
         return all.filter { UUID(uuidString: $0.id).map(revoked.contains) == true }
     }
 
-    /// Who uses it loses it before this returns.
+    /// Programs that use the grant lose access before this returns.
     package func revoke(_ id: String) async throws -> GrantStatus {
         guard let uuid = UUID(uuidString: id), let grant = try await onWorkers({ [grants] in try grants.remove(uuid) })
         else { throw ControlFailure(code: "noSuchGrant", message: "\(id): there is no such grant (any more)") }
@@ -205,7 +205,7 @@ package final class BookmarkService: Sendable {
         return status
     }
 
-    /// Not on a domain that takes no changes.
+    /// False on a read-only domain.
     private func isWritable(_ grant: Grant) -> Bool { grant.isWritable && !volume.engine.context.isReadOnly }
 
     private func status(_ grant: Grant, names: [Filename]?) -> GrantStatus {
@@ -217,9 +217,9 @@ package final class BookmarkService: Sendable {
 
     // MARK: Access
 
-    /// Keeps the item in a folder of its own until the task is cancelled or the right ends.
+    /// Shows the item in a folder of its own until the task is cancelled or the grant ends.
     ///
-    /// - Parameter peer: the process that asks, as the kernel knows it.
+    /// - Parameter peer: the asking process, as the kernel reports it.
     package func access(_ request: AccessRequest, from peer: PeerProcess, _ listener: ControlListener) async
         -> ControlResponse
     {
@@ -242,7 +242,7 @@ package final class BookmarkService: Sendable {
             var answer = ControlResponse.done
             do {
                 try await listener.tell(.access(scope.access))
-                // (It may have been revoked before it was in the list of those that are ended then.)
+                // (A revocation may have missed this scope, which was not in the list yet.)
                 if !grants.has(id) { await scopes.end(grant: id) }
                 switch await scope.ended(by: grant.until) {
                 case .revoked: throw ControlFailure(code: "revoked", message: "\(name): the grant was revoked")
@@ -252,7 +252,7 @@ package final class BookmarkService: Sendable {
             } catch {
                 answer = .failure(error as? ControlFailure ?? ControlFailure(code: "cancelled", message: "\(error)"))
             }
-            // (This task may be cancelled; what is left to do is not.)
+            // (Finish the cleanup even if this task is cancelled.)
             await Task { [scopes] in await scopes.end(scope) }.value
             return answer
         } catch {
@@ -261,7 +261,7 @@ package final class BookmarkService: Sendable {
         }
     }
 
-    /// Hydrant's own command says what it is going to run; of all others the kernel says what they are.
+    /// Checks the program: `hydrant` itself reports the program that it will run; the kernel reports all others.
     private func check(
         _ request: AccessRequest, from peer: PeerProcess, _ allowed: String, _ name: String
     ) async throws {
@@ -273,7 +273,7 @@ package final class BookmarkService: Sendable {
                 code: "notGranted",
                 message: "\(name): is granted to \(allowed), not to \(program ?? "whoever asks")")
         }
-        // Only now, and only there: the name of any other program may lead anywhere.
+        // Check this last, and only for the allowed program: the name of any other may lead anywhere.
         guard let executable, await Self.isNamedFile(executable) else {
             throw ControlFailure(
                 code: "notGranted",
@@ -282,7 +282,7 @@ package final class BookmarkService: Sendable {
         }
     }
 
-    /// On a thread of its own: the name may lead into a mount that does not answer, this daemon's included.
+    /// Uses its own thread: the path may be in a mount that does not answer, even this daemon's.
     private static func isNamedFile(_ executable: PeerProcess.Executable) async -> Bool {
         let answer = FirstAnswer<Bool>()
         Thread { answer.resume(executable.isNamedFile) }.start()
@@ -291,12 +291,13 @@ package final class BookmarkService: Sendable {
 
     private static func executable(of pid: Int32) -> String? {
         let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/exe")
-        // One that has been replaced by a newer one since it was started (proc(5)).
+        // A program file that was replaced since the program started has this suffix (proc(5)).
         let gone = " (deleted)"
         return path.map { $0.hasSuffix(gone) ? String($0.dropLast(gone.count)) : $0 }
     }
 
-    /// Which executables are `hydrant` itself: this one, unless it is a provider's own program, and the one that started it.
+    /// The paths of the `hydrant` command: this executable, unless it is a provider's own program, and the parent's
+    /// executable.
     private static func commands() -> Set<String> {
         Set(
             [getpid(), getppid()].compactMap { executable(of: $0) }.filter {
@@ -304,7 +305,7 @@ package final class BookmarkService: Sendable {
             })
     }
 
-    /// Where in the domain what has this name in a scoped folder is, or would be.
+    /// The path in the domain for a name in a scoped folder; nothing may exist there yet.
     package func place(of name: PathBytes, inScope token: String) throws -> PathBytes {
         guard let folder = scopes.folder(token) else {
             throw ControlFailure(code: "path", message: "\(token): there is no such scoped folder (any more)")

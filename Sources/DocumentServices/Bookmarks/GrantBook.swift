@@ -3,14 +3,14 @@ import Foundation
 import Surroundings
 import Synchronization
 
-/// A right to an item.
+/// A right to access an item.
 struct Grant: Codable, Sendable, Equatable {
     var id: UUID
-    /// As the provider names the item for ever.
+    /// The provider's persistent identifier of the item.
     var identifier: String
-    /// Where it was when the right was given.
+    /// The item's path when the right was granted.
     var path: PathBytes
-    /// The executable that may use it; nil: whoever has the bookmark.
+    /// The executable that may use the right; nil: every holder of the bookmark may.
     var program: String?
     var isWritable: Bool
     /// Seconds since 1970.
@@ -20,7 +20,7 @@ struct Grant: Codable, Sendable, Equatable {
     func isGood(at moment: Double) -> Bool { until.map { moment < $0 } ?? true }
 }
 
-/// The rights that a domain has given; what is not in it is not granted (any more).
+/// The grants of a domain. A grant that is missing here was revoked, has expired or never existed.
 final class GrantBook: Sendable {
     private let path: String
     private let grants: Mutex<[UUID: Grant]>
@@ -35,24 +35,24 @@ final class GrantBook: Sendable {
         self.grants = Mutex(grants)
     }
 
-    /// On disk when it returns.
+    /// The grant is on the disk when this returns.
     func add(_ grant: Grant) throws {
         try change { $0[grant.id] = grant }
     }
 
-    /// On disk when it returns; nil: there is none.
+    /// The removal is on the disk when this returns; nil: there is no such grant.
     func remove(_ id: UUID) throws -> Grant? {
         try change { $0.removeValue(forKey: id) }
     }
 
-    /// On disk when it returns: which there were, also those whose time is over.
+    /// Returns the identifiers of all grants, expired ones included. The removal is on the disk when this returns.
     func removeAll() throws -> [UUID] {
         let ids = grants.withLock { Array($0.keys) }
         try change { grants in for id in ids { grants[id] = nil } }
         return ids
     }
 
-    /// The item is called this by now, and is there. On disk when it returns; false: the right is not good any more.
+    /// Records the item's new identifier and path, on the disk when this returns. False: the grant is no longer valid.
     func update(_ id: UUID, _ identifier: String, _ path: PathBytes) throws -> Bool {
         guard let grant = self[id] else { return false }
         if grant.identifier == identifier && grant.path == path { return true }
@@ -67,16 +67,16 @@ final class GrantBook: Sendable {
         grants.withLock { $0[id] }.flatMap { $0.isGood(at: Date().timeIntervalSince1970) ? $0 : nil }
     }
 
-    /// Whether it was not revoked; its time may be over.
+    /// Whether the grant exists, that is, was not revoked; it may have expired.
     func has(_ id: UUID) -> Bool { grants.withLock { $0[id] != nil } }
 
-    /// Those that are good, the oldest first.
+    /// The valid grants, the oldest first.
     var all: [Grant] {
         let now = Date().timeIntervalSince1970
         return grants.withLock { $0.values.filter { $0.isGood(at: now) } }.sorted { $0.created < $1.created }
     }
 
-    /// The file first: what cannot be written down was not done. What has expired is left out of it.
+    /// Writes the file before the change in memory, so that a failed write changes nothing. Leaves out expired grants.
     private func change<T>(_ body: (inout [UUID: Grant]) -> T) throws -> T {
         try grants.withLock { grants in
             let now = Date().timeIntervalSince1970

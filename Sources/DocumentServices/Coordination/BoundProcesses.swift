@@ -2,7 +2,7 @@ import ControlAPI
 import Coordination
 import Synchronization
 
-/// Processes that claims do not end before: `hydrant coordinate` may be killed, and its command go on.
+/// Processes that must end before their claim ends: if `hydrant coordinate` is killed, its command may go on.
 final class BoundProcesses: Sendable {
     private let processes = Mutex<[ClaimID: [ServingProcess]]>([:])
 
@@ -10,7 +10,7 @@ final class BoundProcesses: Sendable {
         processes.withLock { $0[claim, default: []].append(process) }
     }
 
-    /// Returns when all of them have ended.
+    /// Returns when all processes of the claim have ended.
     func wait(for claim: ClaimID) async {
         while let process = processes.withLock({ $0[claim]?.popLast() }) {
             while await !process.hasEnded(within: 3_600) {}

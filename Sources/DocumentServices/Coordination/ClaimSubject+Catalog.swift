@@ -5,12 +5,12 @@ import SyncEngine
 import Trees
 
 extension ClaimSubject {
-    /// By its item, which stays when a program saves by putting another file in its place.
+    /// Uses the item, which stays the same when a program saves by replacing the file.
     init(_ inode: InodeID, _ reader: Catalog.Reader) throws {
         self = try reader.item(of: inode).map { .item($0.id.rawValue) } ?? .file(inode.rawValue)
     }
 
-    /// Nil: it is gone, or not there yet.
+    /// Nil: the file is gone, or does not exist yet.
     func inode(_ reader: Catalog.Reader) throws -> InodeID? {
         switch self {
         case .item(let id):
@@ -60,7 +60,7 @@ extension ClaimTarget {
 }
 
 extension SentByOthersRoot {
-    /// Nil: no store has it.
+    /// Nil: the file is in no store.
     init?(_ subject: ClaimSubject, _ reader: Catalog.Reader) throws {
         switch subject {
         case .item(let id): self = .item(ItemID(rawValue: id))

@@ -9,26 +9,26 @@ import Synchronization
 import Trees
 package import Volume
 
-/// Where programs claim the items of a mounted domain, and say that they show them.
+/// Handles the claims and presenters of programs for the items of a mounted domain.
 package final class CoordinationService: Sendable {
     private let volume: Volume
     private let paths: DomainPaths
     private let arbiter: Arbiter
     private let watch: PresenterWatch
     private let bound = BoundProcesses()
-    /// Copies for those who upload, a folder a claim.
+    /// The folder for snapshots of items to be uploaded, with a subfolder for each claim.
     private let snapshots: String
     private let requests = Mutex<[ClaimID: CoordinationRequest]>([:])
 
     private var engine: SyncEngine { volume.engine }
     private var catalog: Catalog { engine.context.catalog }
 
-    /// - Parameter patience: in seconds, for a presenter to answer.
+    /// - Parameter patience: seconds that a presenter has to answer.
     package init(volume: Volume, mountPoint: String, stateDirectory: String, patience: Double) {
         self.volume = volume
         paths = DomainPaths(volume, mountPoint: mountPoint)
         snapshots = stateDirectory + "/snapshots"
-        // What a daemon that was killed left.
+        // Remove what a killed daemon left.
         try? FileManager.default.removeItem(atPath: snapshots)
         let (catalog, logger) = (volume.engine.context.catalog, volume.engine.context.logger)
         arbiter = Arbiter(
@@ -51,7 +51,7 @@ package final class CoordinationService: Sendable {
 
     // MARK: Claims
 
-    /// Holds a claim until the task is cancelled, and whatever process is bound to it has ended.
+    /// Holds a claim until the task is cancelled and the bound processes have ended.
     package func coordinate(_ request: CoordinationRequest, _ listener: ControlListener) async -> ControlResponse {
         guard UUID(uuidString: request.id) != nil else {
             return .failure(ControlFailure(code: "badClaim", message: "a claim's identifier is a UUID"))
@@ -68,7 +68,7 @@ package final class CoordinationService: Sendable {
             requests.withLock { $0[id] = nil }
             watch.count(-1)
         }
-        // (Found now: its number may be another's later.)
+        // (Look the process up now: another one may get the number later.)
         let process = ServingProcess(pid: request.pid)
         let claim: Claim
         do {
@@ -87,7 +87,7 @@ package final class CoordinationService: Sendable {
         } catch {
             if !Task.isCancelled { answer = .failure(failure(error)) }
         }
-        // (This task may be cancelled; what is left to do is not.)
+        // (Finish the cleanup even if this task is cancelled.)
         await Task { [self] in
             await bound.wait(for: id)
             snapshots(of: id).remove()
@@ -100,7 +100,7 @@ package final class CoordinationService: Sendable {
         return answer
     }
 
-    /// A claim is not over before this process is.
+    /// The claim does not end before this process ends.
     package func bind(_ claim: String, to pid: Int32) -> ControlResponse {
         guard let process = ServingProcess(pid: pid), process.isAlive else {
             return .failure(ControlFailure(code: "noSuchProcess", message: "process \(pid) is not there"))
@@ -143,7 +143,7 @@ package final class CoordinationService: Sendable {
             intents: intents)
     }
 
-    /// Brings what is going to be read, and says where everything is by now.
+    /// Downloads the documents to be read, and returns the current path of each item.
     private func prepare(_ request: CoordinationRequest, _ claim: Claim) async throws -> CoordinationGrant {
         var places: [CoordinationGrant.Place] = []
         for (intent, granted) in zip(request.intents, claim.intents) {
@@ -167,7 +167,7 @@ package final class CoordinationService: Sendable {
         return CoordinationGrant(places: places)
     }
 
-    // MARK: What a path means
+    // MARK: Resolving paths
 
     private func subject(at path: PathBytes, mayBeNew: Bool) async throws -> ClaimSubject {
         let names = path.names
@@ -175,7 +175,7 @@ package final class CoordinationService: Sendable {
             let inode = try await volume.resolve(names).id
             return try catalog.read { try ClaimSubject(inode, $0) }
         } catch let error as VolumeError {
-            // What is not there yet can be claimed by who is going to make it.
+            // A program can claim an item that it is about to create.
             if error.errno == ENOENT, mayBeNew, let name = names.last,
                 let folder = try? await volume.resolve(names.dropLast()), folder.isFolder
             {
@@ -185,7 +185,7 @@ package final class CoordinationService: Sendable {
         }
     }
 
-    /// What the item at a path is if it is gone; nil: of the mount itself.
+    /// The subject by folder and name, in case the item is gone; nil: the path is the mount itself.
     private func name(at path: PathBytes) throws -> ClaimSubject? {
         let names = path.names
         guard let name = names.last, let folder = try? catalog.read({ try $0.resolve(names.dropLast()) }) else {
@@ -194,7 +194,7 @@ package final class CoordinationService: Sendable {
         return .name(folder: folder.id.rawValue, bytes: name.bytes)
     }
 
-    /// Where it is by now.
+    /// The item's current path.
     private func path(of subject: ClaimSubject) -> PathBytes? {
         let names = try? catalog.read { reader in try subject.inode(reader).flatMap { try reader.path(of: $0) } }
         return names.map { PathBytes(joining: $0) }
@@ -227,7 +227,7 @@ package final class CoordinationService: Sendable {
         SnapshotFolder(snapshots + "/" + id.rawValue, engine: engine)
     }
 
-    /// Stays as it is whatever becomes of the item, until the claim ends.
+    /// The copy does not change with the item, and exists until the claim ends.
     private func snapshot(_ subject: ClaimSubject, _ path: PathBytes, for id: ClaimID, _ number: Int) async throws
         -> String
     {
@@ -244,7 +244,7 @@ package final class CoordinationService: Sendable {
 
     // MARK: The provider's own
 
-    /// Whoever writes under the provider's purpose sends what it writes.
+    /// A program that writes with the provider's purpose uploads its changes itself.
     private func sentByOthers(_ claim: Claim) -> Set<SentByOthersRoot> {
         guard claim.purpose == engine.context.client.providerIdentifier else { return [] }
         let roots = claim.intents.filter { $0.isWriting && !$0.isMetadataOnly }.compactMap { intent in
@@ -255,7 +255,7 @@ package final class CoordinationService: Sendable {
 
     // MARK: Presenters
 
-    /// Tells a presenter, until the task is cancelled.
+    /// Sends messages to a presenter until the task is cancelled.
     package func present(_ request: PresenterRequest, _ listener: ControlListener) async -> ControlResponse {
         let id = PresenterID(request.id)
         do {

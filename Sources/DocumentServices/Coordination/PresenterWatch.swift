@@ -7,17 +7,17 @@ import SyncEngine
 import Synchronization
 import Trees
 
-/// Tells presenters what has happened to their items, whoever did it: looks at these items whenever something happens in
-/// the domain, and compares.
+/// Tells presenters about changes of their items by any program or the store: after every event in the domain, compares
+/// each presented item with its last known state.
 final class PresenterWatch: Sendable {
-    /// An item, as its presenter last heard of it.
+    /// An item as its presenter last saw it.
     private struct View: Equatable {
         var path: [Filename]?
         var size: Int64 = 0
         var modified = FileTime(nanoseconds: 0)
         var mode: UInt32 = 0
         var generation: Int64 = 0
-        /// The other versions, by the row of the conflict.
+        /// The other versions, by the conflict's row.
         var copies: [Int64: [Filename]] = [:]
     }
     private struct Presented {
@@ -28,7 +28,7 @@ final class PresenterWatch: Sendable {
     }
     private struct Writing {
         var claim: Claim
-        /// What it writes, as that was when it began.
+        /// The items that the claim writes, as they were when it was granted.
         var items: [Written]
     }
     private struct Written {
@@ -39,16 +39,16 @@ final class PresenterWatch: Sendable {
     private struct State {
         var presented: [PresenterID: Presented] = [:]
         var isLooking = false
-        /// Claims of those who write.
+        /// Claims that write.
         var writing: [ClaimID: Writing] = [:]
     }
     private let state = Mutex(State())
-    /// How many claims and presenters there are: without any, nothing is looked at.
+    /// The number of claims and presenters; without any, events are ignored.
     private let interest = Atomic<Int>(0)
     private let activity = Callback<Void>()
     private let catalog: Catalog
     private let mountPoint: String
-    /// What happens within this time is one message.
+    /// Events within this time give one message.
     private static let pause = Duration.milliseconds(50)
 
     init(catalog: Catalog, mountPoint: String) {
@@ -56,10 +56,10 @@ final class PresenterWatch: Sendable {
         self.mountPoint = mountPoint
     }
 
-    /// A claim has come, or gone.
+    /// The number of claims or presenters has changed.
     func count(_ change: Int) { interest.add(change, ordering: .relaxed) }
 
-    /// Told, a moment later, when something may have happened to an item. Set once.
+    /// The callback for possible changes of items, called after a short delay. Set once.
     func onActivity(_ body: @escaping @Sendable () -> Void) { activity.set(body) }
 
     func add(
@@ -70,9 +70,9 @@ final class PresenterWatch: Sendable {
         state.withLock { $0.presented[id] = Presented(purpose: purpose, subject: subject, view: view, tell: tell) }
     }
 
-    // MARK: What is done by coordination
+    // MARK: Writing under a claim
 
-    /// Presenters of the claim's purpose are not told of what it does, until ``resume(_:)``.
+    /// Presenters with the claim's purpose hear nothing about its changes until ``resume(_:)``.
     func suppress(_ id: ClaimID, _ claim: Claim) {
         let items = claim.intents.filter(\.isWriting).map { intent in
             Written(
@@ -83,7 +83,7 @@ final class PresenterWatch: Sendable {
         state.withLock { $0.writing[id] = Writing(claim: claim, items: items) }
     }
 
-    /// The claim is over. Those who present a folder hear which items in it are others than before.
+    /// The claim has ended. Tells the presenters of a folder which items in it have changed.
     func resume(_ id: ClaimID) {
         guard let writing = state.withLock({ $0.writing[id] }) else { return }
         let all = state.withLock { $0.presented }
@@ -109,7 +109,7 @@ final class PresenterWatch: Sendable {
         return item.view.path.map { message(.subitemDeleted, at: $0) }
     }
 
-    /// What is written may have been put in the place of what is gone.
+    /// The subject by name, if the item is gone: a save may have replaced it.
     private func subject(_ intent: ClaimIntent) -> ClaimSubject {
         guard let otherwise = intent.otherwise, (try? catalog.read { try intent.subject.inode($0) }) == .some(nil)
         else {
@@ -124,11 +124,11 @@ final class PresenterWatch: Sendable {
         return claim.intents.contains { $0.isWriting && ClaimTarget(locating: $0, in: catalog).covers(shown) }
     }
 
-    // MARK: Looking
+    // MARK: Comparing
 
     func remove(_ id: PresenterID) { state.withLock { $0.presented[id] = nil } }
 
-    /// Something has happened. Never blocks; from any thread.
+    /// Something has happened. Never blocks; callable from any thread.
     func wake() {
         guard interest.load(ordering: .relaxed) > 0 else { return }
         let begins = state.withLock { state in
@@ -145,7 +145,7 @@ final class PresenterWatch: Sendable {
 
     private func look() {
         let (presented, writing) = state.withLock { state in
-            // What happens from now on is looked at once more.
+            // An event from now on causes another comparison.
             state.isLooking = false
             return (state.presented, state.writing)
         }
@@ -186,7 +186,7 @@ final class PresenterWatch: Sendable {
                 path: try reader.path(of: id), size: inode.size, modified: inode.modified, mode: inode.mode,
                 generation: inode.generation)
             for conflict in try reader.conflicts(of: id) {
-                // Of the copy, the original is the other version.
+                // For the copy, the other version is the original.
                 let other = conflict.copy == id ? try reader.item(conflict.original)?.inode : conflict.copy
                 view.copies[conflict.id] = try other.flatMap { try reader.path(of: $0) } ?? []
             }

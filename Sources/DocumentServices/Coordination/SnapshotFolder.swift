@@ -4,7 +4,7 @@ import ItemCatalog
 import SyncEngine
 import Trees
 
-/// Copies of items for those who upload them: a folder a claim, which goes with the claim.
+/// Copies of items to be uploaded: one folder for each claim, which is removed with the claim.
 struct SnapshotFolder: Sendable {
     private let engine: SyncEngine
     let path: String
@@ -16,10 +16,10 @@ struct SnapshotFolder: Sendable {
 
     private var catalog: Catalog { engine.context.catalog }
 
-    /// A document stays as it was at one moment; of a folder, each document in it does, and what is not here is downloaded.
-    /// What is excluded in it goes to no store, and is left out.
+    /// Copies each document as it is at one moment, and downloads it first if necessary. Leaves out excluded items,
+    /// which are never uploaded.
     ///
-    /// - Returns: where the copy is, under its own name.
+    /// - Returns: the path of the copy, which has the item's name.
     func copy(_ inode: InodeRecord, called name: String, number: Int) async throws -> String {
         let folder = "\(path)/\(number)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -3,7 +3,8 @@ import Foundation
 import Synchronization
 import Trees
 
-/// Downloads that were asked for by somebody who may go away: they go on, and whoever asks next joins them.
+/// Downloads at the request of programs that may quit: a download goes on without its program, and the next request
+/// joins it.
 final class Fetches: Sendable {
     struct Fetch: Sendable {
         var task: Task<ControlResponse, Never>
@@ -17,7 +18,7 @@ final class Fetches: Sendable {
     }
     private let running = Mutex(State())
 
-    /// The one that is under way, or a new one.
+    /// Returns the running download, or starts a new one.
     func join(_ inode: InodeID, _ body: @escaping @Sendable (Tally) async -> ControlResponse) -> Fetch {
         running.withLock { running in
             if let fetch = running.fetches[inode], !fetch.task.isCancelled { return fetch }
@@ -26,7 +27,7 @@ final class Fetches: Sendable {
             let number = running.count
             let task = Task {
                 let answer = await body(tally)
-                // (Cancelled, there may be another one by now.)
+                // (If this download was cancelled, a new one may have replaced it.)
                 self.running.withLock { if $0.fetches[inode]?.number == number { $0.fetches[inode] = nil } }
                 return answer
             }
@@ -36,7 +37,7 @@ final class Fetches: Sendable {
         }
     }
 
-    /// Says whether there was one.
+    /// Returns whether there was a download.
     func cancel(_ inode: InodeID) -> Bool {
         guard let fetch = running.withLock({ $0.fetches.removeValue(forKey: inode) }) else { return false }
         fetch.task.cancel()

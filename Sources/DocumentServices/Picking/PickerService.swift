@@ -6,7 +6,7 @@ import Trees
 package import Volume
 import Waiting
 
-/// What document pickers ask for.
+/// Serves document pickers.
 package struct PickerService: Sendable {
     private let volume: Volume
     private let paths: DomainPaths
@@ -17,9 +17,9 @@ package struct PickerService: Sendable {
         paths = DomainPaths(volume, mountPoint: mountPoint)
     }
 
-    /// Brings a document for whoever wants it by then, and tells this one how far it is.
+    /// Downloads a document, together with other requests for it, and reports the progress to this listener.
     ///
-    /// - Parameter bring: brings it, and counts in the tally.
+    /// - Parameter bring: downloads the document and updates the tally.
     package func fetch(
         _ path: PathBytes, _ listener: ControlListener, bring: @escaping @Sendable (Tally) async -> [PathOutcome]
     ) async -> ControlResponse {
@@ -32,7 +32,7 @@ package struct PickerService: Sendable {
         }
     }
 
-    /// Nil: nobody listens any more.
+    /// Nil: the client has hung up.
     private func tell(_ listener: ControlListener, while fetch: Fetches.Fetch) async -> ControlResponse? {
         let first = FirstAnswer<ControlResponse?>()
         Task { first.resume(await fetch.task.value) }
@@ -53,8 +53,8 @@ package struct PickerService: Sendable {
 
     package func endAll() { fetches.endAll() }
 
-    /// Finds an item that a provider's own program may just have made in the store: its folder is listed anew before it
-    /// counts as missing.
+    /// Finds an item that a provider's own program may just have created in the store: lists its folder again before
+    /// the item counts as missing.
     package func locate(_ path: PathBytes) async throws {
         var missing: Int?
         while true {
@@ -62,7 +62,7 @@ package struct PickerService: Sendable {
                 _ = try await paths.resolve(path)
                 return
             } catch {
-                // The deepest folder of it that is known is listed anew; then there may be one more.
+                // List the deepest known folder of the path again; then a deeper one may be known.
                 var above = path.names.dropLast()
                 while !above.isEmpty, (try? await resolve(above)) == nil { above = above.dropLast() }
                 guard missing != above.count, let folder = try? await resolve(above), folder.isFolder else {

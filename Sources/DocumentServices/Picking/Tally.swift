@@ -3,14 +3,14 @@ import Surroundings
 package import SyncEngine
 import Synchronization
 
-/// How far a request is that brings documents here.
+/// The progress of a request that downloads documents.
 package final class Tally: Sendable {
     private struct State {
         var found = 0
         var finished = 0
         var bytesFound: Int64 = 0
         var bytesFinished: Int64 = 0
-        /// The document that is being brought, relative to the mount point.
+        /// The document being downloaded, relative to the mount point.
         var current: (path: String, missing: Int64)?
     }
     private let state = Mutex(State())
@@ -34,7 +34,7 @@ package final class Tally: Sendable {
         }
     }
 
-    /// - Parameter shown: makes of a transfer what a user sees.
+    /// - Parameter shown: converts a transfer to its public form.
     package func progress(_ transfers: [Transfer], _ shown: (Transfer) -> RunningTransfer) -> TransferProgress {
         let state = state.withLock { $0 }
         let own = transfers.filter { $0.direction == .download && $0.path == state.current?.path }

@@ -1,10 +1,10 @@
 import ControlAPI
 import Foundation
 
-/// Copies of documents that programs were given: below `$XDG_RUNTIME_DIR/hydrant/imports`, each in a folder that says whose
-/// it is, `PID.START.UUID`. They go when that process has ended; those that were left behind, when a daemon starts.
+/// Copies of documents for programs: below `$XDG_RUNTIME_DIR/hydrant/imports`, each in a folder `PID.START.UUID` that
+/// names the owning process. A copy is removed when its process has ended, or when a daemon starts after that.
 package enum TemporaryCopies {
-    /// Removes a folder when its process has ended; this returns at once.
+    /// Removes a folder when its process has ended; returns at once.
     package static func keep(_ name: String) throws {
         guard let owner = ImportFolder(name: name) else {
             throw ControlFailure(code: "badImport", message: "“\(name)” is no folder of a temporary copy")
@@ -16,7 +16,7 @@ package enum TemporaryCopies {
         }
     }
 
-    /// What nobody has any more; the rest is looked after from now on.
+    /// Removes copies whose process has ended, and watches the others from now on.
     package static func sweep() {
         guard let parent = try? ImportFolder.parent() else { return }
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] {

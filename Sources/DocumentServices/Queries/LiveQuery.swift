@@ -2,23 +2,23 @@ import ItemCatalog
 import Synchronization
 import Trees
 
-/// A query that is under way: what it has to look at next, and who waits for it.
+/// The state of a running query: the changes that it must still look at, and the tasks that wait for it.
 final class LiveQuery: Sendable {
     private struct State {
         var rows = ChangedRows()
-        /// Who waits until the query's program knows what was committed before he came.
+        /// Tasks that wait until the query's program knows everything that was committed before they came.
         var waiters: [CheckedContinuation<Void, Never>] = []
         /// The last question that the program has answered.
         var answered = 0
-        /// Of the one who runs it.
+        /// The wait of the task that runs the query.
         var pause: Pause?
         var lastPause = 0
-        /// The time of this one, and of those before it, is over.
+        /// The number of the last pause that has timed out.
         var overdue = 0
         var hasEnded = false
     }
-    /// A wait that ends with what it waits for, its time or its task, whichever is first. (Not a stream of signals: an iteration
-    /// that is cancelled for being late ends the stream for good.)
+    /// A wait that ends with its condition, its timeout or its task, whichever comes first. (An AsyncStream would not
+    /// do: a cancelled iteration ends the stream for good.)
     private struct Pause {
         var number: Int
         var isOver: @Sendable (State) -> Bool
@@ -30,11 +30,11 @@ final class LiveQuery: Sendable {
 
     init(asksForText: Bool) { self.asksForText = asksForText }
 
-    // MARK: From elsewhere
+    // MARK: For other tasks
 
     func changed(_ rows: ChangedRows) { note { $0.rows.add(rows) } }
 
-    /// Returns when its program knows what was committed before, or the query has ended.
+    /// Returns when the program knows everything that was committed before, or the query has ended.
     func settle() async {
         await withCheckedContinuation { continuation in
             let hasEnded = note { state in
@@ -47,7 +47,7 @@ final class LiveQuery: Sendable {
 
     func taken(_ question: Int) { note { $0.answered = max($0.answered, question) } }
 
-    /// Takes a note, and wakes the one who waits for it.
+    /// Changes the state, and resumes the waiting task if its condition is true now.
     @discardableResult
     private func note<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, woken) = state.withLock { state in
@@ -60,11 +60,11 @@ final class LiveQuery: Sendable {
         return result
     }
 
-    // MARK: By the one who runs it
+    // MARK: For the task that runs the query
 
-    /// What has changed, after a while in which more may, or at once when somebody waits.
+    /// Returns the changes, after a pause in which more may come, or at once when a task waits.
     ///
-    /// - Returns: nil: it is over.
+    /// - Returns: nil: the query has ended.
     func next(after interval: Double) async -> (rows: ChangedRows, waiters: [CheckedContinuation<Void, Never>])? {
         await wait { !$0.rows.isEmpty || !$0.waiters.isEmpty }
         await wait(interval) { !$0.waiters.isEmpty }
@@ -75,12 +75,12 @@ final class LiveQuery: Sendable {
         }
     }
 
-    /// Returns when this was answered, or after a while.
+    /// Returns when the program has answered the question, or after the timeout.
     func answered(_ question: Int, within seconds: Double) async {
         await wait(seconds) { $0.answered >= question }
     }
 
-    /// - Parameter seconds: nil: for as long as it takes.
+    /// - Parameter seconds: the timeout; nil: there is none.
     private func wait(_ seconds: Double? = nil, until isOver: @escaping @Sendable (State) -> Bool) async {
         let number = state.withLock { state in
             state.lastPause += 1

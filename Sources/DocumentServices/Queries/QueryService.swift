@@ -12,7 +12,8 @@ import UniformTypes
 package import Volume
 import Waiting
 
-/// Where programs ask for what there is in a mounted domain. No question downloads anything, or waits for the store for long.
+/// Answers programs' queries for the items of a mounted domain. No query downloads anything or waits long for the
+/// store.
 package final class QueryService: Sendable {
     private struct State {
         var queries: [String: LiveQuery] = [:]
@@ -24,13 +25,13 @@ package final class QueryService: Sendable {
     package let texts: TextIndexer
     private let indexPath: String
     private let state = Mutex(State())
-    /// Of queries alone: however many there are, and however much they look at, what else the daemon does goes on.
+    /// Threads for queries only, so that many or large queries do not delay the rest of the daemon.
     private let workers = Workers(threads: 3)
-    /// In seconds: longer nobody waits for a query of somebody else's.
+    /// Seconds to wait for another program's query.
     private let patience: Double
-    /// In seconds: longer a query does not wait for the listing of its folders.
+    /// Seconds that a query waits for the listing of its folders.
     private static let listing = 2.0
-    /// In seconds: longer a query does not wait for the store's own search.
+    /// Seconds that a query waits for the store's own search.
     private static let searching = 10.0
     private static let mostFindings = 1_000
 
@@ -45,14 +46,14 @@ package final class QueryService: Sendable {
         texts.begin()
     }
 
-    /// They may be found by other words now.
+    /// The texts of these documents have changed in the index.
     private func indexed(_ inodes: Set<InodeID>) {
         var rows = ChangedRows()
         rows.inodes = inodes
         for query in state.withLock({ Array($0.queries.values) }) where query.asksForText { query.changed(rows) }
     }
 
-    /// Nobody may be asking any more.
+    /// Call this when no query runs any more.
     package func close() async {
         while state.withLock({ state in
             state.isClosed = true
@@ -92,7 +93,7 @@ package final class QueryService: Sendable {
         } catch let error as CatalogError where !Task.isCancelled {
             return refusal(error.message)
         } catch {
-            // Nobody listens any more.
+            // The client has hung up.
             return .done
         }
     }
@@ -102,7 +103,7 @@ package final class QueryService: Sendable {
     }
 
     private func run(_ request: QueryRequest, _ live: LiveQuery, _ listener: ControlListener) async throws {
-        // Whoever asks hears something while he waits, whatever is looked through: a daemon that says nothing hangs.
+        // Send a message now and then during a long search, so that clients know that the daemon works.
         let pulse = Task {
             while (try? await Task.sleep(for: .seconds(QueryNews.pulse))) != nil {
                 try? await listener.tell(.query(QueryNews(.gathering)))
@@ -149,19 +150,19 @@ package final class QueryService: Sendable {
         }
     }
 
-    /// What the store finds by itself, if it says so soon.
+    /// Returns what the store's own search finds, if the store answers soon.
     private func ask(_ predicate: QueryPredicate) async -> StoreFindings? {
         guard let question = StoreSearch(predicate, types: .system, limit: Self.mostFindings) else { return nil }
         return await volume.engine.context.client.search(question, within: Self.searching)
     }
 
-    /// From a sign-out on nothing is found, although it is still in the catalog.
+    /// Throws after a sign-out: the catalog still has the items, but nobody may find them.
     private func refuseSignedOut() throws {
         guard context.isMasked else { return }
         throw ControlFailure(code: "signedOut", message: "the domain is signed out")
     }
 
-    /// - Returns: nil: everything.
+    /// - Returns: nil: the whole domain.
     private func scopes(_ paths: [PathBytes]) async throws -> Set<InodeID>? {
         var inodes: Set<InodeID> = []
         for path in paths {
@@ -174,7 +175,7 @@ package final class QueryService: Sendable {
         return inodes.contains(.root) ? nil : inodes
     }
 
-    /// What is right in the folders of a search is known, if the store says it soon; what comes later is a change.
+    /// Lists the folders of a search, if the store answers soon; a later answer counts as a change.
     private func list(_ folders: Set<InodeID>) async {
         let engine = volume.engine
         let unknown = folders.filter { id in
@@ -197,11 +198,11 @@ package final class QueryService: Sendable {
         return .done
     }
 
-    /// Returns when all live queries know what was committed before.
+    /// Returns when all live queries know everything that was committed before.
     package func settle() async -> ControlResponse {
         let queries = state.withLock { Array($0.queries.values) }
         if queries.isEmpty { return .done }
-        // (Tasks of their own: one that is late goes on.)
+        // (Separate tasks: a late one goes on after the timeout.)
         let settling = queries.map { query in Task { await query.settle() } }
         _ = await FirstAnswer.of(within: .seconds(patience)) { for task in settling { await task.value } }
         return .done
@@ -209,7 +210,7 @@ package final class QueryService: Sendable {
 
     // MARK: Items
 
-    /// How one item is, in the words of a query.
+    /// One item in the form of a query's results.
     package func item(_ inode: InodeRecord, at path: PathBytes, wantsTags: Bool) throws -> QueryItem? {
         var search = ItemSearch(
             .everything, catalog: context.catalog, names: nil, wantsTags: wantsTags, surroundings)
@@ -218,7 +219,7 @@ package final class QueryService: Sendable {
 
     // MARK: The index of names
 
-    /// Nil: there is none, and every name is looked at.
+    /// Nil: there is no index, and queries check every name.
     private func names() -> NameIndex? {
         if let names = state.withLock({ $0.names }) { return names }
         do {
@@ -235,7 +236,7 @@ package final class QueryService: Sendable {
         }
     }
 
-    /// In the background, a part at a time.
+    /// Updates the index in the background, in small steps.
     private func growNames() {
         let names = state.withLock { state -> NameIndex? in
             guard !state.isGrowing, !state.isClosed, let names = state.names else { return nil }
@@ -256,13 +257,13 @@ package final class QueryService: Sendable {
 }
 
 extension QueryNews {
-    /// In messages of a bounded size.
+    /// Splits changes into messages of limited size.
     fileprivate static func all(of changes: ItemSearch.Changes) -> [QueryNews] {
         let size = ItemSearch.batch
         func parts<Element>(_ all: [Element]) -> [ArraySlice<Element>] {
             stride(from: 0, to: all.count, by: size).map { all[$0..<min($0 + size, all.count)] }
         }
-        // (What was removed is told first, so that a list never has two of one path.)
+        // (Removals come first, so that a client's list never has two items of one path.)
         return parts(changes.removed).map { QueryNews(.changed, removed: Array($0)) }
             + parts(changes.changed).map { QueryNews(.changed, changed: $0.map(QueryItem.init)) }
             + parts(changes.added).map { QueryNews(.changed, added: $0.map(QueryItem.init)) }

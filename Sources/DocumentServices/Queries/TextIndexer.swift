@@ -8,8 +8,8 @@ import SyncEngine
 import Synchronization
 import Trees
 
-/// Keeps the texts of documents that are here in an index, if somebody asked for it. It reads one document after another in
-/// the background, and never one that is not here.
+/// Indexes the texts of downloaded documents, if the user has switched this on. Reads one document after another in the
+/// background; never downloads any.
 package final class TextIndexer: Sendable {
     private struct State {
         var index: TextIndex?
@@ -17,9 +17,9 @@ package final class TextIndexer: Sendable {
         var watch: Int?
         /// Documents that have changed.
         var changed: Set<InodeID> = []
-        /// Or too many to name.
+        /// Too many documents have changed to list them.
         var isAnyChanged = false
-        /// How many documents are to be looked at.
+        /// The number of documents still to be checked.
         var left = 0
         var isScanning = false
         var isClosed = false
@@ -29,12 +29,12 @@ package final class TextIndexer: Sendable {
     private let domain: String
     private let state = Mutex(State())
     private let reader = TextReader()
-    /// Told which documents can be found by other words now.
+    /// The callback for documents whose indexed text has changed.
     private let indexed = Callback<Set<InodeID>>()
     private let signals: AsyncStream<Void>
     private let signal: AsyncStream<Void>.Continuation
     private static let note = "text index"
-    /// A document is read when it has not changed for so long.
+    /// The time from a document's last change until it is read.
     private static let settle: Duration = .milliseconds(500)
     private static let window: Int64 = 4_096
 
@@ -47,7 +47,7 @@ package final class TextIndexer: Sendable {
 
     func onIndexed(_ body: @escaping @Sendable (Set<InodeID>) -> Void) { indexed.set(body) }
 
-    /// As it was left.
+    /// Restores the last setting.
     func begin() {
         guard (try? context.catalog.read { try $0.note(Self.note) }) == "on" else { return }
         do { try start() } catch {
@@ -63,9 +63,9 @@ package final class TextIndexer: Sendable {
         await end(task)
     }
 
-    // MARK: What a person says
+    // MARK: Switching on and off
 
-    /// - Returns: how it is, once that is recorded.
+    /// - Returns: the state; a change is recorded when this returns.
     package func set(_ isOn: Bool?) async throws -> TextIndexStatus {
         switch isOn {
         case true?:
@@ -89,7 +89,7 @@ package final class TextIndexer: Sendable {
         }
     }
 
-    // MARK: At work
+    // MARK: Indexing
 
     private func start() throws {
         guard state.withLock({ $0.index == nil && !$0.isClosed }) else { return }
@@ -129,7 +129,7 @@ package final class TextIndexer: Sendable {
         signal.yield()
     }
 
-    /// Every document that is here.
+    /// Indexes every downloaded document.
     private func scan(_ index: TextIndex) async {
         do { try await forgetGone(index) } catch {
             context.logger.warning("the index of texts cannot be tidied up", metadata: ["error": "\(error)"])
@@ -150,7 +150,7 @@ package final class TextIndexer: Sendable {
         state.withLock { $0.isScanning = false }
     }
 
-    /// Documents that there are no more; and all of them, when most of what is in the index is old texts.
+    /// Removes deleted documents, and starts a new index if most of it is old texts.
     private func forgetGone(_ index: TextIndex) async throws {
         var last: Int64 = 0
         while !Task.isCancelled {
@@ -206,7 +206,7 @@ package final class TextIndexer: Sendable {
                 return
             }
             let (record, content) = try context.openCurrent(inode)
-            // What a program is writing just now is read when it has ended.
+            // A document that a program is writing is read when the program has closed it.
             guard content.isComplete, record.writing == nil else { return }
             let text = reader.text(of: content, named: name, size: record.size)
             try index.put(text, of: inode, TextIndex.Stamp(record))

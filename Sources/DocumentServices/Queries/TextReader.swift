@@ -4,23 +4,23 @@ import Foundation
 import Trees
 import UniformTypes
 
-/// The text of a document that is here: of texts as they are, of markup without it, of PDF by pdftotext (poppler-utils), where
-/// that is installed.
+/// Reads the text of a downloaded document: plain text as it is, markup without its tags, PDF by pdftotext
+/// (poppler-utils) where that is installed.
 struct TextReader: Sendable {
-    /// In bytes: of larger documents the beginning counts.
+    /// Bytes; only the beginning of a larger document is read.
     static let most = 4 << 20
-    /// PDF documents that are larger are left out.
+    /// Bytes; larger PDF documents are skipped.
     private static let mostPDF: Int64 = 256 << 20
     private static let patience: Duration = .seconds(20)
     private let types = UniformTypeTable.system
 
-    /// Whether a document of this name may have a text.
+    /// Whether a document with this name may contain text.
     func canRead(_ name: String) -> Bool {
         let type = types.type(ofFilename: name)
         return types.conforms(type, toAnyOf: [UniformType("com.adobe.pdf"), UniformType("public.text")])
     }
 
-    /// Nil: there is none to be had of it.
+    /// Nil: the document has no readable text.
     func text(of content: ContentFile, named name: String, size: Int64) -> String? {
         let type = types.type(ofFilename: name)
         if types.conforms(type, to: UniformType("com.adobe.pdf")) { return size <= Self.mostPDF ? pdf(content) : nil }
@@ -29,7 +29,7 @@ struct TextReader: Sendable {
         return String(decoding: isMarkup ? Self.withoutMarkup(text) : text, as: UTF8.self)
     }
 
-    /// A space for each `<…>`; what begins as one and does not end stays. One pass, whatever is in it.
+    /// Replaces each `<…>` with a space in one pass; keeps a `<` without its `>`.
     private static func withoutMarkup(_ text: [UInt8]) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
@@ -57,13 +57,13 @@ struct TextReader: Sendable {
             }
             return done
         }
-        // Whatever it is called: it is none.
+        // A NUL byte means that this is no text, whatever the name.
         if bytes[..<read].prefix(8_192).contains(0) { return nil }
         return Array(bytes[..<read])
     }
 
     private func pdf(_ content: ContentFile) -> String? {
-        // Our own descriptor: nothing that anybody can put another file in the place of.
+        // Pass our own descriptor: nobody can replace the file behind it.
         let file = "/proc/\(getpid())/fd/\(content.descriptor)"
         let words = ["pdftotext", "-q", "-enc", "UTF-8", file, "-"]
         guard

@@ -6,15 +6,15 @@ import Synchronization
 import Trees
 import Volume
 
-/// The one item that a scoped folder shows, and what programs put beside it meanwhile.
+/// The one item that a scoped folder shows, and the files that programs create beside it.
 ///
-/// The item is where it is in the domain, under its name. What programs make beside it (the file that is going to be
-/// renamed over it, a lock, a backup) lies in the item's real folder under names that no store gets
-/// (``Exclusions/scopedPrefix``), so that a rename over the item is one, and is gone when the scope ends. What a database
-/// keeps beside itself is a part of it and has its real name.
+/// The item stays at its place in the domain, under its name. Files that programs create beside it (a new version to
+/// rename over the item, a lock, a backup) are stored in the item's real folder under names that are never uploaded
+/// (``Exclusions/scopedPrefix``): so a rename over the item is a real rename. They are removed when the scope ends. The
+/// files that a database keeps beside itself belong to it and have their real names.
 ///
-/// A program that puts the item itself aside, before it puts another file in its place, only sees that: the item stays
-/// where it is until there is the other file.
+/// If a program renames the item before it puts another file in its place, only this scope shows the new name: the item
+/// stays in place until the other file exists.
 final class Scope: Sendable {
     struct Place: Equatable {
         var folder: InodeID
@@ -31,35 +31,35 @@ final class Scope: Sendable {
     }
     private struct State {
         var item: ItemID
-        /// Where the item was last.
+        /// The item's last known place.
         var last: Place
-        /// What it has been called in this scope: whoever knows it by an earlier name still means it.
+        /// All names that the item had in this scope; a program may still use an earlier one.
         var names: Set<Filename>
-        /// The name that a program put it aside under.
+        /// The name that a program moved the item aside to.
         var aside: Filename?
-        /// What programs made beside it: the name that they gave it, and where it is.
+        /// Files that programs created beside the item: the names in the scope, and the real places.
         var beside: [Filename: Place] = [:]
         var made = 0
-        /// Handles through which the item gets new contents, and where its old ones are until that is done.
+        /// Handles that write the item's new contents, and the places of the old contents until the handle is closed.
         var unfinished: [HandleID: Place] = [:]
-        /// The item's contents, copied for a program that is about to replace them.
+        /// A copy of the item's contents, for a program that is about to replace them.
         var copy: Copy?
         var hasEnded = false
-        /// What the kernel holds of nodes.
+        /// The kernel's lookup counts of nodes.
         var references: [NodeID: UInt64] = [:]
         var handles: Set<HandleID> = []
-        /// Nodes of folders that names were asked in.
+        /// Nodes of folders that names were looked up in.
         var folders: [InodeID: NodeID] = [:]
     }
 
     let volume: Volume
-    /// The kernel's view of the domain itself, which must hear of what is done here.
+    /// The kernel connection of the domain's own mount, which must hear about changes made here.
     let kernel: any KernelNotifying
     let isWritable: Bool
     private let token: String
     private let state: Mutex<State>
-    /// Held from asking what a name stands for until that was used, by what the libfuse threads may block on and no more:
-    /// copies are made, and the kernel is waited for, outside.
+    /// Held from the resolution of a name until its use is over. libfuse threads block on this lock: copying, and
+    /// waiting for the kernel, happen outside of it.
     private let naming = Mutex(())
 
     var workers: Workers { volume.engine.context.workers }
@@ -73,8 +73,8 @@ final class Scope: Sendable {
     }
 
     /// - Parameters:
-    ///   - inode: of the item; it has one, and a name.
-    ///   - token: unique; of letters and digits.
+    ///   - inode: the item's inode; the item has a name.
+    ///   - token: unique; only letters and digits.
     init(
         volume: Volume, kernel: any KernelNotifying, inode: InodeID, token: String, isWritable: Bool
     ) throws(VolumeError) {
@@ -94,7 +94,7 @@ final class Scope: Sendable {
 
     // MARK: The item
 
-    /// Where it is now. Nil: it is gone.
+    /// The item's current place; nil: the item is gone.
     func document() throws(VolumeError) -> (place: Place, record: InodeRecord)? {
         try state.withLock { state throws(VolumeError) in
             let found = try read { reader -> (Place, InodeRecord)? in
@@ -110,7 +110,7 @@ final class Scope: Sendable {
         }
     }
 
-    /// A program here made another file in its place: from now on that is it.
+    /// A program here has put another file in the item's place: that file is the item from now on.
     func adopt(_ name: Filename) throws(VolumeError) {
         guard let place = try place(of: name) else { return }
         let item = try read { reader in
@@ -119,7 +119,7 @@ final class Scope: Sendable {
         state.withLock { state in if let item, place == state.last { state.item = item.id } }
     }
 
-    /// Its name, or the one that it had last.
+    /// The item's name, or its last one.
     var name: Filename {
         _ = try? document()
         return state.withLock { $0.last.name }
@@ -127,21 +127,21 @@ final class Scope: Sendable {
 
     // MARK: Names
 
-    /// For whoever asks what names stand for: that does not change before it is done.
+    /// Runs `body` while no name can change its meaning.
     func resolving<Value>(_ body: () throws(VolumeError) -> Value) throws(VolumeError) -> Value {
         var result: Result<Value, VolumeError>?
         naming.withLock { _ in result = Result(catching: body) }
         return try result!.get()
     }
 
-    /// What a name in the scoped folder stands for; nil: nothing.
+    /// The real place of a name in the scoped folder; nil: there is no such file.
     func place(of name: Filename) throws(VolumeError) -> Place? {
         let document = try document()
         let (place, last) = state.withLock { (Self.place(of: name, $0), $0.last) }
-        // (Gone: what has its name now is somebody else's.)
+        // (The item is gone: the file that has its name now is another one.)
         if let place { return place == last && document == nil ? nil : place }
         guard document?.record.kind == .document, DatabaseFiles.database(of: name) == last.name else { return nil }
-        // What a database keeps beside itself is a part of it; a document of the same name is not.
+        // A database's own files belong to it; an uploaded document of such a name does not.
         let there = try read { reader in
             try reader.child(of: last.folder, named: name).map { try reader.item(of: $0.id)?.isExcluded ?? true }
         }
@@ -155,7 +155,7 @@ final class Scope: Sendable {
         return state.aside == nil && state.names.contains(name) ? state.last : nil
     }
 
-    /// As ``place(of:)``, for one who is going to make it if there is none.
+    /// Like ``place(of:)``, but reserves a place for a new file if there is none.
     func placeToMake(_ name: Filename) throws(VolumeError) -> Place {
         if let place = try place(of: name) { return place }
         let last = state.withLock { $0.last }
@@ -164,7 +164,7 @@ final class Scope: Sendable {
             let isItem = state.names.contains(name)
             if isItem && isFree { return state.last }
             var place = hidden(&state)
-            // The document was deleted, and another one has its name: what is saved is not lost.
+            // The item was deleted, and another document has its name: use a name under which the saved file is kept.
             if isItem { place.name = ScopeRemains.oldName(of: name, "\(token.prefix(16))-\(state.made)") }
             state.beside[name] = place
             return place
@@ -177,7 +177,7 @@ final class Scope: Sendable {
         return Place(folder: state.last.folder, name: Filename(bytes: name))
     }
 
-    /// What had this name is not there any more.
+    /// The file of this name is gone.
     func vanished(_ name: Filename) {
         state.withLock { state in
             state.beside[name] = nil
@@ -185,7 +185,7 @@ final class Scope: Sendable {
         }
     }
 
-    /// From the domain's root.
+    /// The path from the domain's root.
     func path(of name: Filename) throws(VolumeError) -> [Filename] {
         try resolving { () throws(VolumeError) in
             let place = try placeToMake(name)
@@ -196,7 +196,7 @@ final class Scope: Sendable {
         }
     }
 
-    /// Whether this is the item.
+    /// Whether the name means the item.
     func isDocument(_ name: Filename) throws(VolumeError) -> Bool {
         _ = try document()
         return state.withLock { state in
@@ -205,10 +205,10 @@ final class Scope: Sendable {
         }
     }
 
-    /// Whether this is what the item would be called.
+    /// Whether this is a name of the item, even if the item is moved aside or gone.
     func isOwnName(_ name: Filename) -> Bool { state.withLock { $0.names.contains(name) && $0.beside[name] == nil } }
 
-    /// Whether a folder is one that programs made beside the item, or in one of those.
+    /// Whether a folder was created beside the item, or lies in such a folder.
     func isBeside(_ folder: InodeID) throws(VolumeError) -> Bool {
         try read { reader in
             var current = folder
@@ -220,18 +220,19 @@ final class Scope: Sendable {
         }
     }
 
-    // MARK: Put aside
+    // MARK: Moving aside
 
-    /// A program gives the item another name; its own name back ends that.
+    /// A program renames the item; renaming it back ends that.
     func putAside(as name: Filename) {
         state.withLock { $0.aside = $0.names.contains(name) ? nil : name }
     }
 
-    /// Before another file gets the item's name, which a program has put aside: its contents as they are now become a file
-    /// beside it, under the name that the program gave it. The item itself stays where it is.
+    /// Keeps the item's contents before another file gets the item's name, if a program has moved the item aside: a
+    /// copy of the contents becomes a file beside the item, under the program's name for it. The item itself stays in
+    /// place.
     ///
-    /// - Returns: where the old contents are; nil: it was not put aside, or is gone. Within ``resolving(_:)``; what takes long
-    ///   is done in the wait, outside.
+    /// - Returns: the place of the old contents; nil: the item was not moved aside, or is gone. Call this within
+    ///   ``resolving(_:)``; long work is done outside, in the returned wait.
     func keepOld(for name: Filename) throws(VolumeError) -> Outcome<Place?> {
         let (aside, isNeeded) = state.withLock { ($0.aside, $0.aside != nil && $0.names.contains(name)) }
         guard isNeeded, let aside else { return .ready(nil) }
@@ -266,7 +267,7 @@ final class Scope: Sendable {
         return .ready(old)
     }
 
-    /// Copies the item's contents beside it. Blocks for as long as that takes.
+    /// Copies the item's contents to a file beside it. Blocks until the copy is complete.
     private func copyContents(_ record: InodeRecord, in folder: InodeID) throws {
         let new = Copy(place: state.withLock { Place(folder: folder, name: hidden(&$0).name) }, original: record)
         try ScopeCopy(volume).make(record, at: new.place.name, in: try node(of: folder))
@@ -278,18 +279,18 @@ final class Scope: Sendable {
         if let useless { ScopeRemains(volume: volume, kernel: kernel).remove([(useless.folder, useless.name)]) }
     }
 
-    /// A name in the item's folder that nothing has.
+    /// An unused name in the item's folder.
     func freshName() -> Filename { state.withLock { hidden(&$0).name } }
 
-    /// The item's old contents are given up only when the new ones are written.
+    /// The item's old contents are removed only when the new ones are complete.
     func began(_ handle: HandleID, replacing old: Place) { state.withLock { $0.unfinished[handle] = old } }
 
-    /// Whoever writes them was killed in the middle of it: the old ones stay.
+    /// The writing program was killed: the old contents stay.
     func cutOff(_ handle: HandleID) { state.withLock { $0.unfinished[handle] = nil } }
 
     func isUnfinished(_ handle: HandleID) -> Bool { state.withLock { $0.unfinished[handle] != nil } }
 
-    /// All names in the folder, sorted by their bytes, with what they stand for.
+    /// All entries of the scoped folder, sorted by the bytes of their names.
     func entries() throws(VolumeError) -> [(name: Filename, record: InodeRecord)] {
         var entries: [(name: Filename, record: InodeRecord)] = []
         let document = try document()
@@ -305,9 +306,9 @@ final class Scope: Sendable {
         return entries.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
 
-    // MARK: What the kernel holds
+    // MARK: References of the kernel
 
-    /// The node of a folder that names are asked in; held until the scope ends.
+    /// The node of a folder, for lookups; referenced until the scope ends.
     func node(of folder: InodeID) throws(VolumeError) -> NodeID {
         if let node = state.withLock({ $0.folders[folder] }) { return node }
         let node = volume.reference(try read { try $0.inode(folder) }).node
@@ -342,7 +343,7 @@ final class Scope: Sendable {
         if let old { naming.withLock { _ in finished(old) } }
     }
 
-    /// The old contents are a program's backup like any other now. Within ``resolving(_:)``.
+    /// The new contents are complete: the old ones become an ordinary backup. Call this within ``resolving(_:)``.
     func finished(_ old: Place) {
         guard let name = state.withLock({ $0.beside.first { $0.value == old }?.key }) else { return }
         let new = state.withLock { hidden(&$0) }
@@ -353,14 +354,14 @@ final class Scope: Sendable {
             kernel.invalidateEntry(in: folder, name: old.name)
             state.withLock { if $0.beside[name] == old { $0.beside[name] = new } }
         } catch {
-            // Then it is kept, which is too much rather than too little.
+            // Then the old contents are kept, which loses nothing.
         }
     }
 
     // MARK: The end
 
-    /// When nobody asks any more: closes what is open, gives back what the kernel held, and takes away what was made beside
-    /// the item. Old contents of the item, whose new ones were not written to their end, are kept beside it.
+    /// Call this when no requests come any more: closes open files, drops the kernel's references, and removes the
+    /// files beside the item. If new contents of the item are incomplete, the old ones are kept beside it.
     func end() {
         let (handles, references) = state.withLock { state in
             defer { (state.handles, state.references, state.unfinished) = ([], [:], [:]) }

@@ -5,13 +5,13 @@ import SyncEngine
 import Trees
 import Volume
 
-/// Makes a file of a document's bytes beside it; all or nothing.
+/// Copies a document's bytes to a new file beside it, completely or not at all.
 struct ScopeCopy {
     private let volume: Volume
 
     init(_ volume: Volume) { self.volume = volume }
 
-    /// - Parameter record: of a document that is whole here.
+    /// - Parameter record: a fully downloaded document.
     func make(_ record: InodeRecord, at name: Filename, in folder: NodeID) throws {
         let source = volume.reference(record).node
         defer { volume.forget(source, count: 1) }
@@ -40,7 +40,7 @@ struct ScopeCopy {
         }
     }
 
-    /// What should need nobody: if it does, not now.
+    /// Unwraps an outcome that should need no wait; throws if it needs one.
     static func now<T>(_ outcome: Outcome<T>) throws(VolumeError) -> T {
         guard case .ready(let value) = outcome else {
             throw VolumeError(EBUSY, "something of it is not on this machine yet")

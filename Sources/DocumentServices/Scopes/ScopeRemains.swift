@@ -7,8 +7,8 @@ import SyncEngine
 import Trees
 import Volume
 
-/// Takes away what programs left beside the item of a scoped folder. What the store has, or a document's only whole version, is
-/// never taken away.
+/// Removes the files that programs left beside the item of a scoped folder. Never removes an uploaded item or the only
+/// complete version of a document.
 struct ScopeRemains {
     private let volume: Volume
     private let kernel: any KernelNotifying
@@ -22,21 +22,21 @@ struct ScopeRemains {
 
     private static let oldMark = Exclusions.scopedPrefix + Array("old-".utf8)
 
-    /// For the old contents of a document whose new ones are being written: it says which one it was.
+    /// The name for a document's old contents while new ones are written; contains the document's name.
     static func oldName(of name: Filename, _ token: String) -> Filename {
         Filename(bytes: Array((oldMark + Array("\(token)-".utf8) + name.bytes).prefix(255)))
     }
 
-    /// The document's name, as far as it is in there.
+    /// The document's name in such a name; may be truncated.
     private static func original(of name: Filename) -> Filename? {
         guard name.bytes.starts(with: oldMark) else { return nil }
         let rest = name.bytes.dropFirst(oldMark.count).split(separator: UInt8(ascii: "-"), maxSplits: 2)
         return rest.count == 3 ? Filename(bytes: rest[2]) : nil
     }
 
-    /// Of scopes that ended with a daemon that was killed.
+    /// Removes the files of scopes that ended with a killed daemon.
     ///
-    /// - Returns: whether nothing of them is left.
+    /// - Returns: whether all of them were removed.
     func removeAll() -> Bool {
         do { return remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
             volume.engine.context.logger.error(
@@ -68,7 +68,7 @@ struct ScopeRemains {
         try remove(record, name, in: parent)
     }
 
-    /// New contents were begun and not finished: the old ones stay, where somebody finds them.
+    /// The new contents are incomplete: renames the old contents, so that the user finds them.
     private func keep(_ name: Filename, of original: Filename, in folder: InodeID, _ parent: NodeID) throws {
         var number = 1
         while true {

@@ -10,14 +10,14 @@ import Trees
 import Volume
 import Waiting
 
-/// A folder in which one item of the domain is all that there is, for as long as somebody has a right to it.
+/// A folder that shows one item of the domain, while a grant for the item is valid.
 final class ScopedFolder: Sendable {
-    /// Why a right is over.
+    /// The reason why access has ended.
     enum Ending { case revoked, expired, cancelled }
 
     let token: String
     let grant: UUID
-    /// The process that uses it.
+    /// The process that uses the folder.
     let user: Int32
     private let scope: Scope
     private let session: FUSESession
@@ -27,12 +27,12 @@ final class ScopedFolder: Sendable {
     private let loop: Task<Void, Never>
     private let end: Mutex<Task<Void, Never>?> = Mutex(nil)
 
-    /// How long programs are waited for that have changed pages in memory.
+    /// The time to wait for programs with modified pages in memory.
     private static let patience = Duration.seconds(2)
 
-    /// Mounts it. Blocks: only on a thread that may.
+    /// Mounts the folder. Blocks: call this only on a thread that may.
     ///
-    /// - Parameter source: what the mount is of, for those who look at the table of mounts.
+    /// - Parameter source: the source in the table of mounts.
     init(
         _ inode: InodeID, of volume: Volume, kernel: any KernelNotifying, in parent: String, source: String,
         grant: UUID, user: Int32, isWritable: Bool
@@ -72,7 +72,7 @@ final class ScopedFolder: Sendable {
         }
     }
 
-    /// Where in the domain what has this name here is, or would be.
+    /// The path in the domain for a name in this folder; nothing may exist there yet.
     func path(of name: Filename) throws -> [Filename] { try scope.path(of: name) }
 
     var access: ScopedAccess {
@@ -81,9 +81,9 @@ final class ScopedFolder: Sendable {
 
     func revoke() { revocation.yield() }
 
-    /// Waits until the right is over.
+    /// Waits until access ends.
     ///
-    /// - Parameter until: seconds since 1970.
+    /// - Parameter until: the end of the grant, in seconds since 1970.
     func ended(by until: Double?) async -> Ending {
         await withTaskGroup(of: Ending.self) { group in
             group.addTask { [revocations] in
@@ -92,7 +92,7 @@ final class ScopedFolder: Sendable {
             }
             if let until {
                 group.addTask {
-                    // By the clock on the wall, which may be set, and goes on while the machine sleeps.
+                    // Use the wall clock, which can be set and goes on while the machine sleeps.
                     while true {
                         let left = until - Date().timeIntervalSince1970
                         if left <= 0 { return .expired }
@@ -105,7 +105,7 @@ final class ScopedFolder: Sendable {
         }
     }
 
-    /// Unmounts it and tidies up, once; returns when that is done.
+    /// Unmounts the folder and cleans up, once; returns when that is done.
     func close() async {
         let task = end.withLock { end in
             let task = end ?? Task { await self.takeDown() }
@@ -125,7 +125,7 @@ final class ScopedFolder: Sendable {
         }.value
     }
 
-    /// What a program that goes on has changed in memory only; the session is served meanwhile.
+    /// Writes back the modified pages of running programs; the session still answers requests meanwhile.
     private func writeBack() async {
         let done = FirstAnswer<Void>()
         Thread { [path] in

@@ -13,7 +13,7 @@ package final class ScopedFolders: Sendable {
     private struct State {
         var folders: [String: ScopedFolder] = [:]
         var hasEnded = false
-        /// How many are being mounted.
+        /// The number of folders being mounted.
         var beginning = 0
     }
 
@@ -22,7 +22,7 @@ package final class ScopedFolders: Sendable {
     private let mountPoint: String
     private let state = Mutex(State())
 
-    /// In the catalog: scoped folders may have left something.
+    /// The catalog's note that scoped folders may have left files.
     private static let note = "scoped"
 
     package init(volume: Volume, kernel: any KernelNotifying, mountPoint: String) {
@@ -33,7 +33,7 @@ package final class ScopedFolders: Sendable {
 
     static func parent() throws -> String { try SocketDirectory.path() + "/scoped" }
 
-    /// Takes away what a daemon of this domain left that was killed. Before there are new ones; blocks.
+    /// Removes what a killed daemon of this domain left. Call this before the first scoped folder; blocks.
     package func sweep() {
         for problem in Self.unmountOld(of: mountPoint) {
             volume.engine.context.logger.warning("an old scoped folder stays", metadata: ["reason": "\(problem)"])
@@ -45,9 +45,9 @@ package final class ScopedFolders: Sendable {
         }
     }
 
-    /// Only what lies directly in our own folder: type and source of a mount are what whoever mounted it says they are.
+    /// Unmounts only folders directly in our own folder: any user can choose the type and source of a mount.
     ///
-    /// - Returns: why some of them stay.
+    /// - Returns: the reasons for folders that remain.
     package static func unmountOld(of mountPoint: String) -> [String] {
         guard let path = try? parent() else { return [] }
         let folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
@@ -81,7 +81,7 @@ package final class ScopedFolders: Sendable {
                 throw refused("\(parent): cannot be made: \(String(cString: strerror(errno)))")
             }
             if isWritable {
-                // Before anything can be left.
+                // Note this before any file can be left.
                 try volume.engine.context.catalog.write { try $0.takeNote(Self.note, "1") }
             }
             return try ScopedFolder(
@@ -101,7 +101,7 @@ package final class ScopedFolders: Sendable {
         state.withLock { _ = $0.folders.removeValue(forKey: folder.token) }
     }
 
-    /// Returns when nobody can use it any more.
+    /// Returns when nobody can use the folders any more.
     func end(grant: UUID) async {
         let folders = state.withLock { $0.folders.values.filter { $0.grant == grant } }
         for folder in folders { folder.revoke() }

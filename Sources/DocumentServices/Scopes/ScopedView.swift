@@ -6,14 +6,15 @@ import Synchronization
 import Trees
 import Volume
 
-/// What a scoped folder shows: one item, which is all that there is in it. This is what a sandbox is given of a domain.
+/// Shows one item, and nothing else, in a scoped folder. A sandbox gets this view of a domain.
 ///
-/// It has the domain's volume, and its nodes, beneath it; only names in its topmost folder mean something else. The kernel
-/// keeps nothing of it in its caches, since nobody would tell it of changes: files are opened for direct I/O (mapping them
-/// works), names and attributes are good for the moment. What is done here the kernel is told for the domain's own mount.
+/// The view uses the domain's volume and nodes; only names in the root folder have another meaning. The kernel caches
+/// nothing here, because nobody would invalidate its cache: files are opened for direct I/O (mmap works), and entries
+/// and attributes have no timeout. The kernel's cache of the domain's own mount is invalidated for every change made
+/// here.
 final class ScopedView: MountView {
     private struct Unsettled {
-        /// Nodes that the kernel was told something about, and by which change last.
+        /// Nodes that were invalidated in the kernel, with the number of the last change.
         var nodes: [NodeID: UInt64] = [:]
         var changes: UInt64 = 0
     }
@@ -22,12 +23,12 @@ final class ScopedView: MountView {
     let isCached = false
     let scope: Scope
     private let kernel: any KernelNotifying
-    /// Of the topmost folder.
+    /// The attributes of the root folder.
     private let root: NodeAttributes
     private let unsettled = Mutex(Unsettled())
 
-    /// How long a program here waits until those at the domain's mount see what it did: as long as one there holds the
-    /// kernel up, not more. In seconds.
+    /// Seconds that a program here waits until programs at the domain's mount see its change; they may keep the kernel
+    /// busy for longer.
     private static let patience = 0.1
 
     init(scope: Scope) throws(VolumeError) {
@@ -44,14 +45,14 @@ final class ScopedView: MountView {
         self.root = root
     }
 
-    // MARK: What a name stands for
+    // MARK: Resolving names
 
     private struct Target {
         var folder: NodeID
         var name: Filename
     }
 
-    /// In a folder of the item, what it says; in the topmost folder, what the scope says. Nil: nothing.
+    /// In the root folder, the scope resolves the name; elsewhere the name is real. Nil: there is no such file.
     private func targetIfAny(
         _ name: Filename, in folder: NodeID, toMake: Bool = false
     ) throws(VolumeError) -> Target? {
@@ -68,16 +69,16 @@ final class ScopedView: MountView {
         return target
     }
 
-    /// Whether it is what the item is called, or would be.
+    /// Whether this is a name of the item, even if the item is moved aside or gone.
     private func isOwn(_ name: Filename, in folder: NodeID) -> Bool { folder == .root && scope.isOwnName(name) }
 
-    /// Whether what is in this folder is of this scope only, and goes with it.
+    /// Whether entries of this folder belong to this scope only, and are removed with it.
     private func isBeside(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Bool {
         if folder == .root { return try !scope.isDocument(name) && !isOwn(name, in: folder) }
         return try scope.isBeside(volume.attributes(of: folder).record.id)
     }
 
-    // MARK: Telling the domain's mount
+    // MARK: Invalidating the domain's mount
 
     private func changed(_ target: Target) {
         kernel.invalidateEntry(in: target.folder, name: target.name)
@@ -122,7 +123,7 @@ final class ScopedView: MountView {
         }
     }
 
-    /// File handles lead past the names.
+    /// File handles would bypass the scope's names.
     func lookUp(_ id: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
         throw VolumeError(ESTALE, "a scoped folder has no file handles")
     }
@@ -173,7 +174,7 @@ final class ScopedView: MountView {
         }
     }
 
-    /// A second name would be one of the item's, or be gone with the scope: programs copy instead.
+    /// A hard link would be another name of the item, or be removed with the scope: programs copy instead.
     func link(_ id: NodeID, to name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup> {
         throw VolumeError(EPERM, "nothing gets a second name here")
     }
@@ -211,7 +212,7 @@ final class ScopedView: MountView {
                 guard newFolder == .root else { throw VolumeError(EPERM, "the item stays where it is") }
                 return try putAside(name, as: newName, noReplace: noReplace)
             }
-            // It would be gone with the scope.
+            // The file would be removed with the scope.
             if !isOfScope.0 && isOfScope.1 { throw VolumeError(EPERM, "what is the item's stays in it") }
             return try move(name, in: folder, to: newName, in: newFolder, noReplace: noReplace)
         }
@@ -221,7 +222,7 @@ final class ScopedView: MountView {
         _ name: Filename, in folder: NodeID, with newName: Filename, in newFolder: NodeID
     ) throws(VolumeError) -> Outcome<Void> {
         try scope.resolving { () throws(VolumeError) in
-            // (Programs that cannot exchange rename.)
+            // (Programs fall back to rename.)
             guard try isBeside(name, in: folder) == isBeside(newName, in: newFolder), !isOwn(name, in: folder),
                 !isOwn(newName, in: newFolder)
             else { throw VolumeError(EINVAL, "the item cannot be exchanged") }
@@ -242,7 +243,7 @@ final class ScopedView: MountView {
         var old: Scope.Place?
         let isItem = isOwn(newName, in: newFolder)
         if isItem {
-            // A folder does not take the place of the item.
+            // A folder must not replace the item.
             switch try kind(of: from) {
             case .document: break
             case nil: throw VolumeError(ENOENT, "no such file or directory")
@@ -265,7 +266,7 @@ final class ScopedView: MountView {
         return outcome
     }
 
-    /// The item itself gets another name: here only.
+    /// Renames the item itself, in this scope only.
     private func putAside(
         _ name: Filename, as new: Filename, noReplace: Bool
     ) throws(VolumeError) -> Outcome<Void> {
@@ -283,7 +284,7 @@ final class ScopedView: MountView {
         return .ready(())
     }
 
-    /// Nil: there is none (or it is not known).
+    /// Nil: the file does not exist, or is unknown.
     private func kind(of target: Target) throws(VolumeError) -> InodeKind? {
         guard case .ready(let found?) = try volume.lookUp(target.name, in: target.folder) else { return nil }
         volume.forget(found.node, count: 1)
@@ -292,7 +293,7 @@ final class ScopedView: MountView {
 
     // MARK: Attributes
 
-    /// - Parameter code: an errno to throw for the topmost folder, which is none of the volume's.
+    /// - Parameter code: the errno to throw for the root folder, which does not exist in the volume.
     private func requireItem(_ id: NodeID, _ code: Int32) throws(VolumeError) {
         if id == .root { throw VolumeError(code, "the folder of a granted item stays as it is") }
     }
@@ -363,7 +364,8 @@ final class ScopedView: MountView {
         }
     }
 
-    /// A new, empty file takes the item's place, as a program's save does: who has the old one open keeps it.
+    /// Replaces the item with a new, empty file, as a program's save does; programs that have the old file open keep
+    /// it.
     private func replace(
         _ target: Target, keeping old: Scope.Place, _ mode: UInt32, _ uid: UInt32, _ gid: UInt32
     ) throws(VolumeError) -> (Lookup, Opened) {
@@ -426,8 +428,8 @@ final class ScopedView: MountView {
         id == .root ? .ready(()) : try volume.listed(id, thread: thread)
     }
 
-    /// Of the topmost folder, cookies are places in the list of names: one that comes or goes meanwhile may be told twice or
-    /// not at all, as readdir(3) lets it be.
+    /// In the root folder, cookies are positions in the list of names: an entry that is created or removed meanwhile
+    /// may be returned twice or not at all, as readdir(3) allows.
     func entries(of id: NodeID, after cookie: Int64, limit: Int) throws(VolumeError) -> [FolderEntry] {
         guard id == .root else { return try volume.entries(of: id, after: cookie, limit: limit) }
         let names = try scope.resolving(scope.entries)
