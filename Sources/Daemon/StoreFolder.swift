@@ -12,8 +12,8 @@ struct StoreFolder {
         path = location.path
     }
 
-    /// Throws if the directory is empty but had documents at the last mount: then a disk is not mounted; nobody deleted
-    /// everything.
+    /// Throws if the directory is empty but had documents at the last mount: its disk is not mounted. An empty directory
+    /// does not mean that all documents were deleted.
     func checkIsKnown(to catalog: Catalog) throws(DaemonError) {
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return }

@@ -31,7 +31,7 @@ package enum DaemonHandover {
         return ends[0]
     }
 
-    /// Whether this process was started by `hydrant mount`.
+    /// Whether `hydrant mount` started this process.
     package static var isOffered: Bool {
         guard let descriptor else { return false }
         var status = stat()

@@ -54,7 +54,7 @@ package struct ThumbnailCache: Sendable {
 
     package func path(of uri: String, _ size: Size) -> String { "\(folder)/\(size.name)/\(Self.name(of: uri))" }
 
-    /// The path of our note that nobody here can make a picture; other programs keep their own notes.
+    /// The path of our note that we cannot make a picture; other programs keep their own notes.
     private func failurePath(of uri: String) -> String {
         "\(folder)/fail/hydrant-\(Release.version)/\(Self.name(of: uri))"
     }

@@ -345,7 +345,7 @@ final class ThumbnailService: Sendable {
         return (try? await pictures.stores(item, record, size: ThumbnailCache.Size.xxLarge.pixels)).flatMap { $0 }
     }
 
-    /// Records that there is no picture now. The picture of a new document may still be uploading: retry soon.
+    /// Records that there is no picture now. The picture of a new document may still arrive: retry soon.
     private func hasNone(_ row: SearchRow, _ again: Bool) {
         let silence = state.withLock { state -> Silence in
             if state.silent.count >= Self.mostSilent { state.silent = [:] }

@@ -13,7 +13,7 @@ final class LiveQuery: Sendable {
         /// The wait of the task that runs the query.
         var pause: Pause?
         var lastPause = 0
-        /// The number of the last pause that has timed out.
+        /// Pauses up to this number are over: timed out or cancelled.
         var overdue = 0
         var hasEnded = false
     }

@@ -27,8 +27,8 @@ final class ScopedView: MountView {
     private let root: NodeAttributes
     private let unsettled = Mutex(Unsettled())
 
-    /// Seconds that a program here waits until programs at the domain's mount see its change; they may keep the kernel
-    /// busy for longer.
+    /// Seconds that a program here waits, at most, until programs at the domain's mount see its change; a program there
+    /// may hold up the kernel for longer.
     private static let patience = 0.1
 
     init(scope: Scope) throws(VolumeError) {
