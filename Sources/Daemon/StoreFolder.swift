@@ -12,7 +12,7 @@ struct StoreFolder {
         path = location.path
     }
 
-    /// Throws if the directory is empty but had documents at the last mount: its disk is not mounted. An empty directory
+    /// Throws if the directory is empty but had documents at the last mount: its disk is not mounted. An empty folder
     /// does not mean that all documents were deleted.
     func checkIsKnown(to catalog: Catalog) throws(DaemonError) {
         var status = stat()
