@@ -2,7 +2,7 @@ import Crypto
 package import FileProvider
 import Synchronization
 
-/// Takes a download for its SHA-256. It must come in order; anything else counts as different.
+/// Computes the SHA-256 of a download. Bytes that come out of order count as different contents.
 package final class HashingSink: ContentSink {
     private let state = Mutex((hasher: SHA256(), next: Int64(0)))
 
@@ -19,7 +19,7 @@ package final class HashingSink: ContentSink {
         }
     }
 
-    /// Nil: these bytes have not come one after another.
+    /// Nil: the bytes did not come in order.
     package func digest(size: Int64) -> [UInt8]? {
         state.withLock { $0.next == size ? Array($0.hasher.finalize()) : nil }
     }

@@ -2,10 +2,10 @@ package import Crypto
 package import FileProvider
 
 extension HashFunction {
-    /// Hashes the first so many bytes of something that is read piece by piece.
+    /// Hashes the first `size` bytes of a source that is read piece by piece.
     ///
-    /// - Parameter read: gets where the next piece begins, in bytes, and how large it may be.
-    /// - Returns: nil: it ends before, with an empty piece.
+    /// - Parameter read: gets the offset of the next piece, in bytes, and its largest size.
+    /// - Returns: nil: the source ended early, with an empty piece.
     package static func hash<Failure: Error>(
         first count: Int64, _ read: (Int64, Int) throws(Failure) -> [UInt8]
     ) throws(Failure) -> Digest? {
@@ -22,7 +22,7 @@ extension HashFunction {
 }
 
 extension ContentSource {
-    /// The same of what is to be sent.
+    /// Hashes the contents to be sent.
     package func digest<Hash: HashFunction>(
         _: Hash.Type, first count: Int64
     ) async throws(FileProviderError) -> Hash.Digest? {

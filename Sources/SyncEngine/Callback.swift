@@ -1,9 +1,9 @@
 import Locking
 
-/// Whom to tell of something; told once who it is.
+/// A callback that is set once and called often.
 ///
-/// Not a Mutex of a closure: each look at one (`withLock { $0 }`) puts it back wrapped once more (Swift 6.3), so that
-/// the ten-thousandth call goes through twenty thousand closures.
+/// Not a Mutex of a closure: each `withLock { $0 }` stores the closure wrapped once more (Swift 6.3), so that the
+/// ten-thousandth call goes through twenty thousand closures.
 package final class Callback<Argument>: Sendable {
     private struct Body: Sendable { var call: (@Sendable (Argument) -> Void)? }
     private let body = AdaptiveMutex(Body())
@@ -12,7 +12,7 @@ package final class Callback<Argument>: Sendable {
 
     package func set(_ call: @escaping @Sendable (Argument) -> Void) { body.withLock { $0.call = call } }
 
-    /// Nothing happens while nobody is to be told.
+    /// Does nothing until a callback is set.
     package func callAsFunction(_ argument: Argument) {
         let call = body.withLock { $0.call }
         call?(argument)

@@ -6,14 +6,15 @@ import Logging
 import Synchronization
 package import Trees
 
-/// Keeps the labels of modified content as the catalog has it: what `hydrant rescue` goes by when the catalog is lost.
+/// Keeps the labels of modified content in step with the catalog; `hydrant rescue` reads the labels when the catalog is
+/// lost.
 ///
-/// All of it happens inside a transaction of the catalog's, so that a label is never older than what was committed
-/// last, and never taken away while a writer marks the document.
+/// Runs inside a transaction of the catalog, so that a label is never older than the last commit, and no label is
+/// removed while a writer marks the document.
 package final class ContentLabels: Sendable {
     private let store: ContentStore
     private let logger: Logger
-    /// What the labels were last made of; a close that changes nothing of it costs one look-up.
+    /// The facts that each label was last made of; a close that changes none of them costs one look-up.
     private let known = AdaptiveMutex<[GenerationID: Known]>([:])
     private let isTold = Atomic(false)
 
@@ -28,11 +29,11 @@ package final class ContentLabels: Sendable {
         self.logger = logger
     }
 
-    /// Writes, changes or takes away the label of an inode's bytes. Nothing is taken away while a writer is at work.
+    /// Writes, changes or removes the label of an inode's bytes. Removes none while a writer is at work.
     ///
-    /// A failure is logged, once, and is not the writer's: the bytes and the catalog are what counts.
+    /// A failure is logged once and does not fail the write: the bytes and the catalog matter more.
     /// - Parameter isNew: the file was just made.
-    /// - Returns: whether the file's ctime is another now.
+    /// - Returns: whether the file's ctime has changed.
     package func update(_ inode: InodeRecord, in reader: Catalog.Reader, isNew: Bool = false) throws -> Bool {
         guard inode.kind == .document else { return false }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
@@ -58,9 +59,9 @@ package final class ContentLabels: Sendable {
         return now == before ? false : apply(now, to: id, replacing: before?.label, isNew: isNew)
     }
 
-    /// As ``update(_:in:)``, of an inode of which a dirty mark may say how its file was seen last: the label alone is
-    /// no write. (Taken for one, a date that was set since went back to the file's own.)
-    /// - Returns: how the mark has the file now, if it was changed.
+    /// Like ``update(_:in:)``, but the label's own change of the file does not count as a write: a dirty mark that had
+    /// seen the file is updated. (Otherwise a date that a program set would return to the file's own.)
+    /// - Returns: the new stamp in the mark, if the mark was changed.
     package func updateMarked(_ inode: InodeRecord, in writer: Catalog.Writer) throws -> BackingStamp? {
         guard case .maybeModified(let seen)? = inode.writing else {
             _ = try update(inode, in: writer)
@@ -75,17 +76,17 @@ package final class ContentLabels: Sendable {
         return now
     }
 
-    /// While a program writes, the file's own date is the document's. One that was set afterwards, or of a file that a
-    /// download may write to as well, must be said.
+    /// Nil while the file's own date is the document's, as when a program writes. The label must hold a date that was
+    /// set later, or the date of a file that a download may write to.
     private func ownDate(of inode: InodeRecord, _ id: GenerationID) -> Int128? {
-        // (The file has no date that is too far away to be a number of nanoseconds.)
+        // (A date outside the nanosecond range is never the file's own.)
         guard inode.extents == nil, let modified = inode.modified.exactNanoseconds,
             let own = store.status(id)?.modified, (Int128(own) - Int128(modified)).magnitude < 100_000_000
         else { return inode.modified.wideNanoseconds }
         return nil
     }
 
-    /// Without a label, as far as is known, and to stay so: nothing is to be done.
+    /// Whether the inode has no label and needs none.
     fileprivate func isSettled(_ inode: InodeRecord, in reader: Catalog.Reader) throws -> Bool {
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         guard let known = known.withLock({ $0[id] }), known.facts == nil else { return false }
@@ -112,7 +113,7 @@ package final class ContentLabels: Sendable {
         }
     }
 
-    /// At a mount: labels what is not labelled yet, and says once when nothing can be.
+    /// At a mount: labels what has no label yet; warns once when the directory cannot keep labels.
     package func begin(_ catalog: Catalog) throws(CatalogError) {
         guard store.keepsLabels else {
             isTold.store(true, ordering: .relaxed)
@@ -137,7 +138,7 @@ extension BackingStamp {
 }
 
 extension SyncContext {
-    /// After a change that made an inode's label wrong; it is tried again at the next one.
+    /// Renews the label after a change that made it wrong; a failure is left to the next change.
     package func relabel(_ inode: InodeID?) {
         guard let inode else { return }
         do {
@@ -151,7 +152,7 @@ extension SyncContext {
         }
     }
 
-    /// The same in the transaction that makes it wrong.
+    /// Renews the label in the transaction that makes it wrong.
     func relabel(_ inode: InodeID?, in writer: Catalog.Writer) throws {
         guard let record = try inode.flatMap(writer.inodeIfPresent) else { return }
         _ = try labels.updateMarked(record, in: writer)

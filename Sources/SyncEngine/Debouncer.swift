@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Work that nobody waits for, a moment later: once for all that has come until then.
+/// Runs work a moment later in the background, once for all requests that came in between.
 package final class Debouncer: Sendable {
     private let isPlanned = Atomic(false)
     private let workers: Workers
@@ -8,12 +8,12 @@ package final class Debouncer: Sendable {
 
     package init(workers: Workers) { self.workers = workers }
 
-    /// Note what is to be done first: `body` does all that is noted when it begins. Never blocks.
+    /// Note the work before the call: `body` does all that is noted when it begins. Never blocks.
     package func plan(_ body: @escaping @Sendable () -> Void) {
         if isPlanned.exchange(true, ordering: .sequentiallyConsistent) { return }
         Task(executorPreference: workers) {
             try? await Task.sleep(for: Self.pause)
-            // Whoever comes from now on needs another one.
+            // Requests from now on need another run.
             self.isPlanned.store(false, ordering: .sequentiallyConsistent)
             body()
         }

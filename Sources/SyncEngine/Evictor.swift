@@ -21,9 +21,9 @@ struct Evictor: Sendable {
     let downloader: Downloader
 
     struct Evicted {
-        /// How many bytes were here.
+        /// The number of bytes that were here.
         var bytes: Int64 = 0
-        /// How many of them the disk has back: holes took none of it.
+        /// The number of bytes that the disk gets back: holes took no room.
         var room: Int64 = 0
     }
 
@@ -33,10 +33,10 @@ struct Evictor: Sendable {
         guard inode.kind == .document else { return Evicted() }
         let generation = GenerationID(inode: id.rawValue, number: inode.generation)
         try refuseIfInUse(inode, generation)
-        // The end of a download may not be in the catalog yet.
+        // The catalog may not have the end of a download yet.
         let freed = max(inode.bytesPresent, context.store.opened(generation)?.bytesPresent ?? 0)
         let room = min(freed, context.store.status(generation)?.allocated ?? 0)
-        // A daemon that ends does not leave one half done: a file that nobody names.
+        // No eviction may be half done when the daemon ends: it would leave an unreferenced file.
         try context.evictions.withLock { isOver throws in
             if isOver { throw SyncError.cancelled }
             try drop(id)
@@ -49,7 +49,7 @@ struct Evictor: Sendable {
     }
 
     private func drop(_ id: InodeID) throws {
-        // Decided in one transaction: nothing may have become modified or opened since.
+        // One transaction decides: the document may have been modified or opened since.
         let evicted: Result<Int64, FileProviderError> = try context.catalog.write { writer in
             let inode = try writer.inode(id)
             if try writer.item(of: id)?.isExcluded == true { return .failure(refusal(.excluded)) }
@@ -61,12 +61,12 @@ struct Evictor: Sendable {
             return .success(try writer.evict(id))
         }
         let old = try evicted.get()
-        // That the store has the bytes, and that they are not needed here, must survive whatever the machine does: else they
-        // would be missed as a change of which nothing is left.
+        // The catalog's record that the store has the bytes must be durable before they go: after a crash the missing
+        // bytes would else pass for a lost local change.
         try context.catalog.synchronize()
         let gone = GenerationID(inode: id.rawValue, number: old)
         context.store.remove(gone)
-        // An open descriptor would keep the space.
+        // An open descriptor would keep the space in use.
         downloader.forget(gone)
     }
 

@@ -3,9 +3,9 @@ import ItemCatalog
 package import Trees
 
 extension SyncEngine {
-    /// Shows an item of the provider's in a folder, listed or not. In the catalog when this returns.
+    /// Shows an item of the provider in a folder, listed or not. The item is in the catalog on return.
     ///
-    /// - Throws: what ``Catalog/Writer/writePlaceholder(_:in:defaults:)`` does;
+    /// - Throws: the errors of ``Catalog/Writer/writePlaceholder(_:in:defaults:)``;
     ///   ``FileProviderError/Code/busy`` while a change of the item is on its way to the provider.
     package func writePlaceholder(_ item: Item, in folder: InodeID) throws(SyncError) {
         let moment = context.ownChanges.ask()
@@ -22,7 +22,7 @@ extension SyncEngine {
         }
     }
 
-    /// A program copied a document to a new one: the store may do so as well.
+    /// A program copied a document to a new one: the store may copy it too.
     package func copied(_ source: InodeID, to copy: InodeID) {
         if context.client.copiesItems { context.copies.note(copy, from: source) }
     }

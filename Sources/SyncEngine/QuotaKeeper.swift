@@ -2,7 +2,7 @@ package import FileProvider
 import Locking
 import Logging
 
-/// How full the store is, as the provider said last: asked in the background, so that nobody waits for it.
+/// How full the store is, as the provider last said. Asked in the background, so that nobody waits.
 package final class QuotaKeeper: Sendable {
     private let context: SyncContext
     private let wakes: AsyncStream<Void>
@@ -13,10 +13,10 @@ package final class QuotaKeeper: Sendable {
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Nil: the provider does not tell, or has not yet.
+    /// Nil: the provider has not said, or never says.
     package var last: StoreQuota? { context.storeUse.withLock { $0 } }
 
-    /// Something was sent, or changed there. Never blocks; from any thread.
+    /// Something was sent to the store or changed there. Never blocks; from any thread.
     func wake() { waker.yield() }
 
     /// Runs until its task is cancelled.
@@ -30,7 +30,7 @@ package final class QuotaKeeper: Sendable {
             var iterator = wakes.makeAsyncIterator()
             _ = await iterator.next()
             timer.cancel()
-            // Many uploads are one question.
+            // Ask once for many uploads.
             guard (try? await Task.sleep(for: .seconds(context.times.quotaAfterChange))) != nil else { return }
             await ask()
         }
@@ -41,7 +41,7 @@ package final class QuotaKeeper: Sendable {
             guard let quota = try await context.client.quota() else { return }
             context.storeUse.withLock { $0 = quota }
         } catch {
-            // What it said before is better than nothing.
+            // Keep the last answer.
             context.logger.debug("quota", metadata: ["error": "\(error)"])
         }
     }

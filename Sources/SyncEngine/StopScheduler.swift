@@ -4,12 +4,12 @@ import Locking
 import Logging
 import Trees
 
-/// Calls `stopProvidingItem` a while after the last process let go of a document, and evicts it when the
+/// Calls `stopProvidingItem` some time after the last process closed a document, and evicts the document when the
 /// provider says so.
 final class StopScheduler: Sendable {
     private struct State {
         var deadlines: [InodeID: SuspendingClock.Instant] = [:]
-        /// One for all: documents are closed thousands of times a second.
+        /// One timer for all documents: they are closed thousands of times a second.
         var timer: Task<Void, Never>?
     }
     private let context: SyncContext

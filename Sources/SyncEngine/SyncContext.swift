@@ -6,7 +6,7 @@ package import Logging
 import Synchronization
 package import Trees
 
-/// What every part of the engine works with.
+/// The shared parts that the engine's other parts work with.
 package final class SyncContext: Sendable {
     package let client: StoreClient
     package let catalog: Catalog
@@ -18,9 +18,9 @@ package final class SyncContext: Sendable {
     package let labels: ContentLabels
     package let room: DiskRoom
     let downloadSyncer: DownloadSyncer
-    /// Nothing is sent; what is pending stays so.
+    /// Nothing is sent to the store; pending changes stay pending.
     package let isReadOnly: Bool
-    /// The provider says when something changes; nobody need look.
+    /// The provider signals its changes; no polling is needed.
     let followsChanges: Bool
     let opened = OpenedDocuments()
     package let events = EventLog()
@@ -38,14 +38,14 @@ package final class SyncContext: Sendable {
     let loneFailures = LoneFailures()
     private let masked = Atomic(false)
     let repeatedConflicts = RepeatedConflicts()
-    /// Held by each eviction; true once none may begin any more.
+    /// Held by each eviction; true once no further eviction may begin.
     let evictions = AdaptiveMutex(false)
-    /// How full the store is, as it said last.
+    /// How full the store is, as the provider last said.
     let storeUse = AdaptiveMutex<StoreQuota?>(nil)
     package var connection: StoreConnection { client.connection }
     private struct Durable {
         var moment = FileTime(nanoseconds: 0)
-        /// Of a clock that was set back since, no moment says what came first.
+        /// When the clock is set back, `moment` no longer tells what came first.
         var clock = WallClock(tolerance: Durable.tolerance)
         static let tolerance = 0.001
     }
@@ -86,13 +86,13 @@ package final class SyncContext: Sendable {
 
     static let signedOut = FileProviderError(.notAuthenticated, "the user has signed out")
 
-    /// The user has signed out: nothing more is found, opened, downloaded or sent.
+    /// The user has signed out: no document is found, opened, downloaded or sent.
     package var isMasked: Bool {
         get { masked.load(ordering: .relaxed) }
         set { masked.store(newValue, ordering: .relaxed) }
     }
 
-    /// The store gets the pictures that programs give documents.
+    /// Whether thumbnails that programs give to documents go to the store.
     package var keepsThumbnails: Bool {
         !isReadOnly && client.keepsThumbnails
     }
@@ -102,18 +102,19 @@ package final class SyncContext: Sendable {
 
     var volume: (any VolumeObserving)? { observer.withLock { $0.volume } }
 
-    /// Told of each commit that made something stale in the kernel or that concerns the store. Set once; must not block.
+    /// Called at each commit that made something stale in the kernel or that concerns the store. Set once; must not
+    /// block.
     func onCommit(_ body: @escaping @Sendable (_ changes: [CatalogChange], _ concernsStore: Bool) -> Void) {
         afterCommit.set { body($0.changes, $0.concernsStore) }
     }
 
-    /// Told when something may have happened to an item, here or in the store. Set once; must not block.
+    /// Called when something may have happened to an item, here or in the store. Set once; must not block.
     func onActivity(_ body: @escaping @Sendable () -> Void) { activity.set(body) }
 
     func isActive() { activity() }
 
-    /// After a start with a catalog that has something to show: a moment later, for whoever looks at once. What a store
-    /// says by itself is not to be missed meanwhile.
+    /// Waits a moment after a start whose catalog has something to show, so that the first program to look comes first.
+    /// Does not wait when the store signals changes: none may be missed.
     ///
     /// - Returns: false when the task is cancelled.
     func waitsForFirstLook() async -> Bool {
@@ -123,34 +124,34 @@ package final class SyncContext: Sendable {
         return !Task.isCancelled
     }
 
-    /// Told what has to be asked for again. Set once; must not block.
+    /// Called with each signal that must be asked for again. Set once; must not block.
     func onRecheck(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) {
         rechecks.set { body($0.0, $0.1) }
     }
 
-    /// What the store has changed there could not be found out now; it is asked for again.
+    /// Asks for the signal again: it is not known yet what changed in the store.
     func recheck(_ signal: ChangeSignal, _ error: SyncError? = nil) { rechecks((signal, error)) }
 
-    /// Told of each document that a program wanted to open and may not have downloaded. Set once; must not block.
+    /// Called with each document whose download a program was refused. Set once; must not block.
     package func onRefusal(_ body: @escaping @Sendable (InodeID) -> Void) { refusals.set(body) }
 
-    /// Sets some of the disk aside for the catalog, so that it can be written when the disk is full.
+    /// Sets disk space aside for the catalog, so that the catalog can be written when the disk is full.
     func reserveRoom() { catalog.reserveRoom(room.reserve) }
 
-    /// The bytes of a document's current generation, which get the size that the record says. Only for who holds the
-    /// document's node: others may have an old record, and would cut off what a program has appended since.
+    /// Opens the bytes of a document's current generation and gives the file the size in the record. Call it only while
+    /// holding the document's node: an old record would cut off what a program has appended since.
     ///
-    /// - Parameter forProgram: one of a program's descriptors is to stand for it.
+    /// - Parameter forProgram: one of a program's descriptors stands for the file.
     package func open(_ record: InodeRecord, forProgram: Bool = false) throws(ContentError) -> ContentFile {
         try store.open(
             GenerationID(inode: record.id.rawValue, number: record.generation), size: record.size,
             isAhead: record.writing != nil, baseSize: record.baseSize, present: record.extents, forProgram: forProgram)
     }
 
-    /// The bytes of a document's current generation, and the record that they were opened by, for everybody else.
+    /// Opens the bytes of a document's current generation, and returns the record used. For callers without the node.
     ///
-    /// While nobody writes to the catalog, for which a new writer waits before its first byte: it marks the document first.
-    /// One that has marked it before has the file open, and opens share one file.
+    /// Runs while nobody writes to the catalog: a new writer must mark the document there before its first byte. A
+    /// writer that marked it earlier has the file open, and all opens share one file.
     package func openCurrent(_ id: InodeID) throws -> (inode: InodeRecord, content: ContentFile) {
         let opened: Result<(InodeRecord, ContentFile), ContentError> = try catalog.readInTurn { reader in
             let inode = try reader.inode(id)
@@ -159,9 +160,9 @@ package final class SyncContext: Sendable {
         return try opened.get()
     }
 
-    // MARK: Held
+    // MARK: Held items
 
-    /// The store's bytes of an item are still wanted: until ``release(_:)`` they are neither deleted nor replaced.
+    /// The store's bytes of an item are still needed: until ``release(_:)`` they are neither deleted nor replaced.
     package func hold(_ identifier: ItemIdentifier) { held.withLock { $0[identifier, default: 0] += 1 } }
 
     package func release(_ identifier: ItemIdentifier) {
@@ -175,8 +176,8 @@ package final class SyncContext: Sendable {
         identifier.map { identifier in held.withLock { $0[identifier] != nil } } ?? false
     }
 
-    /// Returns when what was committed up to `moment` survives power loss: what is deleted in the store may be all that
-    /// is left of something that went elsewhere here.
+    /// Makes commits up to `moment` survive a power loss: a document to be deleted in the store may be the last copy of
+    /// bytes that moved elsewhere here.
     func makeDurable(_ moment: FileTime) throws(CatalogError) {
         let isDurable = durable.withLock { durable in
             if durable.clock.wasSetBack() { durable.moment = FileTime(nanoseconds: 0) }
@@ -186,12 +187,12 @@ package final class SyncContext: Sendable {
         let now = FileTime.now
         try catalog.synchronize()
         durable.withLock { durable in
-            // (Set back while it was synced: the next one does it again.)
+            // (If the clock was set back during the sync, the next call syncs again.)
             if !durable.clock.wasSetBack() { durable.moment = max(durable.moment, now) }
         }
     }
 
-    /// The path of an inode for people; empty when it has none any more.
+    /// The path of an inode for people; empty when the inode has no name any more.
     package func path(of inode: InodeID) -> String {
         let names = (try? catalog.read { try $0.path(of: inode) }) ?? nil
         return (names ?? []).map(\.string).joined(separator: "/")
@@ -206,7 +207,7 @@ package final class SyncContext: Sendable {
     }
 }
 
-/// A commit publishes: volume, kernel, events and queues learn of it here, and nowhere else.
+/// A commit publishes: the volume, kernel, events and queues learn of it here, and nowhere else.
 extension SyncContext: CommitObserver {
     package func begins(_ transaction: TreeTransaction) {
         transaction.linkContents = { [store] from, generation, to in
@@ -217,7 +218,7 @@ extension SyncContext: CommitObserver {
     }
 
     package func failed(_ transaction: TreeTransaction) {
-        // The next inode gets the same number, and must not find the bytes of another there.
+        // The next inode may get the same number and must not find another inode's bytes.
         for inode in transaction.linked { store.remove(GenerationID(inode: inode.rawValue, number: 1)) }
     }
 
@@ -232,7 +233,7 @@ extension SyncContext: CommitObserver {
 }
 
 extension SyncedContents {
-    /// What the catalog notes of a file that was synced; nil when it was written meanwhile.
+    /// The catalog's note of a file that was synced; nil when the file was written meanwhile.
     package init?(_ id: GenerationID, _ file: ContentStat?) {
         guard let file else { return nil }
         self.init(generation: id.number, size: file.size, modified: file.modified)

@@ -5,17 +5,17 @@ import Locking
 import Logging
 package import Trees
 
-/// What somebody else sends: whoever writes under the provider's purpose.
+/// Items that another program sends itself: it writes under the provider's purpose.
 package enum SentByOthersRoot: Hashable, Sendable {
     /// A document, or a folder with all that is in it.
     case item(ItemID)
-    /// What is made of this name.
+    /// The item that will be made under this name.
     case name(folder: ItemID, Filename)
 }
 
 final class SentByOthers: Sendable {
     private let roots = AdaptiveMutex<[SentByOthersRoot: Int]>([:])
-    /// Of these, who wrote them may have sent them: that is looked at before they are sent from here.
+    /// Items whose writer may have sent them: compare with the store before sending them from here.
     private let doubtful = AdaptiveMutex<Set<ItemID>>([])
 
     func hold(_ root: SentByOthersRoot) { roots.withLock { $0[root, default: 0] += 1 } }
@@ -37,11 +37,11 @@ final class SentByOthers: Sendable {
 }
 
 extension SyncContext {
-    /// Nothing of it is sent from here now.
+    /// Whether another program sends the item, so that it is not sent from here now.
     func isSentByOthers(_ item: ItemRecord) -> Bool {
         let held = sentByOthers.held
         if held.isEmpty { return false }
-        // What cannot be told waits.
+        // When the catalog does not answer, wait.
         guard let above = try? catalog.read({ try $0.folders(above: item.id) }) else { return true }
         let isHeld =
             ([item.id] + above).contains { held.contains(.item($0)) }
@@ -54,13 +54,13 @@ extension SyncContext {
 }
 
 extension SyncEngine {
-    /// Copies a document as it is now to a file of its own that only its owner may read, and downloads it before.
+    /// Downloads a document and copies its present contents to a new file that only the file's owner may read.
     package func copy(_ inode: InodeID, to path: String) async throws {
         for attempt in 1...5 {
             _ = try await download(inode)
             do {
                 let content = try context.openCurrent(inode).content
-                // The store may just have replaced it.
+                // The store may have replaced the document just now.
                 guard content.isComplete else { throw SyncError.superseded }
                 return try await copy(content, to: path)
             } catch {
@@ -71,7 +71,7 @@ extension SyncEngine {
         }
     }
 
-    /// Makes room for it as for a download, where it goes to the same disk.
+    /// Makes room for the copy as for a download, when it goes to the same disk.
     private func copy(_ content: ContentFile, to path: String) async throws {
         let count = try context.store.isOnItsDisk(path) ? Int(content.status().allocated) : 0
         try await context.room.begin(count)
@@ -79,13 +79,14 @@ extension SyncEngine {
         try context.store.snapshot(of: content, at: path)
     }
 
-    /// What is changed of these is not sent until ``releaseUploads(of:when:)``: whoever changes them sends them.
+    /// Does not send changes of these items until ``releaseUploads(of:when:)``: the program that makes the changes
+    /// sends them.
     package func holdUploads(of roots: Set<SentByOthersRoot>) { for root in roots { context.sentByOthers.hold(root) } }
 
-    /// Documents that the store has by now just as they are here count as sent. The rest is sent from here when nobody else
-    /// can do it any more: nothing that was closed waits for ever.
+    /// Counts documents as sent when the store has the same contents as this machine. Sends the others once their
+    /// writer has ended, so that no closed document waits for ever.
     ///
-    /// - Parameter isOver: whoever wrote them has ended. Asked about once a second.
+    /// - Parameter isOver: whether the writer has ended. Asked about once a second.
     package func releaseUploads(of roots: Set<SentByOthersRoot>, when isOver: @Sendable () async -> Bool) async {
         var left = roots
         var compared: [ItemID: Compared] = [:]
@@ -107,14 +108,15 @@ extension SyncEngine {
         }
     }
 
-    /// What was found different, so that it is not downloaded again for that.
+    /// The local revision and the store's version that were found different, so that the version is not downloaded for
+    /// that again.
     private struct Compared: Equatable {
         var revision: Int64
         var version: ContentVersion
     }
 
     private func isInTheStore(_ root: SentByOthersRoot, _ compared: inout [ItemID: Compared]) async -> Bool {
-        // What is made is in the store when nobody knows it by an identifier yet: its writer's end is waited for.
+        // A new item has no identifier to look for yet: wait for the end of its writer.
         guard case .item(let id) = root, let pending = try? context.catalog.read({ try $0.pending(within: id) }) else {
             return false
         }
@@ -139,12 +141,12 @@ extension SyncEngine {
 }
 
 extension StepRunner {
-    /// Whether the store has just what is here, from whoever wrote it.
+    /// The store's item if it has the same contents as this machine, no matter which program sent them.
     func wasSentByOthers(_ item: ItemRecord, _ prepared: Prepared) async throws -> Item? {
         guard context.sentByOthers.isDoubtful(item.id), let identifier = item.identifier else { return nil }
         let there: Item
         do { there = try await placeholder(identifier, item) } catch {
-            // Sending it finds out what that means.
+            // The upload will find out why the item is gone.
             guard error.code == .noSuchItem else { throw error }
             context.sentByOthers.settled(item.id)
             return nil

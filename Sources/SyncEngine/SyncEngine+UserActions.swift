@@ -2,14 +2,14 @@ import FileProvider
 import ItemCatalog
 package import Trees
 
-/// What a user says about pending changes and conflicts.
+/// A user's decisions on pending changes and conflicts.
 extension SyncEngine {
     /// Tries pending changes at once.
     ///
     /// - Parameters:
-    ///   - items: these; nil: all.
-    ///   - timeout: seconds to wait at most until each has been tried.
-    /// - Returns: what of them is still pending then.
+    ///   - items: nil: all pending items.
+    ///   - timeout: the most seconds to wait until each item has been tried.
+    /// - Returns: the items that are still pending.
     package func retry(_ items: [ItemID]?, timeout: Double) async throws(SyncError) -> [ItemRecord] {
         let deadline = ContinuousClock.now + .seconds(timeout)
         do {
@@ -23,7 +23,7 @@ extension SyncEngine {
                 let isOver = try context.catalog.read { reader in
                     try left.allSatisfy { try hasBeenTried($0, since: begin, reader) }
                 }
-                // Nothing is sent now whatever one waits for.
+                // Nothing is sent now, however long the caller waits.
                 let isIdle = context.isReadOnly || context.pause.isOn
                 if isOver || isIdle || .now >= deadline { return left }
                 try? await Task.sleep(for: .milliseconds(50))
@@ -33,11 +33,11 @@ extension SyncEngine {
         }
     }
 
-    /// Whether an attempt since then failed, or must wait for something else than the store.
+    /// Whether an attempt since then failed, or the item must wait for something other than the store.
     private func hasBeenTried(_ item: ItemRecord, since begin: FileTime, _ reader: Catalog.Reader) throws -> Bool {
         if item.readyAt == .farFuture { return true }
         if let failure = item.failure, failure.retryAt > begin { return true }
-        // What is in a folder waits for it; a folder that is to go waits for what was in it.
+        // An item in a folder waits for the folder; a folder to be deleted waits for its entries.
         if let local = item.local, let folder = try reader.item(local.parent) {
             return try folder.identifier == nil && hasBeenTried(folder, since: begin, reader)
         }
@@ -48,13 +48,13 @@ extension SyncEngine {
 
     // MARK: Giving up
 
-    /// What giving up the local change of an item would take away; changes nothing.
+    /// What would be lost with the local change of an item. Changes nothing.
     package func discards(of item: ItemID) async throws(SyncError) -> [Discard] {
         try await afterWriters { try self.context.catalog.read { try $0.discards(of: item) } }
     }
 
-    /// Waits for what passes by itself: of a program that has just closed a document the kernel tells us a moment
-    /// later, and that downloaded bytes are here is written down when they are durable.
+    /// Retries for a while what resolves itself: the kernel reports a program's close a moment late, and downloaded
+    /// bytes are recorded only once they are durable.
     private func afterWriters<T>(_ body: () throws -> T) async throws(SyncError) -> T {
         let begin = ContinuousClock.now
         while true {
@@ -71,15 +71,15 @@ extension SyncEngine {
         }
     }
 
-    /// Gives up the local change of an item: what the store has is shown again, as a placeholder.
+    /// Gives up the local change of an item: the store's version is shown again, as a placeholder.
     ///
-    /// - Parameter agreed: what ``discards(of:)`` said and somebody agreed to; anything else is refused.
+    /// - Parameter agreed: the answer of ``discards(of:)`` that the user agreed to; refused if it is different now.
     package func discard(_ item: ItemID, agreed: [Discard]) async throws(SyncError) {
         let items = Set(agreed.compactMap(\.item)).union([item])
         try await reserving(items) {
             try self.context.catalog.write { try $0.discard(item, agreed: agreed, defaults: self.context.defaults) }
         }
-        // The remote tree may be a little behind.
+        // The remote tree may be a little out of date.
         let identifiers: [ItemIdentifier]
         do {
             identifiers = try context.catalog.read { reader in try items.compactMap { try reader.item($0)?.identifier }
@@ -93,10 +93,10 @@ extension SyncEngine {
 
     // MARK: Conflicts
 
-    /// Which of two kept versions is to stay.
+    /// Which of two kept versions stays.
     package enum KeptVersion: Sendable { case mine, theirs, both }
 
-    /// Two versions that a program has kept. Durable when this returns.
+    /// Records two versions that a program has kept. Durable on return.
     package func noteConflict(original: InodeID, copy: InodeID) throws(SyncError) {
         do { try context.catalog.write { try $0.noteConflict(original: original, copy: copy) } } catch {
             throw SyncError(error)
@@ -106,13 +106,13 @@ extension SyncEngine {
 
     /// Ends a conflict.
     ///
-    /// `.mine`: the copy's bytes become the original's contents; the original stays the same item of the store.
-    /// `.theirs`: the copy goes. `.both`: only the record of the conflict goes. What is durable when this returns is the
-    /// local tree; the store follows, and loses the copy last.
+    /// `.mine`: the copy's bytes become the original's contents; the original stays the same item in the store.
+    /// `.theirs`: the copy is deleted. `.both`: only the record of the conflict is deleted. On return the local tree is
+    /// durable; the store follows, and loses the copy last.
     package func resolve(_ conflict: ConflictRecord, keeping kept: KeptVersion) async throws(SyncError) {
         if kept == .mine {
             _ = try await download(conflict.copy)
-            // What goes by another name as well keeps the bytes that the store has now.
+            // An original with another hard link keeps the bytes that the store has now.
             let original = try looking { reader in
                 try reader.item(conflict.original)?.inode.map { try reader.inode($0) }
             }
@@ -136,13 +136,13 @@ extension SyncEngine {
         do { return try context.catalog.read(body) } catch { throw SyncError(error) }
     }
 
-    /// Agrees to deletions in the store that are held, or puts what they took back there.
+    /// Carries out held deletions of the store, or makes the deleted items anew there.
     ///
     /// - Parameters:
-    ///   - item: and all that is in it.
-    ///   - kept: `.theirs`: they are carried out here; else what is whole here is made anew in the store. What is durable
-    ///     when this returns is the local tree.
-    /// - Returns: how many items that was, and of how many it cannot be done, since not all of their bytes are here.
+    ///   - item: includes all items within it.
+    ///   - kept: `.theirs`: the deletions are carried out here; else the items that are whole here are made anew in the
+    ///     store. The local tree is durable on return.
+    /// - Returns: the number of items done, and the number that cannot be, because not all of their bytes are here.
     package func resolveDeletions(
         within item: ItemID, keeping kept: KeptVersion
     ) async throws(SyncError) -> (items: Int, incomplete: Int) {
@@ -160,7 +160,7 @@ extension SyncEngine {
         return result
     }
 
-    /// Runs a change of items while the store is not sent anything of them.
+    /// Runs a change of items while no step sends them to the store.
     private func reserving(_ items: Set<ItemID>, _ body: () throws -> Void) async throws(SyncError) {
         guard await queue.reserve(items, seconds: 10) else {
             throw .provider(FileProviderError(.busy, "is just being sent to the store; try again when it is there"))

@@ -56,7 +56,7 @@ package final class SyncEngine: Sendable {
             [weak cache, weak pinner, weak quota, weak context, weak thumbnailSender] changes, isOfStore in
             if isOfStore {
                 thumbnailSender?.wake()
-                // An upload that was confirmed makes a document one that may go.
+                // A confirmed upload makes its document evictable.
                 cache?.wake()
                 quota?.wake()
             }
@@ -65,7 +65,7 @@ package final class SyncEngine: Sendable {
         }
     }
 
-    /// Begins to send what is pending and to follow the store's changes.
+    /// Begins to send pending changes and to follow the store's changes.
     package func start() {
         let workers = context.workers
         context.reserveRoom()
@@ -85,7 +85,7 @@ package final class SyncEngine: Sendable {
         }
     }
 
-    /// Ends the engine's own tasks and lets the provider go. What is pending stays pending.
+    /// Ends the engine's own tasks and releases the provider. Pending changes stay pending.
     ///
     /// - Returns: whether every step has ended; if not, the catalog is still in use and must not be closed.
     @discardableResult
@@ -110,21 +110,21 @@ package final class SyncEngine: Sendable {
         return isIdle
     }
 
-    /// When this returns, what has been downloaded so far of the document is in the catalog. Not under a node's lock.
+    /// Writes to the catalog how far the document has been downloaded. Not under a node's lock.
     package func recordDownload(of inode: InodeID) { downloader.recordNow(inode) }
 
-    /// The same of all documents: none is held open any more only because it came a moment ago.
+    /// Writes to the catalog how far all documents have been downloaded, and closes those that were open only for that.
     package func recordAllDownloads() { downloader.recordNow() }
 
-    /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
+    /// Makes earlier downloads survive a power loss; the log says if that failed.
     package func makeDownloadsDurable() {
         downloader.recordNow()
         context.downloadSyncer.syncNow()
     }
 
-    /// A program gives a document the picture of the contents that these records are of.
+    /// A program gives a document a thumbnail of the contents that these records describe.
     ///
-    /// - Returns: whether it goes to the store, once it survives a restart.
+    /// - Returns: whether the thumbnail, once it survives a restart, goes to the store.
     package func giveThumbnail(
         _ thumbnail: Thumbnail, to item: ItemRecord, _ inode: InodeRecord
     ) throws -> Bool {
@@ -139,12 +139,12 @@ package final class SyncEngine: Sendable {
         await probe.now()
     }
 
-    /// Told, often, when something may have happened to an item, here or in the store. Set once; must not block.
+    /// Called, often, when something may have happened to an item, here or in the store. Set once; must not block.
     package func onActivity(_ body: @escaping @Sendable () -> Void) { context.onActivity(body) }
 
-    // MARK: What the volume asks for
+    // MARK: For the volume
 
-    /// The folder's first listing. Returns when it is in the catalog.
+    /// Fetches the folder's first listing. The listing is in the catalog on return.
     package func enumerate(_ folder: InodeID) async throws(SyncError) {
         goAhead(of: folder)
         try await fetcher.fetch(folder, joining: true)
@@ -156,13 +156,13 @@ package final class SyncEngine: Sendable {
         }
     }
 
-    /// The provider says when something changes; nobody need look.
+    /// The provider signals its changes; no polling is needed.
     package var followsChanges: Bool { context.followsChanges }
 
-    /// What is deleted goes to the store's trash.
+    /// Deleted items go to the store's trash.
     package var hasTrash: Bool { context.client.hasTrash }
 
-    /// - Parameter thread: of the program that looks, as FUSE says it.
+    /// - Parameter thread: the reading program's thread, as FUSE gives it.
     package func wasLookedAt(_ folder: InodeID, thread: Int32? = nil) {
         if let thread { looks((folder, thread)) }
         if context.followsChanges { return }
@@ -170,15 +170,15 @@ package final class SyncEngine: Sendable {
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
 
-    /// Told when a program has listed a folder, with its thread. Set once; must not block.
+    /// Called with the folder and the thread when a program has listed a folder. Set once; must not block.
     package func onLook(_ body: @escaping @Sendable (InodeID, Int32) -> Void) { looks.set { body($0.0, $0.1) } }
 
-    /// So many names of a folder were given to a program.
+    /// A program was given this many names of a folder.
     package func gaveOut(names: Int) { context.listingMemory.took(names) }
 
-    /// The range is here when it returns: a program waits for it.
+    /// Downloads the range; a program waits for it.
     ///
-    /// - Parameter thread: of the program that reads, as FUSE says it.
+    /// - Parameter thread: the reading program's thread, as FUSE gives it.
     package func provide(
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, thread: Int32?
     ) async throws(SyncError) {
@@ -186,7 +186,7 @@ package final class SyncEngine: Sendable {
         try await downloader.provide(range, of: content, for: target, by: thread.map { .thread($0) })
     }
 
-    /// Its folder will be asked for as if a program had looked into it.
+    /// The document's folder will be polled as if a program had listed it.
     package func wasOpened(_ document: InodeID) {
         readAhead.isOpened(document)
         if !context.followsChanges { context.opened.add(document) }
@@ -196,17 +196,17 @@ package final class SyncEngine: Sendable {
     package func changed() {
         queue.changed()
         context.isActive()
-        // It may be a move into a pinned folder.
+        // The change may be a move into a pinned folder.
         pinner.wake()
     }
 
-    /// A program has moved it. When it is back where it was, and the store has moved it meanwhile, nothing stands against
-    /// that any more: it is asked for again.
+    /// A program has moved the item. If that undid its local move, a move in the store no longer conflicts, and we ask
+    /// for the item again.
     package func wasMoved(_ item: ItemRecord) {
         if item.isMovedRemotelyOnly, let identifier = item.identifier { context.recheck(.item(identifier)) }
     }
 
-    /// The last program let go of a document.
+    /// The last program closed a document.
     ///
     /// - Parameter wrote: there may be something to send.
     package func released(_ inode: InodeID, _ generation: GenerationID, wrote: Bool) {
@@ -219,11 +219,11 @@ package final class SyncEngine: Sendable {
         stopper.released(inode)
     }
 
-    // MARK: What a user asks for
+    // MARK: For the user
 
-    /// Waits until nothing is pending. What is mounted read-only sends nothing: there is nothing to wait for.
+    /// Waits until nothing is pending. Returns at once on a read-only mount, which sends nothing.
     ///
-    /// - Returns: what is still pending after `timeout` seconds (nil: as long as it takes), or nothing.
+    /// - Returns: the items still pending after `timeout` seconds (nil: no limit).
     package func sync(timeout: Double?) async throws(SyncError) -> [ItemRecord] {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
         do {
@@ -236,7 +236,7 @@ package final class SyncEngine: Sendable {
                 if let deadline, .now >= deadline { return try pending() }
                 if context.pause.isOn { return try pending() }
                 await queue.isAwaited()
-                // A change that came meanwhile is part of it too.
+                // Include a change that came meanwhile.
                 if try context.catalog.read({ try $0.nextMoment(after: .now) }) != nil {
                     try context.catalog.write { try $0.settleNow(retrying: false) }
                     queue.wake()
@@ -249,22 +249,22 @@ package final class SyncEngine: Sendable {
         }
     }
 
-    /// The user has signed out: nothing more is found, opened, downloaded or sent; uploads are broken off.
+    /// The user has signed out: no document is found, opened, downloaded or sent; running uploads are aborted.
     package func mask() async {
         context.isMasked = true
         await queue.pause()
         await pinner.pause()
     }
 
-    /// It came to nothing.
+    /// Undoes ``mask()`` when the sign-out failed.
     package func unmask() async {
         context.isMasked = false
         await queue.hurry()
         await pinner.hurry()
     }
 
-    /// Stops uploads, and downloads that nobody waits for, until it is taken back, also over a restart; durable when it
-    /// returns. What a program reads, and what a user asks for by hand, comes all the same.
+    /// Stops uploads, and downloads that nobody waits for, until resumed, also across a restart; durable on return.
+    /// Reads by programs, and downloads that a user asks for, go on.
     package func setPaused(_ isPaused: Bool) async throws(SyncError) {
         do { try context.pause.set(isPaused, in: context.catalog) } catch { throw SyncError(error) }
         if isPaused {
@@ -281,34 +281,33 @@ package final class SyncEngine: Sendable {
         try context.catalog.read { try $0.pendingForPeople(limit: 1_000) }
     }
 
-    /// Drops the local bytes of an unmodified document that nobody uses. Returns how many bytes.
+    /// Drops the local bytes of an unmodified document that no program uses. Returns the number of bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
         context.volume?.endWritingNow()
         downloader.recordNow(inode)
         do { return try evictor.evict(inode).bytes } catch { throw SyncError(error) }
     }
 
-    /// Keeps an item, and all that is in it if it is a folder, here from now on; or no longer. What is missing comes
-    /// in the background.
+    /// Pins or unpins an item, with everything in it if it is a folder. Missing bytes come in the background.
     package func setPinned(_ item: ItemID, _ isPinned: Bool) async throws(SyncError) {
         do { try context.catalog.write { try $0.setPinned(item, isPinned) } } catch { throw SyncError(error) }
         if isPinned { await pinner.hurry() } else { cache.wake() }
     }
 
-    /// Downloads all of a document, and records it. Returns how many bytes came.
+    /// Downloads all of a document and records it. Returns the number of bytes that came.
     ///
-    /// - Parameter asker: for people: who wants it; nil: nobody's read.
+    /// - Parameter asker: for people: the program that wants the document; nil: not a program's read.
     package func download(_ inode: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
         let count = try await downloader.bringWhole(inode, for: asker)
         downloader.recordNow(inode)
-        // Whoever asked for it is going to use it: it is not the first to go.
+        // The caller is about to use the document: it must not be evicted first.
         if count > 0 { cache.used(inode) }
         return count
     }
 }
 
 extension CatalogChange {
-    /// There may be bytes to bring that were not there before.
+    /// Whether the change may add bytes to download.
     fileprivate var bringsContents: Bool {
         switch self {
         case .entry, .contents: true

@@ -3,16 +3,16 @@ package import FileProvider
 import ItemCatalog
 package import Trees
 
-/// Why something that needed the provider, or the local disk on its behalf, did not work.
+/// Why an operation that needed the provider, or the local disk on its behalf, failed.
 package enum SyncError: Error, Sendable, CustomStringConvertible {
     case provider(FileProviderError)
     case content(ContentError)
     case catalog(CatalogError)
     /// The provider sent nothing for longer than the read time-out.
     case timedOut(String)
-    /// The provider's answer cannot be right (too few bytes, say).
+    /// The provider's answer cannot be right (too few bytes, for example).
     case untrusted(String)
-    /// The bytes that were asked for belong to a version that the provider does not have any more.
+    /// The requested bytes belong to a version that the provider no longer has.
     case superseded
     case cancelled
 
@@ -28,7 +28,7 @@ package enum SyncError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Wraps whatever a lower layer threw.
+    /// Wraps an error of a lower layer.
     init(_ error: any Error) {
         switch error {
         case let error as SyncError: self = error

@@ -1,16 +1,15 @@
 import ItemCatalog
 package import Trees
 
-/// What the engine needs to know of, and tell to, the layer above it (the volume).
+/// The engine's view of the layer above it (the volume).
 package protocol VolumeObserving: AnyObject, Sendable {
-    /// The catalog changed from the provider's side: what the kernel has cached of it must go. Must not
-    /// block.
+    /// The provider's side changed the catalog: the kernel's cache of these must be invalidated. Must not block.
     func catalogChanged(_ changes: [CatalogChange])
     /// Some program has the inode open.
     func isOpen(_ inode: InodeID) -> Bool
-    /// A program is in the middle of writing it: there are bytes that the catalog has not been told of.
+    /// A program is writing the inode: there are bytes that the catalog does not know of.
     func isBeingWritten(_ inode: InodeID) -> Bool
-    /// What its last writer has closed is marked no more, and may be sent when its time comes.
+    /// Removes the marks of documents whose last writer has closed them, so that they may be sent when due.
     func endWritingNow()
 }
 
@@ -22,11 +21,11 @@ extension VolumeObserving {
 package struct SyncTimes: Sendable, Codable {
     /// From the last writable close to the upload.
     package var settle: Double = 1
-    /// From an fsync without further change to the upload: editors sync what they save, and then it is as good as closed.
+    /// From an fsync without a further change to the upload: an editor that syncs has saved.
     package var settleAfterSync: Double = 1
-    /// A download that brings no byte for so long fails.
+    /// A download fails when no byte comes for this long.
     package var readTimeout: Double = 30
-    /// So long a program waits for a range of a document that comes bit by bit, at most; and for a folder's first listing.
+    /// The longest that a program waits for a range of a document, while bytes come, and for a folder's first listing.
     package var longestRead: Double = 600
     package var longestListing: Double = 300
     /// The first wait after a failed upload; doubles up to `longestRetry`.
@@ -34,18 +33,18 @@ package struct SyncTimes: Sendable, Codable {
     package var longestRetry: Double = 300
     /// From the last process letting go of a document to `stopProvidingItem`.
     package var stopProviding: Double = 60
-    /// How often folders are looked at again where the provider signals no changes.
+    /// The polling interval for folders where the provider signals no changes.
     package var poll: Double = 30
-    /// From a start with folders in the catalog until the store is asked what changed meanwhile: who mounts looks at once,
-    /// and has the machine to himself.
+    /// From a start with folders in the catalog until the store is asked for changes, so that the first look after a
+    /// mount has the machine to itself.
     package var firstLook: Double = 0.25
-    /// What was made from here and goes again within so long does not go to the store's trash.
+    /// An item made from here and deleted within this time does not go to the store's trash.
     package var briefLife: Double = 10
-    /// How often the store is asked how full it is, at least; and how soon after a change.
+    /// The longest time between two questions how full the store is; below, the time from a change to the question.
     package var quota: Double = 300
     package var quotaAfterChange: Double = 10
     package init() {}
 
-    /// The longest that a change waits of its own accord before it is sent.
+    /// The longest that the engine itself delays a change.
     var longestSettle: Double { max(settle, settleAfterSync, Catalog.longestPostponement) }
 }

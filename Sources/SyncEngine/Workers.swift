@@ -1,11 +1,11 @@
 import NIOPosix
 
-/// Threads for work that may block on the local disk or on SQLite, so that the cooperative pool (one
-/// thread a core) never does.
+/// Threads for work that may block on the local disk or on SQLite, which the cooperative pool (one thread per core)
+/// must not do.
 ///
-/// `Task(executorPreference: workers)` runs a task and the nonisolated functions it calls on them.
+/// `Task(executorPreference: workers)` runs a task, and the nonisolated functions that it calls, on these threads.
 package final class Workers: TaskExecutor {
-    /// Runs a job, some time, as one of this executor's.
+    /// Runs a job at some time, as a job of this executor.
     package typealias Running = @Sendable (UnownedJob, UnownedTaskExecutor) -> Void
     private enum Kind {
         case threads(NIOThreadPool)
@@ -19,10 +19,10 @@ package final class Workers: TaskExecutor {
         kind = .threads(pool)
     }
 
-    /// Without threads of its own: a test decides which job runs when.
+    /// An executor without threads: a test decides which job runs when.
     package init(running: @escaping Running) { kind = .test(running) }
 
-    /// The threads end; every job that was to run has, for it holds on to its executor.
+    /// Ends the threads. No job is left: each job retains its executor.
     deinit { if case .threads(let pool) = kind { pool.shutdownGracefully { _ in } } }
 
     package func enqueue(_ job: consuming ExecutorJob) {

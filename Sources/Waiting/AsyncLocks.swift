@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A mutex for each key; waiting tasks enter in the order of their arrival.
+/// One mutex per key; waiting tasks enter in the order of arrival.
 package final class AsyncLocks<Key: Hashable & Sendable>: Sendable {
     private let entrances = Mutex<[Key: (semaphore: AsyncSemaphore, users: Int)]>([:])
 

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A counting semaphore; waiting tasks enter in the order of their arrival.
+/// A counting semaphore; waiting tasks enter in the order of arrival.
 ///
-/// Transfers use one: so a folder can be listed during the greatest number of downloads.
+/// Transfers use one, so a folder can still be listed while the most downloads run.
 package final class AsyncSemaphore: Sendable {
     private struct State {
         var count: Int
-        /// Negative: so many must leave before one may enter.
+        /// Negative: this many tasks must leave before one may enter.
         var free: Int
         var nextID: UInt64 = 0
         var waiting: [(id: UInt64, continuation: CheckedContinuation<Bool, Never>)] = []
@@ -15,9 +15,9 @@ package final class AsyncSemaphore: Sendable {
 
     package init(_ count: Int) { state = Mutex(State(count: count, free: count)) }
 
-    /// Each call needs a later ``leave()``.
+    /// Each call must be followed by a ``leave()``.
     ///
-    /// Runs on the caller's actor: callers from one actor enter in the order of their calls.
+    /// Runs on the caller's actor: callers on one actor enter in the order of their calls.
     package func enter(isolation: isolated (any Actor)? = #isolation) async throws(CancellationError) {
         let id = state.withLock { state in
             state.nextID += 1
@@ -54,7 +54,7 @@ package final class AsyncSemaphore: Sendable {
         }
     }
 
-    /// So many from now on, if those were fewer.
+    /// Raises the limit to this many, if it was lower.
     package func widen(to count: Int) {
         let next = state.withLock { state in
             let added = max(0, count - state.count)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Whoever comes first answers: what was asked, the end of the time for it, a cancellation. Nobody waits for the others: they need
-/// not heed that they are cancelled, as a task group's must.
+/// Returns the first of several answers: the result, a time-out, or a cancellation. Unlike a task group, it does not
+/// wait for the others, which may ignore that they are cancelled.
 package final class FirstAnswer<Answer: Sendable>: Sendable {
     private enum State {
         case new
@@ -12,7 +12,7 @@ package final class FirstAnswer<Answer: Sendable>: Sendable {
 
     package init() {}
 
-    /// Returns at once when somebody has answered before. Once only.
+    /// Returns at once if there is an answer already. Call only once.
     package func wait() async -> Answer {
         await withCheckedContinuation { continuation in
             let answer = state.withLock { state -> Answer? in
@@ -25,8 +25,8 @@ package final class FirstAnswer<Answer: Sendable>: Sendable {
     }
 
     /// - Parameters:
-    ///   - limit: nil: however long it takes.
-    ///   - other: the answer when the time is up, or this task is cancelled.
+    ///   - limit: nil: no limit.
+    ///   - other: the answer when the limit has passed, or this task is cancelled.
     package func wait(within limit: Duration? = nil, otherwise other: Answer) async -> Answer {
         let timer = limit.map { limit in
             Task { if (try? await Task.sleep(for: limit)) != nil { resume(other) } }
@@ -39,7 +39,7 @@ package final class FirstAnswer<Answer: Sendable>: Sendable {
         }
     }
 
-    /// From any thread. Only the first time counts.
+    /// From any thread. Only the first call counts.
     package func resume(_ answer: Answer) {
         let waiter = state.withLock { state -> CheckedContinuation<Answer, Never>? in
             switch state {
@@ -55,8 +55,8 @@ package final class FirstAnswer<Answer: Sendable>: Sendable {
         waiter?.resume(returning: answer)
     }
 
-    /// What `ask` answers; nil when it does not within the limit, or this task is cancelled. `ask` is cancelled then, and is not
-    /// waited for.
+    /// The answer of `ask`; nil when none comes within the limit, or this task is cancelled. Then `ask` is cancelled,
+    /// but not waited for.
     package static func of<T>(
         within limit: Duration, on executor: (any TaskExecutor)? = nil, _ ask: @escaping @Sendable () async -> T
     ) async -> T? where Answer == T? {
