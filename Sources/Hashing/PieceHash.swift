@@ -2,7 +2,7 @@ package import Crypto
 package import FileProvider
 
 extension HashFunction {
-    /// Hashes the first `size` bytes of a source that is read piece by piece.
+    /// Hashes the first `count` bytes of a source that is read piece by piece.
     ///
     /// - Parameter read: gets the offset of the next piece, in bytes, and its largest size.
     /// - Returns: nil: the source ended early, with an empty piece.

@@ -5,43 +5,43 @@ import Locking
 import Surroundings
 import Trees
 
-/// Decides whether a program that opens a document may have it downloaded: by what it says of itself, then by the domain's own
-/// rules, then by those of `config.toml`, then by ``PolicyRule/builtIn``; the first that names it holds. Of a program of which
-/// nothing says anything the one decides that has started it, and so on. A program that nobody says anything of may.
+/// Decides whether a program that opens a document may download it. Asks, in this order, the program's environment, the
+/// domain's rules, the rules of `config.toml`, and ``PolicyRule/builtIn``; the first that names the program decides. If
+/// none does, the program's parent decides, and so on. If no parent is named either, the program may.
 package final class DownloadPolicy: Sendable {
     private struct State {
         var own: [PolicyRule] = []
         var configured: [PolicyRule] = []
-        /// Decisions of a moment ago, by process.
+        /// Recent decisions, by process.
         var recent: [Int32: Recent] = [:]
-        /// How many refusals of a program were told in the present while.
+        /// How many refusals of a program were logged in the present period.
         var told: [String: Int] = [:]
         var toldSince = ContinuousClock.now
-        /// Whom a person has been asked about.
+        /// Programs that a person has been asked about.
         var asked: Set<String> = []
     }
     private struct Recent {
         var verdict: Verdict
-        /// (A process may have become another program since.)
+        /// (The process may run another program since.)
         var executable: String?
         var moment: ContinuousClock.Instant
     }
 
-    /// What holds for a process.
+    /// The decision for a process.
     package struct Verdict: Sendable, Equatable {
         package var decision: PolicyDecision
         package var process: CausingProcess?
-        /// The program by which it was decided: the process's, or of one that has started it.
+        /// The program that decided: the process's, or a parent's.
         package var program: String?
     }
 
     private let state = AdaptiveMutex(State())
     private let asking = Callback<String>()
 
-    /// What open(2) says. EAGAIN is what a file says that cannot be had now and may be later; see the documentation for what
-    /// programs make of it.
+    /// The errno of open(2). EAGAIN means that the file is not available now and may be later; the documentation says
+    /// what programs do with it.
     package static let refusal = EAGAIN
-    /// How many generations of processes are looked at: a thumbnailer starts another program in a sandbox of a third one.
+    /// How many generations of processes are looked at: a thumbnailer may start a sandbox program that starts another.
     private static let generations = 8
     private static let recently: Duration = .seconds(2)
     private static let mostRecent = 256
@@ -50,7 +50,7 @@ package final class DownloadPolicy: Sendable {
 
     // MARK: Rules
 
-    /// The domain's own, before all others.
+    /// The domain's own rules, which come before all others.
     package var own: [PolicyRule] { state.withLock { $0.own } }
     package var configured: [PolicyRule] { state.withLock { $0.configured } }
 
@@ -69,15 +69,15 @@ package final class DownloadPolicy: Sendable {
         }
     }
 
-    /// Called with the name of a program that a person is to decide about, once until the rules change. Set once; must not
-    /// block.
+    /// Called with the name of a program that a person has to decide about, once until the rules change. Set once; must
+    /// not block.
     package func onAsk(_ body: @escaping @Sendable (String) -> Void) { asking.set(body) }
 
     // MARK: Deciding
 
-    /// - Parameter thread: that opens, as FUSE says it.
+    /// - Parameter thread: the opening program's thread, as FUSE gives it.
     package func verdict(onThread thread: Int32) -> Verdict {
-        // The kernel itself, or a process of another pid namespace: nobody can say what it is.
+        // The kernel itself, or a process of another PID namespace, cannot be identified.
         guard thread > 0 else { return Verdict(decision: .allow) }
         let now = ContinuousClock.now
         let executable = SystemFile.link("/proc/\(thread)/exe")
@@ -97,10 +97,10 @@ package final class DownloadPolicy: Sendable {
         return verdict
     }
 
-    /// What holds for the process, or held; nobody is asked about it. Looks in `/proc`.
+    /// The decision for the process, without asking a person. Looks in `/proc`.
     package func judgement(onThread thread: Int32) -> Verdict { decide(thread) }
 
-    /// Whether one more refusal of this program is worth telling.
+    /// Whether one more refusal of this program is worth logging.
     func isTold(_ verdict: Verdict) -> Bool {
         let now = ContinuousClock.now
         return state.withLock { state in

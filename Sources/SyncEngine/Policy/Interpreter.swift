@@ -1,18 +1,18 @@
-/// A program that runs others, which are its first argument that is neither an option nor an option's value.
+/// A program that runs scripts. The script is its first argument that is neither an option nor an option's value.
 struct Interpreter {
     private let name: String
-    /// Options behind which stands what it runs, or a module's name: there is no script then.
+    /// Options followed by code or a module's name: there is no script then.
     private var ends = ""
-    /// Options whose value is the next word, unless it stands in the same one.
+    /// Options whose value is the next word, unless the value is in the same word.
     private var valued = ""
-    /// Options whose value, if they have one, stands in the same word.
+    /// Options whose value, if any, is in the same word.
     private var attached = ""
-    /// As ``ends`` and ``valued``, long.
+    /// Long options like those of ``ends`` and ``valued``.
     private var longEnds: Set<String> = []
     private var longValued: Set<String> = []
 
-    /// Sources: python(1), perlrun(1), ruby(1), node(1), gjs(1), bash(1), dash(1), ld.so(8). KDE's worker processes have their
-    /// plug-in as first argument.
+    /// Sources: python(1), perlrun(1), ruby(1), node(1), gjs(1), bash(1), dash(1), ld.so(8). KDE's worker processes get
+    /// their plug-in as first argument.
     private static let all = [
         Interpreter(name: "python", ends: "cm", valued: "WX", longValued: ["--check-hash-based-pycs"]),
         Interpreter(name: "perl", ends: "eE", valued: "I", attached: "MmiFxDd"),
@@ -32,7 +32,7 @@ struct Interpreter {
             name: "ld-linux", longValued: ["--library-path", "--argv0", "--preload", "--audit", "--inhibit-rpath"]),
     ]
 
-    /// - Parameter executable: its file's name, perhaps with a version behind it: `python3.11`, `nodejs`, `gjs-console`.
+    /// - Parameter executable: the file's name, perhaps with a suffix: `python3.11`, `nodejs`, `gjs-console`.
     static func named(_ executable: String) -> Interpreter? {
         all.first { interpreter in
             guard executable.hasPrefix(interpreter.name) else { return false }
@@ -41,8 +41,8 @@ struct Interpreter {
         }
     }
 
-    /// - Parameter words: its arguments.
-    /// - Returns: nil: it runs none.
+    /// - Parameter words: the interpreter's arguments.
+    /// - Returns: nil: there is no script.
     func script(_ words: [String]) -> String? {
         var words = words[...]
         while let word = words.popFirst() {

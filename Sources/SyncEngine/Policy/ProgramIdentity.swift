@@ -1,18 +1,18 @@
 import Glibc
 import Surroundings
 
-/// What a process may be called by a rule, and what it says of itself. From `/proc`, proc(5): some system calls for each, so
-/// never while a program waits for what is here.
+/// The names by which a rule may mean a process, and the process's own decision. Read from `/proc`, proc(5), with some
+/// system calls each: so never while a program waits for bytes that are here.
 struct ProgramIdentity {
-    /// The executable's name, the script's that an interpreter runs, and the command's name.
+    /// The executable's name, the name of the script that an interpreter runs, and the command's name.
     var names: [String] = []
-    /// The command's name, of which the kernel keeps 15 bytes.
+    /// The command's name, cut off by the kernel after 15 bytes.
     var command: String?
     var parent: Int32 = 0
-    /// What `HYDRANT_DOWNLOADS` says in its environment; nil: nothing.
+    /// The value of `HYDRANT_DOWNLOADS` in the environment; nil: none.
     var own: PolicyDecision?
 
-    /// By which a program says for itself, and for all that it starts, whether it may download.
+    /// With this variable a program decides for itself, and for its child processes, whether it may download.
     static let variable = "HYDRANT_DOWNLOADS"
 
     /// Nil: there is no such process (any more).
@@ -27,7 +27,7 @@ struct ProgramIdentity {
         }
         if let executable = SystemFile.link("/proc/\(pid)/exe") { names.append(Self.last(executable)) }
         if let command { names.append(command) }
-        // An interpreter's first argument that is no option is its script; of a desktop's worker process, its plug-in.
+        // An interpreter's first argument that is no option is its script, or a desktop worker process's plug-in.
         if let interpreter = names.first.flatMap({ Interpreter.named($0) }) {
             let arguments = SystemFile.read("/proc/\(pid)/cmdline", most: 4_096) ?? []
             let words = arguments.split(separator: 0, omittingEmptySubsequences: false).dropFirst()
@@ -49,10 +49,10 @@ struct ProgramIdentity {
         return name.hasSuffix(" (deleted)") ? String(name.dropLast(10)) : name
     }
 
-    /// By which of its names a rule means it; nil: the rule does not.
+    /// The process's name that the rule means; nil: the rule means another program.
     func name(meantBy rule: PolicyRule) -> String? {
         if let name = names.first(where: { fnmatch(rule.program, $0, 0) == 0 }) { return name }
-        // The kernel has cut it off.
+        // The kernel may have cut off the name.
         guard let command, command.utf8.count == 15, !rule.program.contains("*"),
             rule.program.utf8.starts(with: command.utf8)
         else { return nil }

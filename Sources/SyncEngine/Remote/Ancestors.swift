@@ -2,21 +2,21 @@ import FileProvider
 import ItemCatalog
 import Trees
 
-/// The folders between what is known here and items that moved to where nobody has looked yet: with them the items are
-/// moved too, with their bytes and with what was changed in them.
+/// The folders between the known tree and items that moved into folders not listed yet. With these folders known, the
+/// items are moved too, with their bytes and local changes.
 struct Ancestors: Sendable {
     let context: SyncContext
-    /// Deeper than any path can be (PATH_MAX).
+    /// No path is deeper (PATH_MAX).
     private static let deepest = 2_048
 
     struct Found: Sendable {
         /// Folders that the provider was asked for.
         var folders: [Item] = []
-        /// Folders to be shown, whether or not anybody has looked at the folder that they are in.
+        /// Folders to show, whether or not their parent folder has been listed.
         var shown: Set<ItemIdentifier> = []
     }
 
-    /// - Parameter items: what the provider says of items now; those that are new here are let be.
+    /// - Parameter items: the provider's present answers for items; those that are new here are ignored.
     /// - Throws: when the provider does not answer for a folder.
     func find(for items: [Item]) async throws -> Found {
         var found = Found()
@@ -47,7 +47,7 @@ struct Ancestors: Sendable {
         try context.catalog.read { try $0.item(identifiedBy: identifier) } != nil
     }
 
-    /// Nil when it is gone, or not what was asked for: then the item is asked for again.
+    /// Nil when the folder is gone, or the answer is for something else: then the item is asked for again.
     private func ask(_ identifier: ItemIdentifier) async throws -> Item? {
         do {
             let item = try await context.client.placeholder(for: identifier, at: nil)

@@ -3,7 +3,7 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Asks a provider what changed since the anchor that the catalog has, page by page.
+/// Asks a provider page by page what changed since the catalog's anchor.
 struct ChangeFeed: Sendable {
     let context: SyncContext
     let fetcher: FolderFetcher
@@ -13,11 +13,11 @@ struct ChangeFeed: Sendable {
 
     /// Takes the changes into the catalog.
     ///
-    /// - Returns: nil when all of them are there; else everything is to be listed anew, and when that is done this
-    ///   anchor kept, which is from before.
+    /// - Returns: nil when the catalog has them all; else list everything anew, then keep this anchor, which is from
+    ///   before the listing.
     func catchUp() async throws -> SyncAnchor? {
         guard var anchor = try context.catalog.read({ try $0.syncAnchor() }) else { return try await present() }
-        // Anchors may be large.
+        // Hashes only: anchors may be large.
         var seen: Set<Int> = [anchor.hashValue]
         var items = 0
         var run = Run()
@@ -50,13 +50,14 @@ struct ChangeFeed: Sendable {
         }
     }
 
-    /// What one page leaves to a later one.
+    /// What a page leaves to later pages.
     private struct Run {
-        /// Folders that are gone: what has moved out of them may be told later, and is not gone with them.
+        /// Deleted folders: a later page may tell that an item moved out, and such an item is not deleted with its
+        /// folder.
         var deleted: [ItemIdentifier] = []
-        /// Two that change places may be told on two pages.
+        /// Two items that swap names may come on two pages.
         var updated: [ItemIdentifier] = []
-        /// Without it, the next run begins before what was left.
+        /// While deletions are left, the anchor is not kept, so that the next run begins before them.
         var keepsAnchor: Bool { deleted.isEmpty }
 
         mutating func add(_ page: inout ChangePage, _ catalog: Catalog) throws {
@@ -81,17 +82,17 @@ struct ChangeFeed: Sendable {
         try await context.client.currentAnchor()
     }
 
-    /// One page and its anchor, in one transaction.
+    /// Takes one page and its anchor in one transaction.
     private func take(_ page: ChangePage, _ run: Run, since moment: UInt64) async throws {
         let above = try await Ancestors(context: context).find(for: page.updated)
-        // A first listing under way may be from before the page, which tells nothing of folders that are not listed.
+        // A first listing under way may be from before the page, and the page has no effect on unlisted folders.
         let underWay = await fetcher.foldersUnderWay
         let result = try context.takeRemoteChange { writer in
             let (updated, halfMade) = try context.ownChanges.withoutHalfMade(page.updated, since: moment, writer)
             var result = try writer.mergeChanges(
                 updated: updated + above.folders, deleted: page.deleted, showing: above.shown,
                 settling: page.hasMore ? [] : run.updated,
-                // Asked inside the transaction: what is confirmed after it is not undone by it.
+                // Asked inside the transaction, so that changes confirmed after it are not undone by it.
                 ignoring: context.ownChanges.since(moment), defaults: context.defaults)
             result.missing += halfMade
             if run.keepsAnchor { try writer.takeSyncAnchor(page.anchor) }

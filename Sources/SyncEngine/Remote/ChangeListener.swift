@@ -3,40 +3,39 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Follows the store's changes: the provider's signals where it has them, what changed since an anchor where it can
-/// tell, else a look now and then at the folders that programs look at.
+/// Follows the store's changes: by the provider's signals; by asking what changed since an anchor; or, with neither, by
+/// polling the folders that programs look at.
 ///
-/// What the store could not be asked for, because it did not answer or because we were just changing the item, is kept
-/// and asked for again.
+/// Keeps each question that the store could not answer, or whose item we were just changing, and asks again.
 actor ChangeListener {
     private let context: SyncContext
     private let fetcher: FolderFetcher
     private var waiting: Set<ChangeSignal> = []
     private var isDraining = false
-    /// What took long to ask, and until when it is not asked once more for a signal: while many documents of a large folder
-    /// are changed from here, it would be listed all the time.
+    /// Signals whose question took long, and until when they are not asked again: else we would list a large folder all
+    /// the time while many of its documents are changed from here.
     private var resting: [ChangeSignal: ContinuousClock.Instant] = [:]
     private static let long = Duration.seconds(1)
     private static let longestRest = Duration.seconds(30)
     private var isOver = false
     private var looks: PollingSchedule
-    /// Folders that are to be asked for at once, since a program has looked into them after a while.
+    /// Folders to ask for at once, because a program listed them after some time.
     private var urgent: Set<InodeID> = []
     private static let mostUrgent = 32
     private var isAsking = false
-    /// Of a store that has such a thing: of the topmost folder, when all was as it should be.
+    /// The version of the topmost folder when it was last as expected, if the store has versions of whole trees.
     private var version: String?
     private var hasVersions = true
 
-    /// To be asked again, and how often that was in vain.
+    /// Signals to ask for again, and how often each failed.
     private var kept: [ChangeSignal: Int64] = [:]
     private var timer: (task: Task<Void, Never>, end: ContinuousClock.Instant)?
     private var askedAt: ContinuousClock.Instant?
-    /// How often in a row the store answered again, and then not what it was asked.
+    /// How often in a row the store answered again, but not these questions.
     private var inVain: Int64 = 0
-    /// Since it was asked last.
+    /// Whether the store has answered again since the last try.
     private var hasReturned = false
-    /// More than so many questions are one: after everything.
+    /// More questions than this become one: for everything.
     private static let mostKept = 64
 
     init(context: SyncContext, fetcher: FolderFetcher) {
@@ -51,13 +50,13 @@ actor ChangeListener {
             isOver = true
             return
         }
-        // What changed while nobody was mounted.
+        // Changes from before the mount.
         take(.everything)
         let client = context.client
         if let signals = client.changeSignals() {
             for await signal in signals { take(signal) }
         }
-        // No signals, or none any more.
+        // No signals, or no more signals.
         let pause =
             client.signalsChanges && !client.enumeratesChanges
             ? context.times.poll * 10 : context.times.poll
@@ -77,7 +76,7 @@ actor ChangeListener {
     private func look() async {
         var stale: Set<InodeID> = []
         for inode in context.opened.take() {
-            // (It may have no name any more.)
+            // (The document may have no name any more.)
             guard let folder = (try? context.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
             if looks.wasLookedAt(folder, at: .now) { stale.insert(folder) }
         }
@@ -88,7 +87,7 @@ actor ChangeListener {
         await ask(looks.due(at: .now))
     }
 
-    /// Nil: the store has no such thing, or did not say.
+    /// Nil: the store has no such version, or did not say.
     private func newVersion() async -> String? {
         guard hasVersions else { return nil }
         do {
@@ -106,7 +105,7 @@ actor ChangeListener {
                 looks.asked(folder, at: moment, hasChanged: hasChanged)
             } catch {
                 looks.asked(folder, at: moment, hasChanged: false)
-                // Where a version says when to ask, nobody would do so again.
+                // Where the version says when to ask, nothing else would ask again.
                 guard version != nil, error.mayPass else { continue }
                 do {
                     let item = try context.catalog.read { try $0.item(of: folder) }
@@ -116,7 +115,7 @@ actor ChangeListener {
         }
     }
 
-    /// A program looked at a folder: it is worth asking for, now and then.
+    /// A program looked at a folder: poll the folder.
     func wasLookedAt(_ folder: InodeID) {
         guard looks.wasLookedAt(folder, at: .now), urgent.count < Self.mostUrgent else { return }
         urgent.insert(folder)
@@ -130,14 +129,14 @@ actor ChangeListener {
         isAsking = false
     }
 
-    // MARK: What is to be asked again
+    // MARK: Questions to repeat
 
-    /// What the signal names is not known, since the answer did not come or could not be taken.
+    /// Repeats the question later: its answer did not come or could not be taken.
     func keep(_ signal: ChangeSignal, _ error: SyncError? = nil) {
         guard !isOver else { return }
         kept[signal, default: 0] += 1
         if kept.count > Self.mostKept {
-            // The store's changes since the anchor do not tell of what was doubtful before it.
+            // The changes since the anchor do not include what was in doubt before it.
             do {
                 try context.catalog.write { try $0.forgetSyncAnchor() }
                 kept = [.everything: kept.values.max() ?? 1]
@@ -148,13 +147,13 @@ actor ChangeListener {
         }
         guard timer == nil else { return }
         var code: FileProviderError.Code? = .serverUnreachable
-        // What is just being changed from here will not be for long.
+        // An item that we are just changing (`busy`) will soon be free.
         if case .provider(let failure)? = error, failure.code != .busy { code = failure.code }
         let attempts = kept.values.min() ?? 1
         askAgain(in: RetryDelay.seconds(after: attempts - 1, code, context.times, isAlone: inVain > 0))
     }
 
-    /// Nothing need wait any longer. (A store that answers everything else is asked ever less often.)
+    /// The store answers: asks at once. (A store that answers all other questions is asked ever less often.)
     func storeAnswers() {
         guard timer != nil else { return }
         let pause = RetryDelay.seconds(after: inVain, nil, context.times)
@@ -163,7 +162,7 @@ actor ChangeListener {
         if waited < pause { askAgain(in: pause - waited) } else { askAgain() }
     }
 
-    /// Unless it is asked sooner anyway.
+    /// Does nothing if a sooner try is planned.
     private func askAgain(in seconds: Double) {
         let end = ContinuousClock.now + .seconds(seconds)
         if let timer, timer.end <= end { return }
@@ -207,7 +206,7 @@ actor ChangeListener {
             if batch.remove(.everything) != nil {
                 let error = await everything()
                 ended(.everything, error, since: now)
-                // Which has listed the folders as well.
+                // `everything` has listed the folders too.
                 batch = batch.filter { if case .item = $0 { true } else { false } }
             }
             let started = ContinuousClock.now
@@ -215,7 +214,7 @@ actor ChangeListener {
                 for signal in batch { group.addTask { (signal, await self.handle(signal)) } }
                 for await (signal, error) in group { ended(signal, error, since: started) }
             }
-            // A folder in which much happens (our own uploads, say) is not listed without a pause.
+            // Pause between listings of a folder in which much happens (our own uploads, for example).
             let elapsed = started.duration(to: .now)
             try? await Task.sleep(for: min(.milliseconds(400), elapsed * 3))
         }
@@ -234,7 +233,7 @@ actor ChangeListener {
         if error.mayPass { keep(signal, error) } else { kept[signal] = nil }
     }
 
-    /// Why it is not known what has changed.
+    /// Returns the error for which it is still unknown what changed.
     private nonisolated func handle(_ signal: ChangeSignal) async -> SyncError? {
         do {
             switch signal {
@@ -255,7 +254,7 @@ actor ChangeListener {
         }
     }
 
-    /// A folder that nobody has looked at is fetched when somebody does.
+    /// A folder that is not listed yet is fetched when a program first lists it.
     private nonisolated func fetchIfKnown(_ folder: InodeID) async throws {
         let isKnown = try context.catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated } ?? false
         if isKnown { try await fetcher.fetch(folder, joining: false) }
@@ -286,10 +285,10 @@ actor ChangeListener {
         }
     }
 
-    /// Lists every folder that was looked at, also those whose first listing is under way: it may have begun before
-    /// the anchor was given.
+    /// Lists every folder that is listed or whose first listing is under way: that listing may have begun before the
+    /// anchor was given.
     ///
-    /// - Throws: when some of it has to be asked for again.
+    /// - Throws: when a question has to be repeated.
     private nonisolated func listEverything() async throws {
         async let root = RootCapabilities(context: context).ask()
         let underWay = await fetcher.foldersUnderWay

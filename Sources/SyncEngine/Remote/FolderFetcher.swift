@@ -3,7 +3,7 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Fetches folders' listings; callers that want the same folder at once share one fetch.
+/// Fetches folders' listings; concurrent callers for one folder share one fetch.
 actor FolderFetcher {
     private let context: SyncContext
     private var running: [InodeID: Task<Result<Bool, SyncError>, Never>] = [:]
@@ -14,13 +14,13 @@ actor FolderFetcher {
 
     var foldersUnderWay: [InodeID] { Array(running.keys) }
 
-    /// Returns when the folder's listing, as the store has it after this call began, is in the catalog. Cancelling the
-    /// task ends the wait; the fetch goes on, for the others who wait, and for whoever comes next.
+    /// Returns when the catalog has the folder's listing, as of a moment after the call began. Cancelling the task ends
+    /// the wait; the fetch goes on for other callers.
     ///
     /// - Parameters:
     ///   - joining: a fetch that is already under way will do (a first look).
-    ///   - isAwaited: somebody waits for it, who is to be told why it does not come.
-    /// - Returns: whether it said anything new.
+    ///   - isAwaited: a program waits and is to be told why the listing does not come.
+    /// - Returns: whether the listing brought news.
     @discardableResult
     func fetch(_ folder: InodeID, joining: Bool, isAwaited: Bool = true) async throws(SyncError) -> Bool {
         if let task = running[folder] {
@@ -28,7 +28,7 @@ actor FolderFetcher {
             if case .failure(.cancelled) = await context.result(of: task, unlessAway: false), Task.isCancelled {
                 throw SyncError.cancelled
             }
-            // Somebody else has begun a new one.
+            // Another caller has begun a newer fetch.
             if let newer = running[folder] { return try await context.result(of: newer, unlessAway: false).get() }
         }
         let task = Task(executorPreference: context.workers) { [context] () -> Result<Bool, SyncError> in
@@ -45,7 +45,7 @@ actor FolderFetcher {
                     isOutdated = context.isOutdated(failure, since: asked)
                 }
             } while isOutdated && !Task.isCancelled
-            // Whoever asks again when this has ended is not given its answer once more.
+            // Callers from now on get a new fetch, not this result.
             await self.ended(folder)
             return result
         }
@@ -59,7 +59,7 @@ actor FolderFetcher {
 }
 
 extension FolderFetcher {
-    /// Somebody wanted to look into the folder, and cannot.
+    /// A program wanted to list the folder and cannot.
     private nonisolated func tell(_ error: SyncError, _ folder: InodeID) {
         if case .cancelled = error { return }
         let item = (try? context.catalog.read { try $0.item(of: folder) }) ?? nil
@@ -73,15 +73,15 @@ struct FolderListing: Sendable {
     let context: SyncContext
     /// A provider whose pages never end is cut off here.
     static let mostItems = 1_000_000
-    /// One after another that bring nothing new.
+    /// The most pages in a row that bring nothing new.
     static let mostIdlePages = 1_000
-    /// In bytes, of what a page is called.
+    /// The longest page token, in bytes.
     static let longestPage = 64 << 10
 
-    /// - Returns: whether it said anything new.
+    /// - Returns: whether the listing brought news.
     func fetch(_ folder: InodeID) async throws -> Bool {
         guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
-            // Nobody can list it: whoever waits for that would wait for ever.
+            // Nobody can list this folder, so nobody may wait for a listing.
             try context.catalog.write { try $0.becomesListed(folder) }
             return false
         }
@@ -92,7 +92,7 @@ struct FolderListing: Sendable {
         do {
             return try await take(folder, identifier, &parts, since: moment)
         } catch let error as FileProviderError where error.code == .cannotSynchronize {
-            // Nothing of it is true, for all that is known: it does not fill the disk until the next try.
+            // The parts may be wrong and must not fill the disk until the next try.
             try parts.takeBack()
             throw error
         }
@@ -104,11 +104,11 @@ struct FolderListing: Sendable {
         var (items, leftOut) = try await listing(of: identifier) { try parts.take(&$0) }
         try parts.end(&items)
         leftOut += parts.refused
-        // Most listings say nothing new: no need to hold up the writers for those.
+        // Most listings bring no news: do not hold up the catalog's writers for those.
         let (unchanged, doubtful) = try context.catalog.read { reader in
             try compare(folder, items, besides: parts.known, ignoring: context.ownChanges.since(moment), reader)
         }
-        // What was just changed from here is asked for by itself, when that is over.
+        // Items that we were changing meanwhile are asked for one by one when that is over.
         for identifier in doubtful { context.recheck(.item(identifier)) }
         if let unchanged {
             tell(unchanged.refused + leftOut, of: folder)
@@ -116,9 +116,9 @@ struct FolderListing: Sendable {
         }
         let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
-            // Asked inside the transaction: what is confirmed after it is not undone by it.
+            // Asked inside the transaction, so that changes confirmed after it are not undone by it.
             let ignored = context.ownChanges.since(moment)
-            // (What is left out is asked for one by one, as what is missing.)
+            // (Uncertain items count as missing, and each is asked for by itself.)
             let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
             return try writer.mergeListing(
                 of: folder, items, besides: parts.known, ignoring: ignored, defaults: context.defaults)
@@ -128,7 +128,7 @@ struct FolderListing: Sendable {
         return true
     }
 
-    /// `hydrant status` of the folder says it as well.
+    /// Logs the refused entries; `hydrant status` of the folder shows them too.
     private func tell(_ refused: [(name: Filename, reason: String)], of folder: InodeID) {
         for entry in context.refused.record(refused, of: folder) {
             context.logger.warning(
@@ -137,7 +137,7 @@ struct FolderListing: Sendable {
         }
     }
 
-    /// Once of each item.
+    /// Warns once per item.
     private func tellAttributes(of items: [Item]) {
         for item in items where item.hasTooManyAttributes && context.refused.isNews(attributesOf: item.identifier) {
             context.logger.warning(
@@ -146,8 +146,7 @@ struct FolderListing: Sendable {
         }
     }
 
-    /// Whether the listing is what the catalog has; and of what it cannot tell, since it was changed from here
-    /// meanwhile, what is not as in the catalog.
+    /// Compares the listing with the catalog. `doubtful`: items that differ, but were changed from here meanwhile.
     private func compare(
         _ folder: InodeID, _ items: [Item], besides known: Set<ItemID>, ignoring ignored: Set<ItemIdentifier>,
         _ reader: Catalog.Reader
@@ -161,10 +160,10 @@ struct FolderListing: Sendable {
         return (unchanged, differing.intersection(ignored))
     }
 
-    /// What the provider says is in a folder; nothing is done with it.
+    /// The entries of a folder as the provider lists them. Changes nothing.
     func pages(of identifier: ItemIdentifier) async throws -> [Item] { try await listing(of: identifier).items }
 
-    /// - Parameter take: called after each page with what has come so far; may take something away.
+    /// - Parameter take: called after each page with the items so far; may remove some.
     private func listing(
         of identifier: ItemIdentifier, _ take: (inout [Item]) throws -> Void = { _ in }
     ) async throws -> (items: [Item], leftOut: [(name: Filename, reason: String)]) {
@@ -183,7 +182,7 @@ struct FolderListing: Sendable {
             tellAttributes(of: answer.items)
             count += answer.items.count
             page = answer.nextPage
-            // A page is news when it begins with an item that no page before began with.
+            // A page brings news when no page before began with the same item.
             let isNews = answer.items.first.map { begun.insert($0.identifier).inserted } ?? false
             idle = isNews ? 0 : idle + 1
             try take(&items)

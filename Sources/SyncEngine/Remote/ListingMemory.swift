@@ -3,14 +3,14 @@ import ItemCatalog
 import Locking
 import Trees
 
-/// What long listings took of the memory goes back to the system: the C library keeps what was freed for itself, and the
-/// catalog's connections the pages that they have seen; a daemon that has listed 100,000 documents once would hold for ever
-/// what that took.
+/// Returns the memory of long listings to the system: the C library keeps freed memory, and the catalog's connections
+/// keep the pages they have read. Without this, a daemon that once listed 100,000 documents would hold that memory for
+/// ever.
 ///
 /// Source: malloc_trim(3).
 final class ListingMemory: Sendable {
     private struct State {
-        /// Listed since the last time.
+        /// Items listed since the last trim.
         var items = 0
         var isPlanned = false
     }
@@ -18,12 +18,12 @@ final class ListingMemory: Sendable {
     private let workers: Workers
     private let catalog: Catalog
 
-    /// Below this there is nothing to gain.
+    /// Fewer items are not worth a trim.
     private static let many = 5_000
-    /// A walk lists one folder after another; nobody does for so long when it has ended.
+    /// A pause this long ends a walk, which lists one folder after another.
     private static let pause = Duration.milliseconds(250)
 
-    /// Somebody may do nothing else.
+    /// For a program that never stops listing.
     private static let mostPauses = 40
 
     init(workers: Workers, catalog: Catalog) {
@@ -31,7 +31,7 @@ final class ListingMemory: Sendable {
         self.catalog = catalog
     }
 
-    /// A listing has been taken, and let go of, or a part of one has been given to a program.
+    /// A listing was taken and freed, or a program was given a part of one.
     func took(_ items: Int) {
         let plans = state.withLock { state in
             state.items += items

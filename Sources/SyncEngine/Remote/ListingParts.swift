@@ -2,15 +2,15 @@ import FileProvider
 import ItemCatalog
 import Trees
 
-/// Takes a long listing while its pages come, so that it is never in memory as a whole: of a folder that is listed for the
-/// first time each part goes into the catalog, and of one that is known what has not changed is let go of.
+/// Takes a long listing page by page, so that it is never in memory as a whole. In a first listing, each part goes into
+/// the catalog; in later listings, unchanged items are dropped at once.
 struct ListingParts {
     private enum Way {
         /// Nothing has been taken yet.
         case notDecided
-        /// Nothing else was in the folder before: each part is written down. (Nobody is shown the listing before its end.)
+        /// The folder was empty before: each part is written to the catalog. (Nobody sees the listing before its end.)
         case writing
-        /// What the catalog has as well is let go of.
+        /// Items that the catalog has unchanged are dropped.
         case comparing
     }
     private let context: SyncContext
@@ -19,22 +19,22 @@ struct ListingParts {
     private var way = Way.notDecided
     private var isInOrder = true
     private var last: Filename?
-    /// So many of the items that have not been let go of are for the end, and after them so many have been looked at.
+    /// The number of items left for the end, and of the items after them that have been looked at.
     private var (kept, looked) = (0, 0)
 
-    /// Rows of which the listing says what the catalog has.
+    /// Catalog rows that the listing confirms.
     private(set) var known: Set<ItemID> = []
-    /// How many items were let go of.
+    /// How many items were dropped.
     private(set) var count = 0
-    /// How many there were in all.
+    /// How many items came in all.
     private(set) var seen = 0
     private(set) var refused: [(name: Filename, reason: String)] = []
 
-    /// Shorter listings are taken at once.
+    /// Shorter listings are taken as a whole.
     static let size = 2_000
-    /// What the store gives in no order is written all over the catalog: in few parts, then.
+    /// Unordered items are written all over the catalog, so in few parts.
     static let sizeWithoutOrder = 50_000
-    /// Taken back in one transaction; others want to write as well.
+    /// Rows taken back in one transaction; others want to write too.
     private static let takenBack = 500
 
     init(context: SyncContext, folder: InodeID, since moment: UInt64) {
@@ -43,19 +43,19 @@ struct ListingParts {
         self.moment = moment
     }
 
-    /// - Parameter items: what has come so far and was not let go of.
+    /// - Parameter items: the items so far that were not dropped.
     mutating func take(_ items: inout [Item]) throws {
         seen = count + items.count
         if items.count - kept - looked >= Self.size { try takePart(&items) }
     }
 
-    /// The rest of a listing of which something was written down.
+    /// Writes the rest of a listing that was written in parts.
     mutating func end(_ items: inout [Item]) throws {
         seen = count + items.count
         if way == .writing { try write(&items) }
     }
 
-    /// It was no listing.
+    /// Takes the parts back: the listing failed.
     func takeBack() throws {
         if way != .writing { return }
         let rows = Array(known)
@@ -81,7 +81,7 @@ struct ListingParts {
         if way == .comparing { try compare(&items) }
     }
 
-    /// - Returns: false when something was in the folder before; then nothing was written.
+    /// - Returns: false when the folder was not empty before; then nothing was written.
     @discardableResult
     private mutating func write(_ items: inout [Item]) throws -> Bool {
         let others = way == .notDecided ? nil : known
@@ -113,7 +113,7 @@ struct ListingParts {
             }
             return (new, unchanged)
         }
-        // Of a file that is renamed while the pages come, what came later is right.
+        // When a file is renamed while the pages come, its later entry is right.
         let before = items[..<kept].filter { item in
             guard unchanged[item.identifier] != nil else { return true }
             refused.append((item.filename, "another item has the same identifier"))

@@ -3,11 +3,11 @@ import ItemCatalog
 import Locking
 import Trees
 
-/// A program that lists one folder after another (find, a backup, a file manager's search) has the next ones coming before
-/// it asks: over a long line it would wait for each of them.
+/// Lists folders ahead of a program that walks a tree (find, a backup, a file manager's search), which would else wait
+/// a round trip for each folder.
 ///
-/// Two folders of one parent, looked into within a few seconds, make a walk; what is fetched ahead of it is bounded, and
-/// what nobody comes to see costs one question each.
+/// Two folders of one parent, listed within a few seconds, make a walk. The number of folders listed ahead is bounded,
+/// and each that the program never opens costs one question.
 final class ListingPrefetcher: Sendable {
     private struct Walk {
         var last: InodeID
@@ -15,19 +15,19 @@ final class ListingPrefetcher: Sendable {
         var length = 1
     }
     private struct State {
-        /// By the folder that their folders are in.
+        /// By the parent of the folders walked.
         var walks: [InodeID: Walk] = [:]
         var running: Set<InodeID> = []
     }
     private let state = AdaptiveMutex(State())
     private let context: SyncContext
-    /// Folders that are fetched ahead at once, of all walks.
+    /// The most folders listed ahead at once, of all walks.
     private static let most = 8
     private static let patience = Duration.seconds(3)
 
     init(context: SyncContext) { self.context = context }
 
-    /// Somebody looks into a folder. Never waits.
+    /// A program lists a folder. Never waits.
     ///
     /// - Parameter fetch: brings a folder's first listing.
     func wasLookedAt(_ folder: InodeID, _ fetch: @escaping @Sendable (InodeID) async -> Void) {
@@ -48,7 +48,7 @@ final class ListingPrefetcher: Sendable {
         if isWalk { goOn(in: parent, fetch) }
     }
 
-    /// Fetches the next folders of a walk that has been seen lately.
+    /// Fetches the next folders of a recent walk.
     private func goOn(in parent: InodeID, _ fetch: @escaping @Sendable (InodeID) async -> Void) {
         let last = state.withLock { state -> InodeID? in
             guard let walk = state.walks[parent], walk.moment.duration(to: .now) < Self.patience,

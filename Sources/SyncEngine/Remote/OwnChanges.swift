@@ -3,27 +3,27 @@ import ItemCatalog
 import Locking
 import Trees
 
-/// Which items we are changing at the provider, or have changed since a question to it began: what the
-/// answer says of those may be from before the change, and is not taken.
+/// The items that we are changing at the provider, or have changed since a question began: the answer may show them as
+/// they were before, so that part is not taken.
 final class OwnChanges: Sendable {
     private struct State {
         var sequence: UInt64 = 0
         var inFlight: [ItemIdentifier: Int] = [:]
-        /// When an item was last changed; only for as long as some question is open.
+        /// When an item was last changed; kept only while a question is open.
         var changed: [ItemIdentifier: UInt64] = [:]
-        /// The same, of what had no identifier before.
+        /// When an item was made that had no identifier before.
         var made: [ItemIdentifier: UInt64] = [:]
         var questions = 0
     }
     private let state = AdaptiveMutex(State())
 
-    /// A step for this item goes to the provider.
+    /// A step for this item begins at the provider.
     func begin(_ identifier: ItemIdentifier?) {
         guard let identifier else { return }
         state.withLock { $0.inFlight[identifier, default: 0] += 1 }
     }
 
-    /// Its outcome is in the catalog.
+    /// The step's outcome is in the catalog.
     func end(_ identifier: ItemIdentifier?) {
         guard let identifier else { return }
         state.withLock { state in
@@ -34,7 +34,7 @@ final class OwnChanges: Sendable {
         }
     }
 
-    /// A step made this item, which had no identifier before; its outcome is not in the catalog yet.
+    /// A step made this item, which had no identifier before; the step's outcome is not in the catalog yet.
     func made(_ identifier: ItemIdentifier) {
         state.withLock { state in
             state.sequence += 1
@@ -42,8 +42,8 @@ final class OwnChanges: Sendable {
         }
     }
 
-    /// Of what an answer says, that which is certain, and what is not: that was made from here since the question began, and
-    /// the reply said something else of it. The answer may have seen it half made; it is to be asked for by itself.
+    /// Splits an answer into certain items and half-made ones: those made from here since the question began, of which
+    /// the reply said something else. The answer may have seen them half made, so each is to be asked for by itself.
     func withoutHalfMade(
         _ items: [Item], since moment: UInt64, _ reader: Catalog.Reader
     ) throws -> (certain: [Item], halfMade: Set<ItemIdentifier>) {
@@ -67,20 +67,20 @@ final class OwnChanges: Sendable {
         }
     }
 
-    /// The items that an answer to the question that began at `moment` may be out of date about.
+    /// The items of which an answer may be out of date, if its question began at `moment`.
     func since(_ moment: UInt64) -> Set<ItemIdentifier> {
         state.withLock { state in
             Set(state.inFlight.keys).union(state.changed.filter { $0.value > moment }.keys)
         }
     }
 
-    /// Whether the store may have said that it has no such item because we were moving it, or a folder that it is in.
+    /// Whether the store may have answered "no such item" because we were moving the item or a folder above it.
     func mayHide(_ identifier: ItemIdentifier, since moment: UInt64, _ reader: Catalog.Reader) throws -> Bool {
         let changed = since(moment)
         if changed.isEmpty { return false }
         if changed.contains(identifier) { return true }
         var next = try reader.item(identifiedBy: identifier)
-        // Deeper than any path can be (PATH_MAX).
+        // No path is deeper (PATH_MAX).
         for _ in 0..<2_048 {
             guard let place = next?.remote ?? next?.base, place.parent != .root else { return false }
             next = try reader.item(place.parent)
@@ -89,7 +89,7 @@ final class OwnChanges: Sendable {
         return false
     }
 
-    /// The answer has been taken.
+    /// The answer has been taken into the catalog.
     func answered() {
         state.withLock { state in
             state.questions -= 1

@@ -1,35 +1,36 @@
 import Locking
 import Trees
 
-/// Which folders are asked for again, and when, where the store says nothing by itself: those that programs look at, ever
-/// less often while nothing changes in them.
+/// When to poll which folders, where the store signals nothing: the folders that programs look at, ever less often
+/// while nothing changes in them.
 struct PollingSchedule {
     private struct Look {
-        /// When a program last looked into it.
+        /// When a program last looked at the folder.
         var seen: ContinuousClock.Instant
-        /// When the store was last asked; that is, when its answer was begun.
+        /// When the store was last asked (when the question began).
         var asked: ContinuousClock.Instant
-        /// From that question to the next.
+        /// The time from that question to the next.
         var interval: Duration
-        /// Not asked for since somebody has begun to look.
+        /// Not polled since the first look.
         var isNew = true
     }
     private var looks: [InodeID: Look] = [:]
     private let shortest: Duration
-    /// Ten times the shortest: what changes shows after five minutes at the latest.
+    /// Ten times the shortest: by default, a change shows within five minutes.
     private var longest: Duration { shortest * 10 }
-    /// Nobody has looked for so long: it is not asked for any more.
+    /// A folder that no program has looked at for this long is not polled any more.
     private var memory: Duration { shortest * 60 }
-    /// Who looks through all of a large tree does not have all of it asked for ever after.
+    /// Cap the polling, so that one `find` does not make us poll the whole tree.
     static let most = 1_000
 
     /// - Parameter poll: the shortest time between two questions, in seconds.
     init(poll: Double) { shortest = .seconds(poll) }
 
-    /// - Returns: whether it is so long since the store was asked that it is worth asking now.
+    /// - Returns: whether the last question is so old that it is worth asking now.
     mutating func wasLookedAt(_ folder: InodeID, at now: ContinuousClock.Instant) -> Bool {
         guard var look = looks[folder] else {
-            // It has just been listed, or what is shown is from before a restart, of which everything is asked for.
+            // The folder has just been listed; or it is from before a restart, after which everything is asked for
+            // anyway.
             if looks.count >= Self.most, let oldest = looks.min(by: { $0.value.seen < $1.value.seen })?.key {
                 looks[oldest] = nil
             }
@@ -44,14 +45,14 @@ struct PollingSchedule {
         return isStale
     }
 
-    /// Those whose time has come.
+    /// The folders that are due.
     mutating func due(at now: ContinuousClock.Instant) -> [InodeID] {
         looks = looks.filter { $0.value.seen + memory > now }
         return looks.filter { $0.value.asked + $0.value.interval <= now }.sorted { $0.value.asked < $1.value.asked }
             .map(\.key)
     }
 
-    /// Those of which nobody knows how they are, whatever is known of all others.
+    /// The folders that were never polled, so that the version of the whole does not vouch for them.
     var unknown: [InodeID] { looks.filter(\.value.isNew).map(\.key) }
 
     mutating func asked(_ folder: InodeID, at moment: ContinuousClock.Instant, hasChanged: Bool) {
@@ -62,11 +63,11 @@ struct PollingSchedule {
         looks[folder] = look
     }
 
-    /// Something has changed somewhere: all are asked for at the next opportunity.
+    /// Something has changed somewhere: polls all folders at the next opportunity.
     mutating func allAreDue() { for folder in looks.keys { looks[folder]?.interval = .zero } }
 }
 
-/// What programs have opened since somebody asked: the folders that it is in count as looked at, found out later.
+/// Documents opened since the last poll: their folders count as looked at. The folders are looked up later.
 final class OpenedDocuments: Sendable {
     private let inodes = AdaptiveMutex<Set<InodeID>>([])
 

@@ -2,9 +2,9 @@ package import FileProvider
 import Locking
 package import Trees
 
-/// What the provider listed and cannot be shown, by folder, as of the last listing since the mount: for people.
+/// Listed items that cannot be shown, by folder, as of the folder's last listing since the mount. For people.
 ///
-/// Bounded, whatever a provider says: the first few of each folder, and so many folders.
+/// Bounded, whatever a provider says: the first few entries of each folder, and so many folders.
 package final class RefusedEntries: Sendable {
     package struct Entry: Sendable, Hashable {
         package var name: Filename
@@ -20,7 +20,7 @@ package final class RefusedEntries: Sendable {
     private let withoutAttributes = AdaptiveMutex<Set<ItemIdentifier>>([])
     private let folders = AdaptiveMutex<[InodeID: Folder]>([:])
 
-    /// Takes what a listing left out. Returns what was not known before, to be told.
+    /// Records the entries that a listing left out. Returns the new ones, to be logged.
     func record(_ refused: [(name: Filename, reason: String)], of folder: InodeID) -> [Entry] {
         let first = refused.prefix(Self.mostEntries).map { Entry(name: $0.name.shortened, reason: $0.reason) }
         return folders.withLock { folders in
@@ -34,7 +34,7 @@ package final class RefusedEntries: Sendable {
         }
     }
 
-    /// Whether this was not said yet: the item is shown without its attributes, which are too many.
+    /// Whether it was not logged yet that the item is shown without its attributes, which are too many.
     func isNews(attributesOf item: ItemIdentifier) -> Bool {
         withoutAttributes.withLock { told in
             if told.count >= Self.mostItems { return false }
@@ -53,7 +53,7 @@ package final class RefusedEntries: Sendable {
 }
 
 extension Filename {
-    /// Of a name that is none: for people, and bounded.
+    /// A bounded form, for people, of a string that is no valid name.
     fileprivate var shortened: Filename {
         bytes.count > 300 ? Filename(bytes: bytes.prefix(300) + Array("…".utf8)) : self
     }

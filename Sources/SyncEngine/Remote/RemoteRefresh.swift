@@ -6,14 +6,14 @@ import Trees
 /// Asks the provider for one item again and takes the answer into the catalog.
 struct RemoteRefresh: Sendable {
     let context: SyncContext
-    /// Asked for the folder before an item that is gone goes here as well: another may have taken its name
-    /// (a save by rename at the store), and then one gives way to the other at once. Nil in a listing.
+    /// Fetches the folder before an item that is gone is deleted here: another item may have taken the name (a save by
+    /// rename at the store), and then the two are exchanged at once. Nil in a listing.
     let fetcher: FolderFetcher?
 
-    /// What could not be found out now is asked for again later.
+    /// Asks for an item. If the answer cannot be had now, asks again later.
     ///
     /// - Parameters:
-    ///   - known: what the provider just said of it, if it did.
+    ///   - known: the provider's answer, if it just gave one.
     ///   - isOwn: asked by the very step that is changing the item: no other change can be under way.
     func refresh(_ identifier: ItemIdentifier, known: Item? = nil, isOwn: Bool = false) async {
         do { try await take(identifier, known: known, isOwn: isOwn) } catch {
@@ -23,20 +23,20 @@ struct RemoteRefresh: Sendable {
         }
     }
 
-    /// - Throws: when it is not known now how the item is.
+    /// - Throws: when the item's state cannot be known now.
     func take(_ identifier: ItemIdentifier, known: Item? = nil, isOwn: Bool = false) async throws {
         guard try await isGone(identifier, known: known, isOwn: isOwn) else { return }
         if let fetcher, let folder = try folder(of: identifier) {
-            // The listing finds it missing, and asks for it once more.
+            // The listing finds the item missing, and asks for it once more.
             try await fetcher.fetch(folder, joining: false)
             return
         }
-        // The store answered: it is gone.
+        // The store answered that the item is gone.
         try context.takeRemoteChange { try $0.mergeDeletion(of: identifier, defaults: context.defaults) }
     }
 
-    /// Asks for items that a listing missed, at once: a provider that has to search its store for what is gone needs to
-    /// do so once. Those that are gone are taken together, for how many they are decides what becomes of them.
+    /// Asks at once for items that a listing missed: a provider that has to search its store for lost items needs to
+    /// search once. Merges all deletions together, because their number decides how they are treated.
     func refresh(_ identifiers: [ItemIdentifier]) async {
         if identifiers.isEmpty { return }
         let moment = context.ownChanges.ask()
@@ -58,7 +58,7 @@ struct RemoteRefresh: Sendable {
         if gone.isEmpty { return }
         do {
             let doubtful = try context.takeRemoteChange { writer in
-                // Made anew from here since they were asked for, perhaps.
+                // We may have made the item anew since asking.
                 let own = try gone.filter { try context.ownChanges.mayHide($0, since: moment, writer) }
                 try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: context.defaults)
                 return own
@@ -69,7 +69,7 @@ struct RemoteRefresh: Sendable {
         }
     }
 
-    /// Asks for an item, and takes what the store says of it; says whether that is that it has none.
+    /// Asks for an item and takes the answer. Returns whether the store has no such item.
     private func isGone(_ identifier: ItemIdentifier, known: Item?, isOwn: Bool) async throws -> Bool {
         let moment = context.ownChanges.ask()
         defer { context.ownChanges.answered() }
@@ -84,13 +84,13 @@ struct RemoteRefresh: Sendable {
             return true
         }
         guard answer.identifier == identifier else { return false }
-        // Asked inside the transaction: what is confirmed before it is not undone by it.
+        // Asked inside the transaction, so that changes confirmed before it are not undone by it.
         let isTaken = try await take(answer) { !isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) }
         guard isTaken else { throw Self.busy(identifier) }
         return false
     }
 
-    /// With a change of our own meanwhile, the answer may be from before it.
+    /// Whether we changed the item meanwhile, so that the answer may be from before the change.
     private func isDoubtful(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) -> Bool {
         known == nil && !isOwn && context.ownChanges.since(moment).contains(identifier)
     }
@@ -102,7 +102,7 @@ struct RemoteRefresh: Sendable {
     private func folder(of identifier: ItemIdentifier) throws -> InodeID? {
         try context.catalog.read { reader in
             let parent = try reader.item(identifiedBy: identifier)?.remote.flatMap { try reader.item($0.parent) }
-            // What is shown in a folder that nobody has looked at is no reason to list it.
+            // An item shown in an unlisted folder is no reason to list that folder.
             return try parent?.inode.flatMap { try reader.inodeIfPresent($0) }.flatMap { $0.isEnumerated ? $0.id : nil }
         }
     }
@@ -112,10 +112,10 @@ struct RemoteRefresh: Sendable {
         return try await context.client.placeholder(for: identifier, at: context.path(of: identifier))
     }
 
-    /// - Returns: false: it is not certain any more, and nothing was taken.
+    /// - Returns: false: the answer is no longer certain, and nothing was taken.
     private func take(_ item: Item, if isCertain: () -> Bool) async throws -> Bool {
         let parentIsKnown = try context.catalog.read { try $0.item(identifiedBy: item.parentIdentifier) } != nil
-        // It may have moved to where nobody has looked yet.
+        // The item may have moved into a folder that is not listed yet.
         let above = parentIsKnown ? Ancestors.Found() : try await Ancestors(context: context).find(for: [item])
         return try context.takeRemoteChange { writer in
             guard isCertain() else { return false }
@@ -125,7 +125,7 @@ struct RemoteRefresh: Sendable {
             }
             let result = try writer.mergeChanges(
                 updated: above.folders + [item], deleted: [], showing: above.shown, defaults: context.defaults)
-            // The provider does not say where that is: it is found when somebody looks there.
+            // The provider does not say where that is: the item is found when its folder is listed.
             if result.missing.contains(item.identifier) {
                 try writer.mergeDeletions(of: [item.identifier], mayHold: false, defaults: context.defaults)
             }

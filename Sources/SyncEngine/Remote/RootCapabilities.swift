@@ -3,12 +3,12 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Learns what may be done in the topmost folder, which is in no listing.
+/// Learns the capabilities of the topmost folder, which no listing contains.
 struct RootCapabilities: Sendable {
     let context: SyncContext
 
-    /// Until it was told once; where the provider signals nothing, again every few minutes. Runs until its task is
-    /// cancelled.
+    /// Asks until the provider has answered once; where it signals nothing, again every few minutes. Runs until its
+    /// task is cancelled.
     func run() async {
         guard await context.waitsForFirstLook() else { return }
         var attempts: Int64 = 0
@@ -24,7 +24,7 @@ struct RootCapabilities: Sendable {
         }
     }
 
-    /// Whether it was told.
+    /// Whether the provider answered.
     func ask() async -> Bool {
         do {
             let root = try await context.client.root()

@@ -2,22 +2,22 @@ import FileProvider
 import Waiting
 
 extension SyncContext {
-    /// So long may a store that is known to be away take to be back.
+    /// How long a store that is known to be away has to answer.
     static let patienceWhenAway = Duration.milliseconds(80)
 
-    /// Asking would only keep somebody waiting: the store has accounts, so it is reached over a network, and did not answer the
-    /// last time. A store on this machine says at once that it is away.
+    /// Whether asking would only make a program wait: the store has accounts, so it is reached over a network, and it
+    /// did not answer last time. (A store on this machine says at once that it is away.)
     var isKnownToBeAway: Bool { connection.knownFailure != nil && client.hasAccounts }
 
-    /// The store could not be used, but was asked before the user signed in: it is asked once more.
+    /// The store was asked before the user signed in, so its refusal does not count: ask once more.
     func isOutdated(_ failure: SyncError, since asked: ContinuousClock.Instant) -> Bool {
         guard case .provider(let error) = failure, StoreConnection.isAway(error.code) else { return false }
         return connection.isOutdated(asked: asked)
     }
 
-    /// The result of a task that others may wait for as well. Whoever is cancelled waits no longer; the task goes on.
+    /// The result of a task that others may wait for too. A cancelled caller stops waiting; the task goes on.
     ///
-    /// - Parameter unlessAway: while the store is known to be away, the answer is at once why nothing can be had from it.
+    /// - Parameter unlessAway: while the store is known to be away, returns the reason at once.
     func result<T: Sendable>(
         of task: Task<Result<T, SyncError>, Never>, unlessAway: Bool
     ) async -> Result<T, SyncError> {
@@ -27,7 +27,7 @@ extension SyncContext {
         if isAway {
             Task {
                 try? await Task.sleep(for: Self.patienceWhenAway)
-                // (Else it is back, or may be, and takes its time.)
+                // (Else the store is back, or may be, and takes its time.)
                 if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
             }
         }

@@ -1,8 +1,8 @@
 import FileProvider
 import Locking
 
-/// When a read of bytes that are not here is asked of the store again: the one policy, for all stores. A provider says of each
-/// failure at once, and HTTP sends a read once (it replaces a kept connection that the server has closed).
+/// When to retry a read of bytes that are not here: the one policy, for all stores. A provider reports each failure at
+/// once, and HTTP sends a read once (it replaces a kept connection that the server has closed).
 ///
 /// | the store | is asked again | in all |
 /// |---|---|---|
@@ -10,27 +10,27 @@ import Locking
 /// | breaks off, fails, is busy | after 0.3 s each | 4 times, some 1 s |
 /// | fails in any other way | never | |
 ///
-/// The read goes on behind the bytes that have come. Each byte begins the count and the time anew, so that a line which breaks
-/// all the time still brings the document. Meanwhile the program waits; what is longest for it (`SyncTimes`) holds as well.
+/// A retry begins behind the bytes that have come. Each byte resets the count and the time, so that a line that breaks
+/// all the time still brings the document. The program waits meanwhile, within its own limit (`SyncTimes`).
 package struct ReadRetryPolicy: Sendable {
-    /// In seconds: what a server takes to restart.
+    /// In seconds: the time a server takes to restart.
     package var patience = 10.0
     package var firstPause = 0.1
     package var longestPause = 1.0
-    /// Of what fails otherwise: how often in a row it is asked, and the seconds in between.
+    /// For other failures: the attempts in a row, and the seconds between them.
     package var attempts = 4
     package var pause = 0.3
 
     package init() {}
 
-    /// What has failed in a row, without a byte in between.
+    /// The failures in a row, without a byte in between.
     struct Failures {
         fileprivate var transient = 0
         fileprivate var other = 0
         fileprivate var began: ContinuousClock.Instant?
     }
 
-    /// - Returns: seconds until the read is asked for again; nil: it has failed for good.
+    /// - Returns: seconds until the retry; nil: the read has failed for good.
     func pause(
         after error: FileProviderError, _ failures: inout Failures, isAway: Bool, at now: ContinuousClock.Instant = .now
     ) -> Double? {
@@ -47,7 +47,7 @@ package struct ReadRetryPolicy: Sendable {
     }
 }
 
-/// Passes bytes on, and knows how far they have come without a gap.
+/// Passes bytes on and records how far they have come without a gap.
 final class ProgressSink: ContentSink {
     private let base: any ContentSink
     private let end: AdaptiveMutex<Int64>

@@ -1,17 +1,17 @@
-/// Asks now and then whether a store that does not answer is back, so that nobody need try.
+/// Asks at intervals whether a store that does not answer is back, so that no other part has to.
 actor ReturnProbe {
     private let context: SyncContext
     private var task: Task<Void, Never>?
     private var pause: Task<Void, Never>?
-    /// Somebody wants it to ask, who may have come while it did not pause.
+    /// A caller wants a try at once, and may have come between two pauses.
     private var isUrgent = false
     private var isOver = false
-    /// In seconds.
+    /// The longest pause, in seconds.
     private static let longest = 30.0
 
     init(context: SyncContext) { self.context = context }
 
-    /// The store does not answer. Asks until it does.
+    /// The store does not answer: asks until it does.
     func begin() {
         guard task == nil, !isOver else { return }
         task = Task(executorPreference: context.workers) { await self.run() }
@@ -32,9 +32,9 @@ actor ReturnProbe {
         task = nil
     }
 
-    /// Something may be otherwise by now: the network, the password.
+    /// The network or the password may have changed: asks at once.
     func now() {
-        // (It may be about to begin.)
+        // (A probe may be about to begin.)
         guard task != nil || context.connection.failure != nil else { return }
         isUrgent = true
         pause?.cancel()

@@ -3,13 +3,13 @@ package import Foundation
 package import Logging
 import Waiting
 
-/// The one door to the store: each hook of the provider is called here, and nowhere else.
+/// The one way to the store: the provider's hooks are called here, and nowhere else.
 ///
-/// Each call tells the event log how it went (``SyncEvent``), and ``StoreConnection`` whether the store answers; what
-/// nobody asked for (the free space, a look whether the store is back) is no event. Answers that are wrong whatever they are used
-/// for are refused here; what the provider can do besides its four hooks is asked here, so that nobody else casts it.
+/// Each call tells the event log how it went (``SyncEvent``), and ``StoreConnection`` whether the store answers. Calls
+/// that no user caused (the free space, a probe whether the store is back) are no events. An answer that is wrong for
+/// any use is refused here. The provider's optional protocols are looked up here, so that no other part casts it.
 ///
-/// Parameters `path`: for the event, asked for when the call is over.
+/// Parameters `path`: for the event, evaluated when the call is over.
 package final class StoreClient: Sendable {
     private let provider: any FileProviderExtension
     private let events: EventLog
@@ -20,7 +20,7 @@ package final class StoreClient: Sendable {
     private let answers = Callback<Void>()
     private let losses = Callback<Void>()
 
-    // What it can do besides.
+    // The provider's optional protocols.
     private let changes: (any ChangeEnumerating)?
     private let signals: (any ChangeSignaling)?
     private let versions: (any FolderVersioning)?
@@ -55,13 +55,13 @@ package final class StoreClient: Sendable {
         accounts = provider as? any SigningIn
     }
 
-    // MARK: What it is, and can do
+    // MARK: Kind and abilities
 
     package var providerIdentifier: String { provider.providerIdentifier }
     package var documentGroup: String? { provider.documentGroup }
-    /// Says by itself when something changes.
+    /// The provider signals its changes.
     package var signalsChanges: Bool { signals != nil }
-    /// Tells what changed since an anchor.
+    /// The provider tells what changed since an anchor.
     package var enumeratesChanges: Bool { changes != nil }
     package var updatesMetadata: Bool { metadata != nil }
     package var copiesItems: Bool { copies != nil }
@@ -71,18 +71,18 @@ package final class StoreClient: Sendable {
     package var reportsQuota: Bool { space != nil }
     package var hasAccounts: Bool { accounts != nil }
     package var canSearch: Bool { searching?.canSearch == true }
-    /// 0: it does not say.
+    /// 0: the provider does not say.
     package var uploadsAtOnce: Int { (provider as? any ParallelUploading)?.uploadsAtOnce ?? 0 }
 
-    // MARK: Whether it answers
+    // MARK: Reachability
 
-    /// Told when the store answers again. Set once; must not block.
+    /// Called when the store answers again. Set once; must not block.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { answers.set(body) }
 
-    /// Told when the store does not answer any more. Set once; must not block.
+    /// Called when the store stops answering. Set once; must not block.
     func onLoss(_ body: @escaping @Sendable () -> Void) { losses.set(body) }
 
-    /// A hook was called and has answered.
+    /// Records that a hook was called and has answered.
     private func tell(
         _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: String?, bytes: Int64?,
         since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
@@ -117,7 +117,7 @@ package final class StoreClient: Sendable {
         _ call: () async throws(FileProviderError) -> Answer
     ) async throws(FileProviderError) -> Answer {
         let started = ContinuousClock.now
-        // (By the path, which people and the tests' log of hooks know; of what has none, by the identifier.)
+        // (By the path, which people and the tests' log of hooks know; without a path, by the identifier.)
         logger.debug(
             "\(hook.rawValue)",
             metadata: path().map { ["item": "\($0)"] } ?? identifier.map { ["identifier": "\($0)"] } ?? [:])
@@ -131,7 +131,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// Asks the store something, so that it is known whether it answers. That it still does not is no event.
+    /// Asks the store something to find out whether it answers. A further failure is no event.
     func knock() async {
         let asked = ContinuousClock.now
         do throws(FileProviderError) {
@@ -158,7 +158,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// To compare what the store has; no event.
+    /// For comparisons with the store's item. No event.
     package func quietPlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
         try await provider.providePlaceholder(for: identifier)
     }
@@ -171,7 +171,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// As ``SyncAnchor/bytes`` says.
+    /// The limit in ``SyncAnchor/bytes``.
     private static let longestAnchor = 64 << 10
 
     func changes(since anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
@@ -197,17 +197,17 @@ package final class StoreClient: Sendable {
             "the provider's sync anchor has \(anchor.bytes.count) bytes; report it to its author")
     }
 
-    /// Nil: it signals nothing.
+    /// Nil: the provider signals nothing.
     func changeSignals() -> AsyncStream<ChangeSignal>? { signals?.changeSignals() }
 
-    /// Of the topmost folder with all that is in it; nil: the store has no such thing.
+    /// The version of the whole tree; nil: the store has none.
     func version() async throws(FileProviderError) -> String? {
         try await versions?.folderVersion(of: .rootContainer)
     }
 
     /// How full the store is. No event.
     ///
-    /// - Returns: nil: it does not say, or what it says is not possible.
+    /// - Returns: nil: the store does not say, or its answer is impossible.
     func quota() async throws(FileProviderError) -> StoreQuota? {
         guard let quota = try await space?.quota() else { return nil }
         guard quota.used >= 0, quota.total ?? 0 >= 0 else {
@@ -219,10 +219,10 @@ package final class StoreClient: Sendable {
         return quota
     }
 
-    /// Asks the store's own search, where it has one and answers.
+    /// Asks the store's own search, if there is one.
     ///
-    /// - Parameter seconds: longer it is not waited for.
-    /// - Returns: what may be shown of it; nil: it was not asked, or has not answered.
+    /// - Parameter seconds: the longest wait.
+    /// - Returns: the findings that may be shown; nil: the store was not asked, or has not answered.
     package func search(_ search: StoreSearch, within seconds: Double) async -> StoreFindings? {
         guard let searching, searching.canSearch, connection.failure == nil else { return nil }
         let answer = await FirstAnswer.of(within: .seconds(seconds), on: workers) { [logger] () -> StoreFindings? in
@@ -240,11 +240,12 @@ package final class StoreClient: Sendable {
 
     // MARK: Contents
 
-    /// Asks again as ``ReadRetryPolicy`` says; one event for all of it.
+    /// Reads contents, with retries by ``ReadRetryPolicy``; one event for all attempts.
     ///
     /// - Parameters:
-    ///   - process: whose read it is for.
-    ///   - ended: called when it is over and before anybody learns of it, with why it failed; says how many bytes came.
+    ///   - process: the process whose read caused it.
+    ///   - ended: called at the end, before any waiter learns of it, with the error if it failed; returns the number of
+    ///     bytes that came.
     package func provide(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: some ContentSink,
         at path: String, for process: CausingProcess? = nil, _ ended: (FileProviderError?) -> Int64?
@@ -278,7 +279,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// - Parameter limit: longer it is not waited for; the answer is then nil.
+    /// - Parameter limit: the longest wait; then the answer is nil.
     func stopProviding(
         _ identifier: ItemIdentifier, at path: @autoclosure () -> String?, within limit: Duration? = nil
     ) async -> ContentDisposition? {
@@ -311,7 +312,7 @@ package final class StoreClient: Sendable {
     func createItem(
         _ template: ItemTemplate, contents: (any ContentSource)?, at path: String
     ) async throws(FileProviderError) -> Item {
-        // (It has its identifier when it is made.)
+        // (A new item has no identifier before.)
         let started = ContinuousClock.now
         logger.debug("createItem", metadata: ["item": "\(path)"])
         do {
@@ -324,7 +325,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// By the store itself; only where it ``copiesItems``.
+    /// The store makes the copy. Only where it ``copiesItems``.
     func copyItem(
         _ original: ItemIdentifier, version: ContentVersion, as template: ItemTemplate, bytes: Int64,
         at path: @autoclosure () -> String?
@@ -344,7 +345,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// Only where it ``updatesMetadata``; else the error is `unsupported`.
+    /// Only where the store ``updatesMetadata``; else the error is `unsupported`.
     func updateMetadata(
         _ identifier: ItemIdentifier, to facts: ItemMetadata, baseVersion: ItemVersion,
         at path: @autoclosure () -> String?
@@ -355,7 +356,7 @@ package final class StoreClient: Sendable {
         }
     }
 
-    /// - Parameter toTrash: of the store, if it has one and takes this item.
+    /// - Parameter toTrash: move the item to the store's trash, if it has one and takes this item.
     func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion, toTrash: Bool, at path: @autoclosure () -> String?
     ) async throws(FileProviderError) {
@@ -365,7 +366,7 @@ package final class StoreClient: Sendable {
                     try await trash.trashItem(identifier, baseVersion: baseVersion)
                 }
             } catch {
-                // Not this one: then it is deleted.
+                // The trash does not take this item: delete it.
                 if error.code != .unsupported { throw error }
             }
         }
@@ -374,9 +375,9 @@ package final class StoreClient: Sendable {
         }
     }
 
-    // MARK: Pictures
+    // MARK: Thumbnails
 
-    /// Nil: the store has none. No event. Only where it ``makesThumbnails``.
+    /// Nil: the store has no thumbnail. No event. Only where it ``makesThumbnails``.
     package func thumbnail(
         of identifier: ItemIdentifier, version: ContentVersion, size: Int
     ) async throws(FileProviderError) -> Thumbnail? {
@@ -416,7 +417,7 @@ package final class StoreClient: Sendable {
         connection.mayBeBack()
     }
 
-    /// Nothing more is asked.
+    /// Releases the provider; no call may follow.
     package func invalidate() async { await (provider as? any Invalidatable)?.invalidate() }
 
     private static func cannot(_ what: String) -> FileProviderError {

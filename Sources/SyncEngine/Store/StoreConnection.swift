@@ -6,16 +6,17 @@ import Trees
 /// Whether the store answers, since when, and if not, why.
 package final class StoreConnection: Sendable {
     package struct State: Sendable {
-        /// The last answer was that there is none, or that we may not come in; nil: it answers, as far as is known.
+        /// Why the last call got no answer, or was refused as not authenticated; nil: the store answers, as far as is
+        /// known.
         package var failure: FileProviderError?
-        /// Since when it is so; nil: nobody has asked yet.
+        /// The moment of the last change; nil: nobody has asked yet.
         package var since: FileTime?
-        /// The user has signed in again since it failed; nobody has asked it since.
+        /// The user has signed in again since the failure, and nobody has asked the store since.
         fileprivate var mayBeBack = false
         /// When the user signed in last.
         fileprivate var signedIn: ContinuousClock.Instant?
 
-        /// What was asked then was asked as the user was known before.
+        /// Whether a question asked at this moment was asked before the last sign-in.
         fileprivate func isOutdated(_ asked: ContinuousClock.Instant) -> Bool { signedIn.map { asked < $0 } ?? false }
     }
     private let current = AdaptiveMutex(State())
@@ -23,10 +24,10 @@ package final class StoreConnection: Sendable {
 
     package var state: State { current.withLock { $0 } }
 
-    /// Why nothing can be had from the store just now.
+    /// Why the store cannot be used now.
     package var failure: FileProviderError? { current.withLock { $0.failure } }
 
-    /// The same, unless something has happened since that may have made it otherwise.
+    /// The failure, unless a sign-in since then may have ended it.
     var knownFailure: FileProviderError? { current.withLock { $0.mayBeBack ? nil : $0.failure } }
 
     func mayBeBack() {
@@ -36,20 +37,20 @@ package final class StoreConnection: Sendable {
         }
     }
 
-    /// Somebody asked at `asked`; what it failed with before is not news.
+    /// A question from `asked` failed as before.
     func isNotBack(asked: ContinuousClock.Instant) {
         current.withLock { state in state.mayBeBack = state.mayBeBack && state.isOutdated(asked) }
     }
 
-    /// The user has signed in since the store was asked: the refusal says nothing of what it says now.
+    /// Whether the user has signed in since the question: then its refusal no longer counts.
     func isOutdated(asked: ContinuousClock.Instant) -> Bool { current.withLock { $0.isOutdated(asked) } }
 
-    /// What means that nothing can be had, whatever one asks for.
+    /// Whether the code means that the store can serve no request at all.
     static func isAway(_ code: FileProviderError.Code) -> Bool {
         code == .serverUnreachable || code == .notAuthenticated
     }
 
-    /// - Returns: whether that is news.
+    /// - Returns: whether the failure is news.
     func failed(_ error: FileProviderError, asked: ContinuousClock.Instant) -> Bool {
         current.withLock { state in
             let isNews = state.failure?.code != error.code
@@ -60,7 +61,7 @@ package final class StoreConnection: Sendable {
         }
     }
 
-    /// - Returns: whether that is news.
+    /// - Returns: whether the answer is news.
     func answered() -> Bool {
         current.withLock { state in
             let wasAway = state.failure != nil
