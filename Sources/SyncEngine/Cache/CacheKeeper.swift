@@ -5,18 +5,18 @@ import Logging
 import Trees
 import Waiting
 
-/// Evicts what was used longest ago when more is here than the limits allow (``CacheLimits``).
+/// Evicts the least recently used documents when more is here than the limits allow (``CacheLimits``).
 ///
-/// When a document was last used is kept in memory and written to the catalog now and then: a killed daemon
-/// forgets the order of the last half minute, a stopped one nothing.
+/// The times of last use are kept in memory and written to the catalog at intervals: a killed daemon forgets the last
+/// half minute, a stopped one nothing.
 package final class CacheKeeper: Sendable {
     private struct State {
-        /// Not written down yet.
+        /// Not in the catalog yet.
         var used: [InodeID: FileTime] = [:]
         var recorded = ContinuousClock.now
-        /// When the catalog was last looked at for what it can give back.
+        /// When the catalog was last compacted.
         var compacted: ContinuousClock.Instant?
-        /// What the provider wants kept; asked again when a program has let go of the document again.
+        /// Documents that the provider wants kept; asked again after a program has closed the document again.
         var kept: Set<InodeID> = []
     }
     private let state = AdaptiveMutex(State())
@@ -34,9 +34,9 @@ package final class CacheKeeper: Sendable {
             makeRoom: { [weak self] in await self?.tidy(for: $0) ?? 0 }, grown: { [weak self] in self?.wake() })
     }
 
-    // MARK: What it is told
+    // MARK: Notifications
 
-    /// A program let go of a document, or it was downloaded on demand.
+    /// A program closed a document, or the document was downloaded on demand.
     func used(_ inode: InodeID) {
         state.withLock { state in
             state.used[inode] = .now
@@ -46,13 +46,13 @@ package final class CacheKeeper: Sendable {
         wake()
     }
 
-    /// There may be more here, or more that can go. Never blocks; from any thread.
+    /// There may be more bytes here, or more that can be evicted. Never blocks; from any thread.
     func wake() { waker.yield() }
 
-    // MARK: Its own work
+    // MARK: The loop
 
-    /// Looks when something changed, at most once a second, and every half minute (others fill the disk as well).
-    /// Runs until its task is cancelled.
+    /// Checks the limits after changes, at most once a second, and every half minute (other programs fill the disk
+    /// too). Runs until its task is cancelled.
     func run() async {
         let ticker = Task { [waker] in
             while (try? await Task.sleep(for: .seconds(30))) != nil { waker.yield() }
@@ -68,13 +68,13 @@ package final class CacheKeeper: Sendable {
         }
     }
 
-    /// Evicts until the limits are kept again, or nothing is left that may go. One at a time; whoever comes
-    /// meanwhile waits for a turn of their own.
+    /// Evicts until the limits are kept again, or nothing is left to evict. One round at a time; other callers wait for
+    /// a round of their own.
     ///
-    /// - Returns: how many bytes were evicted.
+    /// - Returns: the number of bytes evicted.
     @discardableResult
     func tidy(for need: Need = Need()) async -> Int64 {
-        // A task of its own: whoever is cancelled meanwhile has it done all the same.
+        // A task of its own, so that the round is done even if the caller is cancelled.
         await Task(executorPreference: context.workers) { [self] in
             do {
                 try await turn.enter()
@@ -104,13 +104,13 @@ package final class CacheKeeper: Sendable {
         do {
             if try context.catalog.compact() { context.reserveRoom() }
         } catch {
-            // (On a full disk, say. It is tried again.)
+            // (On a full disk, for example. Tried again later.)
             context.logger.debug("the catalog cannot be made smaller", metadata: ["error": "\(error)"])
         }
     }
 
-    /// The space of what was evicted comes back when the last descriptor of it is closed, a moment later: until then
-    /// the next round would take more than it needs.
+    /// Waits a moment for the disk to free the space, which happens when the last descriptor is closed: else the next
+    /// round would evict more than it needs.
     private func settle(_ free: Int64) async {
         for _ in 0..<20 {
             guard let now = context.room.free()?.free, now < free else { return }
@@ -118,7 +118,7 @@ package final class CacheKeeper: Sendable {
         }
     }
 
-    /// Writes down when documents were used.
+    /// Writes the times of last use to the catalog.
     package func record() {
         let used = state.withLock { state in
             defer { state.used = [:] }
@@ -129,7 +129,7 @@ package final class CacheKeeper: Sendable {
         do {
             try context.catalog.write { try $0.recordUse(used) }
         } catch {
-            // What is newer by now stays.
+            // Newer times stay.
             state.withLock { $0.used.merge(used) { newer, _ in newer } }
             context.logger.error("cannot record when documents were used", metadata: ["error": "\(error)"])
         }

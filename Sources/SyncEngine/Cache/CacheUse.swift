@@ -2,25 +2,25 @@ import ContentStore
 import ItemCatalog
 import Trees
 
-/// How much the documents that are here take of the disk, in bytes.
+/// How much of the disk the downloaded documents use, in bytes.
 ///
-/// The catalog has their sizes, and a file may be nearly all holes: one that is made with `truncate -s 3T` takes nothing, and
-/// nothing else has to go for it. The disk is asked about large ones alone: of the others the sizes count.
+/// The catalog has their sizes, but a file may be nearly all holes: a file of `truncate -s 3T` uses nothing, and no
+/// other document must be evicted for it. So large documents are looked up on the disk; for the others the sizes count.
 package struct CacheUse: Sendable {
-    /// Of all, without the holes of the large ones; at most 2⁶².
+    /// All documents, without the holes of the large ones; at most 2⁶².
     package private(set) var bytes: Int64
-    /// What the catalog says too much of these.
+    /// The holes of the large documents, which the catalog counts as bytes.
     private var holes: [InodeID: Int64] = [:]
 
-    /// No document is asked about that is smaller: the call costs more than it could tell.
+    /// Smaller documents are not looked up on the disk: not worth the call.
     private static let leastLooked: Int64 = 64 << 10
-    /// No more documents than this can have a larger part of the sum each.
+    /// At most this many documents can each have a larger share of the sum.
     private static let mostLooked: Int64 = 4_096
 
     init(_ catalog: Catalog, _ store: ContentStore) throws {
         bytes = try catalog.read { try $0.bytesHere() }
         var looked: Set<InodeID> = []
-        // A sum that was nearly all holes hides those of smaller documents: then once more, from the sum that is left.
+        // If the sum was nearly all holes, smaller documents now matter: repeat with the remaining sum.
         while true {
             let before = bytes
             let least = max(Self.leastLooked, before / Self.mostLooked)
@@ -41,11 +41,11 @@ package struct CacheUse: Sendable {
         }
     }
 
-    /// How much of ``bytes`` a document takes that has `here` bytes by the catalog.
+    /// A document's share of ``bytes``, if it has `here` bytes in the catalog.
     func part(of inode: InodeID, _ here: Int64) -> Int64 { max(0, here - (holes[inode] ?? 0)) }
 }
 
 extension SyncContext {
-    /// How much of the disk the documents take now.
+    /// How much of the disk the documents use now.
     package func cacheUse() throws -> CacheUse { try CacheUse(catalog, store) }
 }

@@ -3,24 +3,24 @@ import FileProvider
 import Glibc
 import Locking
 
-/// What a download needs, in bytes.
+/// The needs of a download, in bytes.
 struct Need: Sendable {
-    /// So many are about to be written.
+    /// Bytes about to be written.
     var room: Int64 = 0
-    /// So many are to be evicted at least.
+    /// Bytes to evict at least.
     var eviction: Int64 = 0
 }
 
-/// The room on the disk that downloads and copies for uploads are written to, as they ask for it.
+/// The room on the disk for downloads and for copies that uploads read.
 package final class DiskRoom: Sendable {
     private struct State {
-        /// Evicts until there is room for what is needed; returns how many bytes went.
+        /// Evicts until there is room for the need; returns the number of bytes evicted.
         var makeRoom: (@Sendable (Need) async -> Int64)?
         var grown: (@Sendable () -> Void)?
-        /// When there was no room however long it was waited for: not tried again at every piece of a download.
+        /// When waiting for room last failed: not tried again at every piece of a download.
         var inVain: ContinuousClock.Instant?
         var mayTry: Bool { inVain.map { $0.duration(to: .now) > .seconds(5) } ?? true }
-        /// Bytes that are being written just now, by several of them.
+        /// Bytes that all callers together are writing now.
         var underWay: Int64 = 0
     }
     private let state = AdaptiveMutex(State())
@@ -32,7 +32,7 @@ package final class DiskRoom: Sendable {
         self.limits = limits
     }
 
-    /// How much of the disk is set aside for the catalog.
+    /// How much disk space is set aside for the catalog.
     var reserve: Int64 {
         guard let statistics = try? store.diskStatistics() else { return 0 }
         return min(4 << 20, DiskNumbers.bytes(UInt64(statistics.f_blocks), of: UInt64(statistics.f_frsize)) / 16)
@@ -46,7 +46,7 @@ package final class DiskRoom: Sendable {
         }
     }
 
-    /// Free bytes (for this user), and how many of them must stay so; nil when the disk does not say.
+    /// Free bytes (for this user), and how many of them must stay free; nil when the disk does not say.
     package func free() -> (free: Int64, minimum: Int64)? {
         guard let statistics = try? store.diskStatistics() else { return nil }
         let unit = UInt64(statistics.f_frsize)
@@ -61,16 +61,15 @@ package final class DiskRoom: Sendable {
         free().map { $0.minimum.clampedAdding(count).clampedSubtracting($0.free) } ?? 0
     }
 
-    /// What is to stay free may be taken where nothing can be evicted, but not the last of it: the catalog needs some to
+    /// When nothing can be evicted, a part of the minimum may be used, but not all of it: the catalog needs some to
     /// evict anything later.
     private static func isTooFull(_ free: Int64, _ minimum: Int64) -> Bool { free < min(16 << 20, minimum / 2) }
 
-    /// They are written, or not.
+    /// The bytes are written, or given up.
     func end(_ count: Int) { state.withLock { $0.underWay -= Int64(count) } }
 
-    /// Before `count` bytes are written: evicts where the disk would get too full.
-    /// What is in use now may be let go in a moment: it is waited for, for up to 3 seconds.
-    /// Unless it throws, ``end(_:)`` is to follow.
+    /// Called before `count` bytes are written: evicts where the disk would get too full. Waits up to 3 seconds for
+    /// documents in use. Must be followed by ``end(_:)`` unless it throws.
     ///
     /// - Throws: ``ContentError/Code/diskFull``.
     func begin(_ count: Int) async throws(ContentError) {
@@ -88,11 +87,11 @@ package final class DiskRoom: Sendable {
         throw ContentError(code: .diskFull, message: "\(store.directory): no room on its disk for what is downloaded")
     }
 
-    /// Before a copy of `count` bytes is made that can be done without: evicts where the disk would get too full, but
-    /// nothing for a copy that has no room all the same. Nobody waits for what is in use.
+    /// Called before an optional copy of `count` bytes is made: evicts where the disk would get too full, but only if
+    /// the copy then fits. Does not wait for documents in use.
     ///
     /// - Parameter evictable: how many bytes could be evicted at most.
-    /// - Returns: whether there is room; ``end(_:)`` is to follow then.
+    /// - Returns: whether there is room; then ``end(_:)`` must follow.
     func beginCopy(_ count: Int64, evictable: () throws -> Int64) async rethrows -> Bool {
         let wanted = state.withLock { state in
             state.underWay += count
@@ -115,13 +114,13 @@ package final class DiskRoom: Sendable {
         return false
     }
 
-    /// The disk did not take `count` bytes, whatever it says of itself (a quota). Returns whether something was evicted.
+    /// The disk refused `count` bytes, whatever it reports as free (a quota). Returns whether something was evicted.
     func makeAfterRefusal(of count: Int) async -> Bool {
         guard let makeRoom = state.withLock({ $0.makeRoom }) else { return false }
         return await makeRoom(Need(room: Int64(count), eviction: Int64(count))) > 0
     }
 
-    /// Something may go that could not before.
+    /// A document may have become evictable.
     func mayHelp() { state.withLock { $0.inVain = nil } }
 
     /// More bytes are here.

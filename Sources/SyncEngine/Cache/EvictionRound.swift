@@ -4,11 +4,11 @@ import Locking
 import Logging
 import Trees
 
-/// One look at what is here, and the evictions that the limits ask for.
+/// One check of the limits, with the evictions that they ask for.
 ///
-/// The order: first a document that is larger than the limit by itself (it would empty the cache for nothing);
-/// then what was used longest ago; and what the provider wants kept only when nothing else is left. What is
-/// pinned, modified, excluded or in use is passed over, and not waited for: the next round looks again.
+/// The order: first a document that is larger than the limit by itself (it would empty the cache for nothing); then the
+/// least recently used; and documents that the provider wants kept only when nothing else is left. Documents that are
+/// pinned, modified, excluded or in use are skipped, not waited for: the next round checks them again.
 struct EvictionRound {
     let keeper: CacheKeeper
     let need: Need
@@ -18,7 +18,7 @@ struct EvictionRound {
     func isNeeded() throws -> Bool {
         if need.eviction > 0 || context.room.lacking(for: need.room) > 0 { return true }
         guard let most = limits.most else { return false }
-        // (Most are within the limit even with their holes.)
+        // (The use is mostly within the limit even with holes.)
         guard try context.catalog.read({ try $0.bytesHere() }) > most else { return false }
         return try context.cacheUse().bytes > most
     }
@@ -35,7 +35,7 @@ struct EvictionRound {
             var here = use.bytes
             var large = try here > most ? context.catalog.read { try $0.documentsHere(above: most) } : []
             large.removeAll { use.part(of: $0.inode, $0.here) <= most }
-            // What a program has open of that size may be here for as long; nothing else has to go for it.
+            // A program may have so large a document open for long; no other document has to go for it.
             for document in large where isOpen(document.inode) { here -= use.part(of: document.inode, document.here) }
             plan.use = use
             large.removeAll { isOpen($0.inode) }
@@ -68,23 +68,23 @@ struct EvictionRound {
 
     private struct Plan {
         let pinned: Set<InodeID>
-        /// Larger than the limit: they have had their turn.
+        /// Larger than the limit: these have been considered already.
         var large: Set<InodeID> = []
-        /// In bytes: no sum overflows however large documents say they are (8 PiB each at most).
+        /// In bytes: no sum overflows, however large documents claim to be (8 PiB each at most).
         static let most: Int64 = 1 << 62
-        /// Without the holes of large documents; nil where there is no limit for documents.
+        /// Document sizes without the holes of large documents; nil where there is no limit for documents.
         var use: CacheUse?
-        /// In bytes of documents as ``use`` counts them, and in bytes of the disk: of what is holes there may be more of the
-        /// former.
+        /// Bytes of documents as ``use`` counts them, and below, bytes of the disk: these may be fewer, because of
+        /// holes.
         var goal: Int64 = 0
         var freed: Int64 = 0
         var roomGoal: Int64 = 0
         var roomFreed: Int64 = 0
         var isReached: Bool { freed >= goal && roomFreed >= roomGoal }
         var count = 0
-        /// What the provider wants kept, used longest ago first.
+        /// Documents that the provider wants kept, least recently used first.
         var kept: [EvictionCandidate] = []
-        /// The provider did not answer in time: it is not asked any more, and everything counts as kept.
+        /// The provider did not answer in time: it is not asked again, and every document counts as kept.
         var isSilent = false
     }
 
@@ -119,7 +119,7 @@ struct EvictionRound {
         guard let item = try? context.catalog.read({ try $0.item(of: inode) }), !item.isModified,
             let identifier = item.identifier
         else { return true }
-        // The disk may be full, and its store away.
+        // The disk may be full and the store away.
         let disposition = await context.client.stopProviding(
             identifier, at: context.path(of: item), within: .seconds(2))
         switch disposition {

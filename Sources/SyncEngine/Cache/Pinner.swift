@@ -3,9 +3,10 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Brings what is pinned and not here: at once, after every change that may concern it, and again until it works.
+/// Downloads pinned items that are not here: at once, after every change that may concern them, and again until it
+/// works.
 ///
-/// There is no list of work to lose: what is missing is asked of the catalog.
+/// There is no work list to lose: the catalog is asked for missing items.
 actor Pinner {
     private let context: SyncContext
     private let fetcher: FolderFetcher
@@ -35,23 +36,23 @@ actor Pinner {
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Something pinned may be missing. Never blocks; from any thread.
+    /// A pinned item may be missing. Never blocks; from any thread.
     nonisolated func wake() { waker.yield() }
 
-    /// Somebody asked just now: what failed is tried again at once.
+    /// A user asked just now: retries failed downloads at once.
     func hurry() {
         failures = [:]
         wake()
     }
 
-    /// `hydrant pause`: what is under way is broken off, unless somebody else waits for it.
+    /// `hydrant pause`: aborts running downloads that nobody waits for.
     func pause() {
         for task in running.values { task.cancel() }
     }
 
     /// Runs until its task is cancelled.
     ///
-    /// - Parameter poll: told every folder that pinned items are in, at times, where the store signals nothing.
+    /// - Parameter poll: called at intervals with every folder that has pinned items, where the store signals nothing.
     func run(poll: @escaping @Sendable (InodeID) async -> Void) async {
         let isPolled = !context.client.signalsChanges
         let seconds = context.times.poll
@@ -66,7 +67,7 @@ actor Pinner {
             if isPolled {
                 for folder in (try? context.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
             }
-            // Where much is pinned and much changes, looking is not all that is done.
+            // Leaves time for the work itself where much is pinned and much changes.
             try? await Task.sleep(for: max(.milliseconds(100), started.duration(to: .now) * 3))
         }
         ticker.cancel()
@@ -74,7 +75,7 @@ actor Pinner {
         for task in running.values { task.cancel() }
     }
 
-    /// Finds out what is missing.
+    /// Looks for missing items.
     private func look() {
         downloader.recordNow()
         do {
@@ -86,7 +87,7 @@ actor Pinner {
                 (try $0.unlistedPinnedFolders(), try $0.missingPinned())
             }
             waiting = folders.map { .list($0) } + documents.map { .download($0.inode) }
-            // Taken from the end.
+            // Work is taken from the end.
             waiting.reverse()
             let wanted = Set(waiting.map(\.inode))
             failures = failures.filter { wanted.contains($0.key) }
@@ -109,7 +110,7 @@ actor Pinner {
         wakeLater(after: moment)
     }
 
-    /// Why it did not work; nil when it did.
+    /// Why the work failed; nil when it succeeded.
     private nonisolated func failure(of work: Work) async -> SyncError? {
         do {
             switch work {
@@ -126,7 +127,7 @@ actor Pinner {
         running[work.inode] = nil
         if Task.isCancelled { return }
         switch failure {
-        // Should it be missing all the same (the catalog could not be told, say), then not again at once.
+        // If the item is still missing (the catalog could not be written, for example), do not retry at once.
         case nil: failures[work.inode] = (0, .now + .seconds(context.times.firstRetry))
         case .some(let failure):
             var code: FileProviderError.Code?
@@ -139,12 +140,12 @@ actor Pinner {
                 "what is pinned could not be brought here",
                 metadata: ["item": "\(context.path(of: work.inode))", "error": "\(failure)", "next": "\(next)"])
         }
-        // New folders have new documents in them; and of the last one, whether more came meanwhile.
+        // A new folder has new documents in it; after the last document, more may be missing.
         if case .list = work { wake() } else if waiting.isEmpty && running.isEmpty { wake() }
         startWork()
     }
 
-    /// Failed work is tried again without anybody saying so.
+    /// Plans the retry of failed work.
     private func wakeLater(after moment: ContinuousClock.Instant) {
         timer?.cancel()
         guard let next = failures.values.map(\.until).filter({ $0 > moment }).min() else { return }

@@ -3,7 +3,7 @@ import Surroundings
 /// The process whose read began a download.
 package struct CausingProcess: Sendable, Equatable {
     package var pid: Int32
-    /// The command's name, at most 15 bytes; nil when the process was gone before it could be asked for.
+    /// The command's name, at most 15 bytes; nil when the process was gone before the look-up.
     package var name: String?
 
     package init(pid: Int32, name: String?) {
@@ -11,11 +11,11 @@ package struct CausingProcess: Sendable, Equatable {
         self.name = name
     }
 
-    /// Looks in `/proc`, proc(5): a few system calls, so never while a program waits for what is here.
+    /// Looks in `/proc`, proc(5): a few system calls, so never while a program waits for bytes that are here.
     ///
-    /// - Parameter thread: as FUSE gives it: it is a thread's number.
+    /// - Parameter thread: the thread's number, as FUSE gives it.
     static func of(thread: Int32) -> CausingProcess? {
-        // The kernel itself, or a process that this pid namespace does not show.
+        // The kernel itself, or a process that this PID namespace does not show.
         guard thread > 0 else { return nil }
         var pid = thread
         if let group = SystemFile.read("/proc/\(thread)/status").flatMap(group(in:)) { pid = group }
@@ -29,11 +29,11 @@ package struct CausingProcess: Sendable, Equatable {
     }
 }
 
-/// Who waits for bytes.
+/// The program that waits for bytes.
 package enum DownloadReader: Sendable {
-    /// A program's thread that reads, as FUSE says it.
+    /// A program's reading thread, as FUSE gives it.
     case thread(Int32)
-    /// A program that has asked for the whole of a document.
+    /// A program that has asked for a whole document.
     case process(CausingProcess)
 
     /// May look in `/proc`.

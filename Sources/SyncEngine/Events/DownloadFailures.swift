@@ -1,8 +1,7 @@
 import Locking
 package import Trees
 
-/// Why the last download of a document failed, until one works: what `hydrant status` says of a read that failed.
-/// In memory only.
+/// Why the last download of a document failed, until one succeeds; shown by `hydrant status`. In memory only.
 package final class DownloadFailures: Sendable {
     private static let most = 10_000
     private let lines = AdaptiveMutex<[InodeID: String]>([:])
@@ -11,7 +10,7 @@ package final class DownloadFailures: Sendable {
 
     func failed(_ inode: InodeID, _ line: String) {
         lines.withLock { lines in
-            // Any one: they are all about to be of no interest.
+            // Drop any entry: all of them will soon be out of date.
             if lines.count >= Self.most, lines[inode] == nil { _ = lines.popFirst() }
             lines[inode] = line
         }

@@ -1,11 +1,11 @@
 import Locking
 
-/// The last things that happened, and who listens to what happens next.
+/// The latest events, and the listeners for further ones.
 ///
-/// There is one ring for all: a listener is a place in it, so a slow one costs nothing and holds up nobody. What was
-/// overwritten before it came there is lost to it, and counted.
+/// All listeners share one ring: a listener is a position in the ring, so a slow listener costs nothing and holds up
+/// nobody. An event that was overwritten before the listener came to it is lost to that listener, and counted.
 package final class EventLog: Sendable {
-    /// So many are remembered.
+    /// The number of events kept.
     package static let capacity = 1_000
 
     private struct State {
@@ -28,19 +28,19 @@ package final class EventLog: Sendable {
                 state.ring[Int(state.next % UInt64(Self.capacity))] = event
             }
             state.next += 1
-            // Only sets a flag: a stream that keeps one element wakes nobody who is awake.
+            // Only sets a flag: yielding to a stream that keeps one element does not wake a listener that is awake.
             for listener in state.listeners.values { listener.yield() }
         }
     }
 
-    /// What a listener has not seen yet.
+    /// The events that a listener has not seen yet.
     package struct Batch: Sendable {
         package var events: [SyncEvent]
-        /// So many before these are gone.
+        /// The number of events before these that were lost.
         package var lost: Int
     }
 
-    /// From the last so many events on.
+    /// Starts with the last `last` events.
     package func listen(last: Int) -> Listener {
         let (wakes, waker) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         return state.withLock { state in
@@ -65,13 +65,13 @@ package final class EventLog: Sendable {
     }
 
     fileprivate func remove(_ id: UInt64) {
-        // Finished outside the lock: the stream may have something to run.
+        // Finished outside the lock, because the stream may run code.
         state.withLock { $0.listeners.removeValue(forKey: id) }?.finish()
     }
 
     var listenerCount: Int { state.withLock { $0.listeners.count } }
 
-    /// One reader's place; for one task. It stops listening when it is let go.
+    /// One reader's position; for one task. It stops listening when released.
     package final class Listener {
         private let log: EventLog
         private let id: UInt64
@@ -87,10 +87,10 @@ package final class EventLog: Sendable {
 
         deinit { log.remove(id) }
 
-        /// What is there already, at most so many; empty when there is nothing new.
+        /// The events that are there already, at most `most`; empty when there is nothing new.
         package func now(most: Int) -> Batch { log.batch(from: &position, most: most) }
 
-        /// Waits for something new; nil when the task was cancelled.
+        /// Waits for new events; nil when the task was cancelled.
         package func next(most: Int) async -> Batch? {
             while !Task.isCancelled {
                 let batch = now(most: most)

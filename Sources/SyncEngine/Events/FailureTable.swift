@@ -6,14 +6,14 @@ import Trees
 
 /// What a failure means: to the program, an errno (errno(3)); to the user, what happens next.
 ///
-/// The one table for what a provider says, with a row for every code; documented in *What you can rely on*.
+/// The one table for providers' errors, with a row for every code; documented in *What you can rely on*.
 package enum FailureTable {
     package struct Row: Sendable {
-        /// What a program gets that waits for it.
+        /// The errno for a program that waits.
         package var errno: Int32
-        /// To whoever wanted to read: what to do.
+        /// The advice to the user after a failed read.
         package var reading: String
-        /// Of a change that is kept and tried again: what helps it through; nil when time does.
+        /// What makes a kept change succeed when it is tried again; nil: time alone.
         package var sending: String?
     }
 
@@ -41,15 +41,15 @@ package enum FailureTable {
         .syncAnchorExpired: Row(errno: EIO, reading: "read it again; everything is listed anew"),
     ]
 
-    /// A code that came into the SDK without its row is a mistake of ours that a test finds; until then it is an
-    /// input/output error.
+    /// A code of the SDK without a row is our bug, which a test finds; at run time the code counts as an input/output
+    /// error.
     package static func row(_ code: FileProviderError.Code) -> Row {
         rows[code] ?? Row(errno: EIO, reading: "read it again in a while")
     }
 
     // MARK: As text
 
-    /// What happens next, to whoever waited for bytes.
+    /// What happens next, for a program or user that waited for bytes.
     static func next(reading error: SyncError) -> String {
         switch error {
         case .provider(let error): row(error.code).reading
@@ -64,18 +64,19 @@ package enum FailureTable {
 
     /// What happens next with a change that could not be sent.
     ///
-    /// - Parameter code: as ``FileProviderError/Code`` describes itself; another means a failure on this machine.
+    /// - Parameter code: as ``FileProviderError/Code`` describes itself; any other code means a failure on this
+    ///   machine.
     package static func next(sending code: String?, inSeconds seconds: Double) -> String {
         let again = "is tried again in \(duration(seconds))"
         return hint(sending: code).map { "\($0); \(again)" } ?? again
     }
 
-    /// What helps a change through; nil when time does.
+    /// What makes a change succeed; nil: time alone.
     package static func hint(sending code: String?) -> String? {
         rows.first { $0.key.description == code }?.value.sending
     }
 
-    /// Why bytes did not come, and what happens next; of what is no failure of the provider's or the disk's, only why.
+    /// Why bytes did not come, and what happens next; for errors of neither the provider nor the disk, only why.
     package static func text(_ error: SyncError) -> String {
         if case .cancelled = error { return error.description }
         // A refusal of ours: nothing happens next.
@@ -95,10 +96,10 @@ package enum FailureTable {
         }
     }
 
-    /// The file, the cause, and what happens next. Causes often name the file themselves.
+    /// The file, the cause, and what happens next. A cause often names the file itself.
     package static func line(_ path: String, _ cause: String, _ next: String) -> String {
         let place = path.isEmpty || cause.hasPrefix(path) ? "" : "\(path): "
-        // Some causes say what to do in the same words.
+        // Some causes already give the advice in the same words.
         return cause.hasSuffix(next) ? place + cause : "\(place)\(cause); \(next)"
     }
 

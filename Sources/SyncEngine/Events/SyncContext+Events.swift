@@ -4,9 +4,9 @@ import Logging
 import Synchronization
 package import Trees
 
-/// Telling the event log what became of the provider's answers.
+/// Events about the outcome of provider calls.
 extension SyncContext {
-    /// Something failed for good, or for now: the line says the file, the cause and what happens next.
+    /// A failure, final or temporary: the line gives the file, the cause and what happens next.
     func tellFailure(
         _ error: SyncError, at path: String, _ identifier: ItemIdentifier?, next: String, process: CausingProcess? = nil
     ) {
@@ -16,8 +16,8 @@ extension SyncContext {
                 message: FailureTable.line(path, error.description, next)))
     }
 
-    /// A program that may not download opened a document that is not here. Of one that opens thousands only the first of
-    /// each while are told.
+    /// A program that may not download opened a document that is not here. When a program opens thousands, only the
+    /// first refusals of each period are reported.
     package func tellRefusal(_ verdict: DownloadPolicy.Verdict, of inode: InodeID) {
         refusals(inode)
         guard policy.isTold(verdict) else { return }
@@ -30,24 +30,24 @@ extension SyncContext {
                 message: "\(program) may not download documents; hydrant policy --allow changes that"))
     }
 
-    /// Both sides changed a document.
+    /// A document was changed here and in the store.
     func tellConflict(_ inode: InodeID?, at path: String, _ message: String) {
         let item = inode.flatMap { inode in try? catalog.read { try $0.item(of: inode) } }
         events.add(SyncEvent(.conflict, path: path, identifier: item?.identifier, message: message))
     }
 
-    /// The path of an item by what the provider calls it, for an event.
+    /// The path of an item by the provider's identifier, for an event.
     func path(of identifier: ItemIdentifier) -> String? {
         let item = try? catalog.read { try $0.item(identifiedBy: identifier) }
         return item.flatMap { $0 }.map { path(of: $0) }
     }
 
-    // MARK: What others changed
+    // MARK: Remote changes
 
-    /// Of one look at the store; more than that is said in a sum.
+    /// Events for one change of the catalog; further changes are only counted.
     private static let mostRemoteChanges = 100
 
-    /// Runs a transaction that takes what the store says, and tells what it changed here.
+    /// Runs a transaction that merges the store's answers, and adds events for the changes that show here.
     @discardableResult
     func takeRemoteChange<T>(
         isFirstLook: Bool = false, _ body: (Catalog.Writer) throws -> T
@@ -55,7 +55,7 @@ extension SyncContext {
         var changes: [CatalogChange] = []
         var (held, returned) = (0, 0)
         var folders: [ItemIdentifier] = []
-        // What somebody has closed is not being written: whether it is decides what becomes of it.
+        // A closed document must not count as being written, because writing decides how it is merged.
         volume?.endWritingNow()
         let result = try catalog.write { writer in
             let result = try body(writer)
@@ -66,7 +66,7 @@ extension SyncContext {
         }
         if !isFirstLook { tellRemote(changes) }
         tellHeld(held, returned)
-        // What is held in them may be there again as well.
+        // Items held in these folders may be in the store again too.
         for folder in folders { recheck(.folder(folder)) }
         return result
     }
@@ -90,7 +90,7 @@ extension SyncContext {
         var told: Set<String> = []
         var more = 0
         for change in changes {
-            // (No look-ups for what is only counted.)
+            // (No look-ups for changes that are only counted.)
             guard told.count < Self.mostRemoteChanges else {
                 switch change {
                 case .entry, .contents: more += 1
@@ -104,7 +104,7 @@ extension SyncContext {
         if more > 0 { events.add(SyncEvent(.remoteChange, message: "and \(more) more")) }
     }
 
-    /// Where something shows that was not so before; nil for what follows from it (the date of a folder).
+    /// The path where the change shows; nil for a change that follows from others (the date of a folder).
     private func place(of change: CatalogChange) -> (String, ItemIdentifier?)? {
         let found = try? catalog.read { reader -> (String, ItemIdentifier?)? in
             switch change {

@@ -2,42 +2,42 @@ package import FileProvider
 import ItemCatalog
 import Trees
 
-/// Something that happened in a mounted domain, as a user may want to see it.
+/// An event in a mounted domain that a user may want to see.
 package struct SyncEvent: Sendable {
-    /// A hook of the provider's that was called, by its name, or what came of it.
+    /// The name of a provider's hook that was called, or an outcome.
     package enum Kind: String, Sendable, CaseIterable {
         case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, createItem, moveItem, deleteItem
         case updateMetadata, stopProvidingItem, copyItem, trashItem, enumerateChanges, keepThumbnail
-        /// Both sides had changed, and both versions are kept.
+        /// An item was changed on both sides, and both versions are kept.
         case conflict
         case evicted
-        /// A program opened a document that is not here, and may not download it (``DownloadPolicy``).
+        /// A program opened a document that is not here and that it may not download (``DownloadPolicy``).
         case refused
-        /// Others changed something in the store, and it shows here now.
+        /// A change that others made in the store now shows here.
         case remoteChange
-        /// The store deleted much at once, and it is not carried out here before a person agrees; and what of that the
-        /// store has again.
+        /// The store deleted many items at once, and the deletions are held until a person agrees; the store has some
+        /// of these items again.
         case deletionsHeld, deletionsReleased
-        /// Something did not work, and whoever wanted it knows: a program has its errno, or a change waits.
+        /// An operation failed: a program got an errno, or a change waits.
         case error
-        /// The store answers again, or no longer.
+        /// The store answers again; the store no longer answers.
         case online, offline
     }
 
     package var kind: Kind
-    /// When it was over.
+    /// The end of the event.
     package var moment: FileTime
-    /// For people, relative to the mount point (which is empty); nil where it concerns no item.
+    /// For people, relative to the mount point (whose own path is empty); nil when the event concerns no item.
     package var path: String?
     package var identifier: ItemIdentifier?
-    /// How many bytes were moved, or evicted.
+    /// The number of bytes moved or evicted.
     package var bytes: Int64?
     package var duration: Duration?
-    /// Whose read it was that the download began for.
+    /// The process whose read began the download.
     package var process: CausingProcess?
-    /// Of what failed: the provider's code, or a word of ours.
+    /// For failures: the provider's code, or a word of ours.
     package var code: String?
-    /// For people; of an error: which file, why, and what happens next.
+    /// For people; for an error: which file, why, and what happens next.
     package var message: String?
 
     package init(

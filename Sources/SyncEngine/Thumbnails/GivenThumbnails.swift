@@ -5,17 +5,17 @@ import Surroundings
 import Synchronization
 package import Trees
 
-/// Pictures that programs have given the documents they saved, until the store has them, or is known to keep none. Files, so that
-/// they survive a restart.
+/// Thumbnails that programs have given to documents they saved, kept until the store has them or is known to keep none.
+/// Files, so that they survive a restart.
 ///
-/// A picture is of certain contents: of a document's local change by its revision (``ItemRecord/contentRevision``), and from its upload on
-/// of a version of the store's. With other contents it is of no use.
+/// A thumbnail belongs to certain contents: a local change, by its revision (``ItemRecord/contentRevision``), and after
+/// the upload a version of the store. It is useless for other contents.
 package final class GivenThumbnails: Sendable {
-    /// Which contents a picture is of.
+    /// The contents that a thumbnail shows.
     package enum Contents: Hashable, Sendable {
-        /// Those of a local change.
+        /// The contents of a local change.
         case revision(Int64)
-        /// Those of a version of the store's, by its digest.
+        /// The contents of a version in the store, by its digest.
         case version(String)
 
         package init(_ item: ItemRecord) {
@@ -23,7 +23,7 @@ package final class GivenThumbnails: Sendable {
             self = version.map { .version(VersionDigest.text($0)) } ?? .revision(item.contentRevision)
         }
 
-        /// For files: `r` and a number, or `v` and a digest.
+        /// For file names: `r` and a number, or `v` and a digest.
         package var text: String {
             switch self {
             case .revision(let number): "r\(number)"
@@ -35,7 +35,8 @@ package final class GivenThumbnails: Sendable {
     struct Entry: Hashable, Sendable {
         var item: ItemID
         var contents: Contents
-        /// Where the contents were when the picture came: an item may have others by now, and these belong to another one.
+        /// The inode of the contents when the thumbnail came: the item may have another inode now, and the contents
+        /// another item.
         var inode: InodeID
         var size: Int64
         var modified: FileTime
@@ -81,9 +82,9 @@ package final class GivenThumbnails: Sendable {
     private let folder: String
     private let logger: Logger
     private let state: Mutex<State>
-    /// When there are more, the oldest go, and that is said.
+    /// Beyond this number the oldest are dropped, with a warning.
     private static let most = 10_000
-    /// The same, in bytes.
+    /// The same limit in bytes.
     private static let mostBytes = 512 << 20
 
     init(directory: String, logger: Logger) {
@@ -93,12 +94,12 @@ package final class GivenThumbnails: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         for name in names {
             guard let entry = Entry(name: name) else {
-                // Half written when the machine went off.
+                // Half written at a power loss.
                 unlink("\(folder)/\(name)")
                 continue
             }
             let attributes = try? FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
-            // (Of two of one item the later came with the later contents.)
+            // (Of two thumbnails of one item, the one with the later contents counts.)
             if let other = state.all[entry.item], other.entry.modified > entry.modified { continue }
             state.all[entry.item] = Kept(entry: entry, bytes: attributes?[.size] as? Int ?? 0, number: 0)
         }
@@ -108,7 +109,7 @@ package final class GivenThumbnails: Sendable {
     var all: [Entry] { state.withLock { state in state.all.values.map(\.entry) } }
     var isEmpty: Bool { state.withLock { $0.all.isEmpty } }
 
-    /// The picture is of the contents that the item has, by its record. When this returns it survives a restart.
+    /// Keeps a thumbnail of the item's present contents. It survives a restart on return.
     func put(_ thumbnail: Thumbnail, _ item: ItemRecord, _ inode: InodeRecord) throws {
         let entry = Entry(item, inode)
         try FileManager.default.createDirectory(
@@ -141,7 +142,7 @@ package final class GivenThumbnails: Sendable {
         } catch { throw POSIXError(POSIXErrorCode(rawValue: error.number) ?? .EIO) }
     }
 
-    /// Nil: there is none of the contents that the item has.
+    /// Nil: there is no thumbnail of the item's present contents.
     package func thumbnail(of item: ItemRecord) -> Thumbnail? {
         guard let entry = state.withLock({ $0.all[item.id]?.entry }), entry.contents == Contents(item) else {
             return nil
@@ -154,7 +155,7 @@ package final class GivenThumbnails: Sendable {
             .map { Thumbnail(bytes: Array($0)) }
     }
 
-    /// The store has the contents of this revision as this version now.
+    /// The store now has this revision's contents as this version.
     func confirmed(_ item: ItemID, _ revision: Int64, as version: ContentVersion) {
         guard let entry = state.withLock({ $0.all[item]?.entry }), entry.contents == .revision(revision) else { return }
         var confirmed = entry
@@ -162,7 +163,7 @@ package final class GivenThumbnails: Sendable {
         replace(entry, with: confirmed)
     }
 
-    /// It is known by something else now.
+    /// Renames a thumbnail's entry.
     func replace(_ entry: Entry, with other: Entry) {
         guard rename("\(folder)/\(entry.name)", "\(folder)/\(other.name)") == 0 else { return }
         state.withLock { state in

@@ -5,14 +5,15 @@ import Logging
 import Synchronization
 import Trees
 
-/// Brings the pictures that programs gave to the store, after the contents, where the provider keeps them
-/// (``FileProvider/ThumbnailKeeping``); else this machine keeps them. No document's upload waits for its picture, or fails for it.
+/// Sends the thumbnails that programs gave, after the contents, to a provider that keeps thumbnails
+/// (``FileProvider/ThumbnailKeeping``); else this machine keeps them. No upload of a document waits for its thumbnail,
+/// or fails because of it.
 final class ThumbnailSender: Sendable {
     private let context: SyncContext
     private let shelf: ThumbnailShelf
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
-    /// Changes that come one after another are looked at together.
+    /// Changes in quick succession are handled together.
     private static let pause = Duration.milliseconds(100)
     /// In seconds.
     private static let mostDelay = 300.0
@@ -50,7 +51,7 @@ final class ThumbnailSender: Sendable {
         }
     }
 
-    /// - Returns: false: one is to be tried again.
+    /// - Returns: false: some thumbnail has to be tried again.
     private func sendAll() async -> Bool {
         var isDone = true
         for entry in given.all {
@@ -61,12 +62,12 @@ final class ThumbnailSender: Sendable {
         return isDone
     }
 
-    /// What is to be done with a picture.
+    /// What to do with a thumbnail.
     private enum Plan {
-        /// Its contents are not in the store yet.
+        /// The store does not have the contents yet.
         case wait
         case send(ItemIdentifier, ContentVersion)
-        /// Its contents belong to another item by now, or have got a version.
+        /// The contents belong to another item now, or have a version now.
         case becomes(GivenThumbnails.Entry)
         case drop
     }
@@ -79,14 +80,14 @@ final class ThumbnailSender: Sendable {
                 {
                     return .wait
                 }
-                // (Changed here since: until that is sent the store has these contents.)
+                // (If the document was changed here since, the store still has these contents until the upload.)
                 if let identifier = item.identifier, let version = item.baseVersion?.content,
                     entry.contents == .version(VersionDigest.text(version))
                 {
                     return .send(identifier, version)
                 }
             }
-            // A conflict may have given the contents to another item; or a daemon was killed right after an upload.
+            // A conflict may have given the contents to another item, or the daemon was killed right after the upload.
             guard let inode = try reader.inodeIfPresent(entry.inode), inode.size == entry.size,
                 inode.modified == entry.modified, let item = try reader.item(of: entry.inode)
             else { return .drop }
@@ -95,7 +96,7 @@ final class ThumbnailSender: Sendable {
         }
     }
 
-    /// - Returns: false: it is to be tried again.
+    /// - Returns: false: the thumbnail has to be tried again.
     private func send(_ entry: GivenThumbnails.Entry) async -> Bool {
         guard let plan = try? plan(entry) else { return false }
         switch plan {

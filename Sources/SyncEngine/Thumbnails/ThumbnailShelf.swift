@@ -3,15 +3,15 @@ package import FileProvider
 import Foundation
 import Surroundings
 
-/// Pictures of documents that the store has, each for one version of one document: those that the provider gave with placeholders, and
-/// those of programs that the store does not keep. Files, so that they are there after a restart as well.
+/// Thumbnails of documents in the store, each for one version: those that the provider gave with placeholders, and
+/// those from programs that the store does not keep. Files, so that they survive a restart.
 package struct ThumbnailShelf: Sendable {
     private let folder: String
-    /// In bytes; larger ones are no thumbnails.
+    /// In bytes; a larger picture is no thumbnail.
     private static let largest = 4 << 20
-    /// When there are more, the oldest go.
+    /// Beyond this number the oldest are dropped.
     private static let most = 4_000
-    /// The same for all of them, in bytes.
+    /// The limit for all of them together, in bytes.
     private static let mostBytes = 256 << 20
 
     init(directory: String) { folder = directory + "/thumbnails" }
@@ -45,7 +45,7 @@ package struct ThumbnailShelf: Sendable {
         var bytes = files.reduce(0) { $0 + $1.size }
         guard files.count > Self.most || bytes > Self.mostBytes else { return }
         files.sort { $0.date > $1.date }
-        // (Some more, so that it is not done at each.)
+        // (Drops some more, so that not every new thumbnail has to drop one.)
         while files.count > Self.most * 9 / 10 || bytes > Self.mostBytes * 9 / 10, let oldest = files.popLast() {
             bytes -= oldest.size
             try? FileManager.default.removeItem(atPath: "\(folder)/\(oldest.name)")
@@ -53,7 +53,7 @@ package struct ThumbnailShelf: Sendable {
     }
 }
 
-/// In the name of a file.
+/// A version's digest, for file names.
 enum VersionDigest {
     static func text(_ version: ContentVersion) -> String { text(of: version.bytes) }
 

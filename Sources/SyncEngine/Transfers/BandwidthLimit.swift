@@ -1,22 +1,22 @@
 import Locking
 import Synchronization
 
-/// How many bytes a second all transfers in one direction may move together: a token bucket.
+/// The bytes per second that all transfers in one direction may move together: a token bucket.
 ///
-/// Whoever wants to move bytes waits for its turn here, which makes the provider wait (back pressure). Turns are dealt
-/// by bytes, not by requests, so transfers share alike whatever the size of their pieces: the next one is whoever would
-/// have finished first if all of them ran at once (start-time fair queueing; Goyal, Vin, Cheng, 1996). A piece may be
-/// larger than what is in the bucket: then the bucket owes, and the next turn is later.
+/// A transfer waits here for its turn, and so the provider waits too (back pressure). Turns are dealt by bytes, not by
+/// requests, so transfers share alike whatever the size of their pieces: the next turn goes to the transfer that would
+/// finish first if all ran at once (start-time fair queueing; Goyal, Vin, Cheng, 1996). A piece may be larger than the
+/// bucket's content: then the bucket owes, and the next turn comes later.
 package final class BandwidthLimit: Sendable {
     private struct Waiter {
         var transfer: UInt64
         var count: Double
-        /// The sum of the transfer's bytes before it, on the scale of ``State/virtual``.
+        /// The bytes of the transfer's earlier turns, on the scale of ``State/virtual``.
         var start: Double
         var continuation: CheckedContinuation<Bool, Never>
     }
     private struct State {
-        /// Bytes a second; nil: no limit.
+        /// In bytes a second; nil: no limit.
         var rate: Double?
         var tokens = 0.0
         var filled = Duration.zero
@@ -36,12 +36,12 @@ package final class BandwidthLimit: Sendable {
     /// In bytes a second; nil: no limit.
     package var rate: Int64? { state.withLock { $0.rate.map { Int64($0) } } }
 
-    /// From now on, also for those who wait.
+    /// Takes effect at once, also for waiting transfers.
     package func set(_ rate: Int64?) {
         let isOpen = state.withLock { state in
             state.timer?.cancel()
             state.timer = nil
-            // A debt that was made at another rate is forgotten.
+            // A debt from another rate is dropped.
             state.rate = rate.map { Double(max(1, $0)) }
             state.tokens = state.rate.map(Self.burst) ?? 0
             state.filled = ticker.now()
@@ -51,20 +51,19 @@ package final class BandwidthLimit: Sendable {
         deal(toAll: isOpen)
     }
 
-    /// What may be moved at once after a pause: an eighth of a second's worth.
+    /// The bytes that may be moved at once after a pause: an eighth of a second's worth.
     private static func burst(_ rate: Double) -> Double { max(1, rate / 8) }
 
-    /// How large the pieces should be that are asked for, so that bytes come in a stream and not in gushes; nil: any
-    /// size, there is no limit.
+    /// The size of the pieces to ask for, so that bytes flow evenly; nil: any size, there is no limit.
     var piece: Int? {
         guard isLimited.load(ordering: .relaxed) else { return nil }
         return state.withLock { $0.rate.map { Int(min(65_536, max(256, $0 / 16))) } }
     }
 
-    /// How many wait for their turn.
+    /// The number of transfers that wait for their turn.
     var waitingCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Returns when so many bytes of a transfer may be moved; throws when the task is cancelled before.
+    /// Returns when the transfer may move this many bytes; throws when the task is cancelled before.
     func take(_ count: Int, for transfer: UInt64) async throws(CancellationError) {
         guard isLimited.load(ordering: .relaxed), count > 0 else { return }
         let id = state.withLock { state in
@@ -73,7 +72,7 @@ package final class BandwidthLimit: Sendable {
         }
         let isGranted = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Asked under the lock: a cancellation before now has found nobody to resume.
+                // Asked under the lock: a cancellation before now found no continuation to resume.
                 let isOver = state.withLock { state in
                     if Task.isCancelled { return true }
                     let start = max(state.virtual, state.finished[transfer] ?? 0)
@@ -90,7 +89,7 @@ package final class BandwidthLimit: Sendable {
         if !isGranted { throw CancellationError() }
     }
 
-    /// Gives turns while there is something in the bucket, and comes back when there is.
+    /// Gives turns while the bucket has tokens, and sets a timer for the rest.
     private func deal(toAll: Bool = false) {
         let granted = state.withLock { state -> [CheckedContinuation<Bool, Never>] in
             guard let rate = state.rate, !toAll else {
@@ -119,7 +118,7 @@ package final class BandwidthLimit: Sendable {
         state.waiters.min { ($0.value.start, $0.key) < ($1.value.start, $1.key) }.map { ($0.key, $0.value) }
     }
 
-    /// Transfers that have not asked for long begin like new ones.
+    /// Transfers that have not asked for a long time begin like new ones.
     private func forget(_ state: inout State) {
         guard state.finished.count > 64 else { return }
         let virtual = state.virtual

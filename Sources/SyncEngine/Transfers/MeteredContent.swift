@@ -1,6 +1,6 @@
 import FileProvider
 
-/// What an upload sends, counted, and no faster than the limit.
+/// The contents of an upload, counted, and read no faster than the limit.
 struct MeteredSource: ContentSource {
     let base: any ContentSource
     let transfer: Transfer
@@ -8,7 +8,7 @@ struct MeteredSource: ContentSource {
     var size: Int64 { base.size }
 
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8] {
-        // A reader is to get all that it asked for, so the waiting is done before, in turns.
+        // A reader must get all that it asked for, so the waiting comes first, in turns.
         var left = Int(max(0, min(Int64(count), size - offset)))
         while left > 0, let piece = limit.piece {
             let turn = min(left, piece)
@@ -27,7 +27,7 @@ struct MeteredSource: ContentSource {
     }
 }
 
-/// Takes what comes only to be looked at, no faster than the limit.
+/// Takes bytes that are only compared, no faster than the limit.
 struct LimitedSink: ContentSink {
     let base: any ContentSink
     let transfer: Transfer

@@ -3,7 +3,7 @@ import ItemCatalog
 import Synchronization
 import Trees
 
-/// Whether uploads, and downloads that nobody waits for, stand still until a user says otherwise. Kept in the catalog.
+/// Whether the user has paused uploads, and downloads that nobody waits for. Kept in the catalog.
 package final class PauseSwitch: Sendable {
     private static let note = "paused"
     private enum Position: UInt8, AtomicRepresentable { case unknown, off, on }
@@ -15,18 +15,18 @@ package final class PauseSwitch: Sendable {
         _ = isOn
     }
 
-    /// While the catalog does not say, it is: nothing goes out that a user may have stopped.
+    /// On while the catalog cannot be read: nothing is sent that a user may have paused.
     package var isOn: Bool {
         let known = position.load(ordering: .relaxed)
         if known != .unknown { return known == .on }
         let found: Position
         do { found = try catalog.read { try $0.note(Self.note) } == "1" ? .on : .off } catch { return true }
-        // (Whoever has set it meanwhile knows better.)
+        // (A value set meanwhile is newer.)
         return position.compareExchange(expected: .unknown, desired: found, ordering: .relaxed).original == .unknown
             ? found == .on : position.load(ordering: .relaxed) == .on
     }
 
-    /// Durable when it returns.
+    /// Durable on return.
     func set(_ isOn: Bool, in catalog: Catalog) throws(CatalogError) {
         try catalog.write { try $0.takeNote(Self.note, isOn ? "1" : "0") }
         position.store(isOn ? .on : .off, ordering: .relaxed)

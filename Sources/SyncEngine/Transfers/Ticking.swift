@@ -1,12 +1,12 @@
-/// A clock that goes only forward. Tests bring one that goes when they say so.
+/// A monotonic clock. Tests bring one that they advance themselves.
 package protocol Ticking: Sendable {
-    /// Since some moment that stays the same.
+    /// The time since a fixed moment.
     func now() -> Duration
     /// Returns when ``now()`` is at least `moment`; throws when the task is cancelled.
     func sleep(until moment: Duration) async throws
 }
 
-/// The machine's; while it sleeps, no time passes.
+/// The machine's clock; it stops while the machine sleeps.
 struct MachineTicker: Ticking {
     private static let start = SuspendingClock.now
 

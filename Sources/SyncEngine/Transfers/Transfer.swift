@@ -4,7 +4,7 @@ import Locking
 import Synchronization
 import Trees
 
-/// Bytes that are on their way: one download or one upload of one document.
+/// One running download or upload of one document.
 package final class Transfer: Sendable {
     package enum Direction: String, Sendable { case download, upload }
 
@@ -13,7 +13,7 @@ package final class Transfer: Sendable {
     /// For people, relative to the mount point.
     package let path: String
     package let identifier: ItemIdentifier?
-    /// How many bytes it is to move.
+    /// The number of bytes to move.
     package let total: Int64
     package let started: FileTime
     private let moved = Atomic<Int64>(0)
@@ -29,12 +29,12 @@ package final class Transfer: Sendable {
         self.started = .now
     }
 
-    /// How many bytes have been moved.
+    /// The number of bytes moved.
     package var done: Int64 { min(total, moved.load(ordering: .relaxed)) }
 
     func move(_ count: Int64) { moved.wrappingAdd(count, ordering: .relaxed) }
 
-    /// So far it has come: a provider may read what it sends more than once.
+    /// Sets the progress: a provider may read what it sends more than once.
     func reach(_ position: Int64) {
         var seen = moved.load(ordering: .relaxed)
         while seen < position {
@@ -45,7 +45,7 @@ package final class Transfer: Sendable {
     }
 }
 
-/// The transfers that run now, and how fast all of them together may be.
+/// The running transfers, and the limits on their speed.
 package final class Transfers: Sendable {
     private let running = AdaptiveMutex((next: UInt64(0), all: [UInt64: Transfer]()))
     package let downloadLimit: BandwidthLimit
@@ -56,12 +56,12 @@ package final class Transfers: Sendable {
         uploadLimit = BandwidthLimit(ticker: ticker)
     }
 
-    /// In the order in which they began.
+    /// In the order of their beginning.
     package func now() -> [Transfer] {
         running.withLock { running in running.all.values.sorted { $0.id < $1.id } }
     }
 
-    /// To be followed by ``end(_:)``.
+    /// Must be followed by ``end(_:)``.
     func begin(
         _ direction: Transfer.Direction, path: String, identifier: ItemIdentifier?, total: Int64
     ) -> Transfer {
