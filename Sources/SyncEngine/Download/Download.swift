@@ -6,9 +6,9 @@ import Locking
 import Logging
 import Trees
 
-/// The download of one generation: its streams, and who waits for which bytes.
+/// The download of one generation: its streams, and the waiters for its bytes.
 ///
-/// Lock order: this lock, then the content file's. Continuations are resumed outside it.
+/// Lock order: this lock, then the content file's. Continuations are resumed outside this lock.
 final class Download: Sendable {
     typealias Continuation = CheckedContinuation<Result<Void, SyncError>, Never>
 
@@ -21,27 +21,27 @@ final class Download: Sendable {
         var plan: DownloadPlan.Stream
         var task: Task<Void, Never>?
         var lastProgress: ContinuousClock.Instant
-        /// The same at the last look, and for how many seconds it has been.
+        /// `lastProgress` at the last look, and below, the seconds without progress.
         var seenProgress: ContinuousClock.Instant?
         var silent = 0.0
         var unsaved: Int64 = 0
         var received: Int64 = 0
-        /// Waits for its turn under the bandwidth limit, not for the provider.
+        /// Waits for the bandwidth limit, not for the provider.
         var isHeldBack = false
-        /// The store could not be used; whoever comes now needs another one.
+        /// The stream found the store away; later readers need another stream.
         var isLost = false
     }
     private struct State {
-        /// Who has this download in hand, and waits by and by.
+        /// Callers that hold this download and may wait soon.
         var users = 0
         var waiters: [UInt64: Waiter] = [:]
         var streams: [UInt64: Running] = [:]
         var nextID: UInt64 = 0
         var isSuperseded = false
-        /// While streams run.
+        /// Set while streams run.
         var transfer: Transfer?
     }
-    /// What of a document is not here, of which the store has no version any more.
+    /// The missing bytes are of a version that the store no longer has.
     static let isGone = SyncError.provider(
         FileProviderError(.noSuchItem, "the store deleted it, and not all of its bytes are here; see hydrant resolve"))
     private let state = AdaptiveMutex(State())
@@ -69,11 +69,12 @@ final class Download: Sendable {
 
     var isIdle: Bool { state.withLock { $0.streams.isEmpty && $0.waiters.isEmpty && $0.users == 0 } }
 
-    /// It is not idle until ``leave()``: another one of the same generation would ask the provider once more.
+    /// Keeps the download from being idle until ``leave()``: a second download of the same generation would ask the
+    /// provider again.
     func enter() { state.withLock { $0.users += 1 } }
     func leave() { state.withLock { $0.users -= 1 } }
 
-    /// Bytes are here, and whoever waited for them may have them, before the stream has ended that brings them.
+    /// Waiters may have their bytes before the stream that brings them has ended: records such bytes too.
     func noteIfUnrecorded() {
         if !isIdle, !content.isRecorded { records.add(content, name: target.name) }
     }
@@ -84,7 +85,7 @@ final class Download: Sendable {
 
     /// Returns when every byte of `range` is here. Cancelling the task ends the wait.
     ///
-    /// - Parameter reader: who waits; nil: not a program's read.
+    /// - Parameter reader: the waiting program; nil: not a program's read.
     func wait(for range: Range<Int64>, by reader: DownloadReader? = nil) async throws(SyncError) {
         let id = state.withLock { state in
             state.nextID += 1
@@ -105,7 +106,7 @@ final class Download: Sendable {
         try result.get()
     }
 
-    /// A store that is known to be away has a moment to be back; nobody waits for a time-out.
+    /// Fails the waiter if a store known to be away is not back in a moment: no program waits for a time-out.
     private func giveUp(_ id: UInt64) {
         Task {
             try? await Task.sleep(for: SyncContext.patienceWhenAway)
@@ -115,7 +116,7 @@ final class Download: Sendable {
         }
     }
 
-    /// Answers waiters that have their bytes and starts the streams that the others need.
+    /// Answers waiters that have their bytes and starts the streams that other waiters need.
     private func advance() {
         let ready = state.withLock { state -> [Continuation] in
             var ready: [Continuation] = []
@@ -171,7 +172,7 @@ final class Download: Sendable {
                 target.identifier, version: target.version, range: range,
                 into: StreamSink(download: self, id: id, range: range), at: target.name, for: process
             ) { error in
-                // Before anybody can see it: a read that begins afterwards does not get this stream's answer once more.
+                // Before the failure becomes visible, so that a later read does not get this stream's failure.
                 let isLost = error.map { StoreConnection.isAway($0.code) } ?? false
                 return state.withLock { state in
                     state.streams[id]?.isLost = isLost
@@ -187,11 +188,11 @@ final class Download: Sendable {
         } catch {
             refusal = error
             failure = SyncError(error)
-            // What is wrong with our disk is not the provider's word.
+            // A failure of our disk is not the provider's.
             if let local = error.cause as? ContentError { failure = .content(local) }
         }
         if refusal?.code == .noSuchItem, isHidden(since: moment) {
-            // It comes from where its folder is then.
+            // The next stream finds the document at its new place.
             records.add(content, name: target.name)
             await restart(id)
         } else {
@@ -200,12 +201,12 @@ final class Download: Sendable {
         endTransferIfIdle()
     }
 
-    /// We are moving a folder that the document is in, or were when it was asked for.
+    /// Whether we are moving a folder above the document, or were when the stream began.
     private func isHidden(since moment: UInt64) -> Bool {
         (try? context.catalog.read { try context.ownChanges.mayHide(target.identifier, since: moment, $0) }) ?? false
     }
 
-    /// A moment later, for whoever still waits.
+    /// Ends the stream and starts another a moment later for the remaining waiters.
     private func restart(_ id: UInt64) async {
         try? await Task.sleep(for: .milliseconds(300))
         state.withLock { $0.streams[id] = nil }
@@ -220,7 +221,7 @@ final class Download: Sendable {
         if let ended { context.transfers.end(ended) }
     }
 
-    /// Waits until so many bytes of a stream may come under the bandwidth limit.
+    /// Waits until the bandwidth limit lets this many bytes of a stream come.
     func holdBack(_ id: UInt64, for count: Int) async throws(FileProviderError) {
         let transfer = state.withLock { state -> Transfer? in
             state.streams[id]?.isHeldBack = true
@@ -238,7 +239,7 @@ final class Download: Sendable {
         }
     }
 
-    /// Bytes came: they count, and whoever waited for them goes on.
+    /// Stores bytes that came and resumes their waiters.
     func received(_ id: UInt64, _ bytes: [UInt8], at offset: Int64) throws(FileProviderError) {
         guard state.withLock({ $0.streams[id] != nil }), !Task.isCancelled else {
             throw FileProviderError(.cancelled, "\(target.name): nobody waits for the bytes any more")
@@ -259,13 +260,13 @@ final class Download: Sendable {
             state.streams[id]?.unsaved = 0
             return (isFirst, true)
         }
-        // (Not only at the end of the stream: whoever reads a part of it may have what he wants long before.)
+        // (Not only at the stream's end: a reader of a part may have its bytes long before.)
         if isFirst { context.downloadFailures.succeeded(target.inode) }
         advance()
         if mustSave { records.add(content, name: target.name) }
     }
 
-    /// - Parameter last: whoever came later does not get this stream's failure.
+    /// - Parameter last: later waiters do not get this stream's failure.
     private func finished(
         _ id: UInt64, _ range: Range<Int64>, _ failure: SyncError?, _ process: CausingProcess?,
         since started: ContinuousClock.Instant, _ last: UInt64
@@ -280,11 +281,11 @@ final class Download: Sendable {
             follow(after: range.upperBound)
         case .provider(let error) where error.code == .versionMismatch || error.code == .noSuchItem:
             state.withLock { $0.isSuperseded = true }
-            // The catalog learns of it first, so that whoever waited finds the new version.
+            // Updates the catalog first, so that waiters find the new version.
             await RemoteRefresh(context: context, fetcher: fetcher).refresh(target.identifier, known: error.item)
             let item = (try? context.catalog.read { try $0.item(of: target.inode) }) ?? nil
             guard item?.heldSince != nil else { return fail(id, .superseded) }
-            // It stays here, and there is no other version of it; the store may have it again.
+            // The document's deletion is held, and there is no other version; the store may get the document back.
             state.withLock { $0.isSuperseded = false }
             tell(Self.isGone, process)
             fail(id, Self.isGone)
@@ -296,7 +297,7 @@ final class Download: Sendable {
         }
     }
 
-    /// In the log, among the events, and in the status of the document.
+    /// Reports a failure in the log, in the events, and in the document's status.
     private func tell(_ failure: SyncError, _ process: CausingProcess?) {
         let next = FailureTable.next(reading: failure)
         context.logger.warning(
@@ -305,7 +306,7 @@ final class Download: Sendable {
         context.tellFailure(failure, at: target.name, target.identifier, next: next, process: process)
     }
 
-    /// While the document is open, the rest comes too.
+    /// While the document is open, downloads the rest too.
     private func follow(after last: Int64) {
         guard context.volume?.isOpen(target.inode) == true else { return }
         state.withLock { state in
@@ -315,7 +316,7 @@ final class Download: Sendable {
         }
     }
 
-    /// Ends a stream and fails whoever no other stream serves, of those who came up to `last`.
+    /// Ends a stream and fails the waiters up to `last` that no other stream serves.
     private func fail(_ id: UInt64, _ failure: SyncError, upTo last: UInt64 = .max) {
         let failed = state.withLock { state -> [Continuation] in
             state.streams.removeValue(forKey: id)?.task?.cancel()
@@ -333,7 +334,7 @@ final class Download: Sendable {
         advance()
     }
 
-    /// Fails a stream that brings nothing.
+    /// Fails a stream that makes no progress.
     private func look(at id: UInt64, after seconds: Double) {
         let silent = state.withLock { state -> Double in
             guard var stream = state.streams[id] else { return 0 }
@@ -349,7 +350,7 @@ final class Download: Sendable {
         endTransferIfIdle()
     }
 
-    /// The last program closed the document: what nobody waits for need not come.
+    /// The last program closed the document: cancels streams that nobody waits for.
     func cancelUnwanted() {
         if context.volume?.isOpen(target.inode) == true { return }
         let unwanted = state.withLock { state -> [Task<Void, Never>] in
@@ -360,7 +361,7 @@ final class Download: Sendable {
     }
 }
 
-/// Where one stream's bytes go; refuses those outside the range that was asked for.
+/// Receives one stream's bytes; refuses bytes outside the requested range.
 private struct StreamSink: ContentSink {
     let download: Download
     let id: UInt64
@@ -375,7 +376,7 @@ private struct StreamSink: ContentSink {
         }
         var done = 0
         while done < bytes.count {
-            // In pieces only where there is a limit: then they come at its pace.
+            // With a limit, in pieces, so that bytes come at its rate.
             let piece = download.limit.piece.map { min($0, bytes.count - done) }
             if let piece { try await download.holdBack(id, for: piece) }
             let count = piece ?? bytes.count - done

@@ -5,13 +5,13 @@ import Locking
 import Logging
 import Trees
 
-/// What came of downloads, and the catalog does not say yet: it is recorded a moment later, of many in one transaction.
-/// Whoever waited for the bytes has them by then; after a kill they come again.
+/// Records downloaded ranges in the catalog a moment later, many in one transaction. Waiters have their bytes by then;
+/// after a kill, unrecorded bytes are downloaded again.
 final class DownloadRecords: Sendable {
     private struct Waiting {
-        /// Held, so that whoever opens the document meanwhile finds what is here of it.
+        /// Retained, so that a program that opens the document meanwhile finds the bytes.
         var content: ContentFile
-        /// Of the end of a stream: what comes later of the same document is another.
+        /// Counts additions: a later addition of the same document has another number.
         var number: UInt64
         /// The document's path, for messages.
         var name: String
@@ -29,7 +29,7 @@ final class DownloadRecords: Sendable {
         afterwards = Debouncer(workers: context.workers)
     }
 
-    /// A stream has ended, or brought much. Never blocks.
+    /// A stream has ended, or brought many bytes. Never blocks.
     func add(_ content: ContentFile, name: String) {
         state.withLock { state in
             state.ends += 1
@@ -38,7 +38,7 @@ final class DownloadRecords: Sendable {
         afterwards.plan { self.recordNow() }
     }
 
-    /// What has come so far is recorded when this returns.
+    /// Records all bytes that have come so far.
     func recordNow() {
         let waiting = state.withLock { $0.waiting }
         if waiting.isEmpty { return }
@@ -52,7 +52,7 @@ final class DownloadRecords: Sendable {
                 try waiting.values.compactMap { one -> (content: ContentFile, extents: RangeSet<Int64>?)? in
                     let extents = one.content.present
                     do { return try record(one.content, extents, writer) ? (one.content, extents) : nil } catch {
-                        // One file that the disk does not let be changed is not to be in the way of others.
+                        // A file that the disk refuses to change must not block the others.
                         guard error is ContentError else { throw error }
                         tell(error, [one])
                         return nil
@@ -73,14 +73,15 @@ final class DownloadRecords: Sendable {
             metadata: ["items": "\(waiting.map(\.name).sorted())", "error": "\(error)"])
     }
 
-    /// - Returns: false when the bytes are not those of a document any more.
+    /// - Returns: false when the bytes no longer belong to a document.
     private func record(
         _ content: ContentFile, _ extents: RangeSet<Int64>?, _ writer: Catalog.Writer
     ) throws -> Bool {
-        // Whose they are by now: a writer's, perhaps, for whom they were parted from the document.
+        // The bytes may belong to a writer by now, who has replaced the document's generation.
         let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
         guard let inode = try writer.inodeIfPresent(id), inode.generation == generation else { return false }
-        // In the transaction: a writer who comes next has marked what he finds, and this would pass for his.
+        // Inside the transaction: a later writer marks the file's date, so a change of ours must come before, or it
+        // would pass for the writer's.
         if extents == nil, inode.writing == nil { try content.setModified(inode.modified.nanoseconds) }
         try writer.recordExtents(id, generation: generation, extents: extents)
         try writer.noteUndurable(id, generation: generation)

@@ -4,17 +4,17 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Makes downloaded bytes durable behind the back of those who wait for them: until then a note in the catalog says that
-/// a power loss takes them back.
+/// Makes downloaded bytes durable in the background: until then a note in the catalog says that a power loss discards
+/// them.
 final class DownloadSyncer: Sendable {
     private let catalog: Catalog
     private let store: ContentStore
     private let logger: Logger
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
-    /// What comes within this time is synced together.
+    /// Downloads within this time are synced together.
     private static let delay = Duration.seconds(2)
-    /// More are synced with all that their file system has to write (syncfs(2)): one commit of its journal.
+    /// More files than this are synced by syncfs(2), with all writes of their file system: one commit of its journal.
     private static let few = 16
 
     init(catalog: Catalog, store: ContentStore, logger: Logger) {
@@ -24,12 +24,12 @@ final class DownloadSyncer: Sendable {
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Bytes came that are noted. Never blocks; from any thread.
+    /// Noted bytes came. Never blocks; from any thread.
     func added() { waker.yield() }
 
     /// Runs until its task is cancelled.
     func run() async {
-        // What a killed daemon has left.
+        // Bytes left by a killed daemon.
         added()
         for await _ in wakes {
             if (try? await Task.sleep(for: Self.delay)) == nil { break }
@@ -37,7 +37,7 @@ final class DownloadSyncer: Sendable {
         }
     }
 
-    /// When this returns, what was downloaded before survives a power loss, unless the log says otherwise.
+    /// Makes earlier downloads survive a power loss; the log says if that failed.
     func syncNow() {
         do {
             let waiting = try catalog.read { try $0.undurable() }

@@ -1,12 +1,12 @@
 package import FileProvider
 package import Trees
 
-/// Which version of which document a download brings.
+/// The document and version that a download brings.
 package struct DownloadTarget: Sendable {
     package var inode: InodeID
     package var identifier: ItemIdentifier
     package var version: ContentVersion
-    /// For people: its path or name.
+    /// For people: the document's path or name.
     package var name: String
     package init(inode: InodeID, identifier: ItemIdentifier, version: ContentVersion, name: String) {
         self.inode = inode

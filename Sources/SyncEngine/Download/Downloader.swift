@@ -4,7 +4,7 @@ import ItemCatalog
 import Locking
 package import Trees
 
-/// Brings bytes here: one ``Download`` for each generation, shared by all who wait for it.
+/// Downloads bytes: one ``Download`` per generation, shared by all waiters.
 package final class Downloader: Sendable {
     private let context: SyncContext
     private let fetcher: FolderFetcher
@@ -19,10 +19,10 @@ package final class Downloader: Sendable {
         watch = StreamWatch(step: min(1, context.times.readTimeout / 4))
     }
 
-    /// Returns when the range is here; the rest follows while some program has the document open.
+    /// Returns when the range is here; the rest follows while a program has the document open.
     ///
-    /// - Parameter reader: nil: nobody's read.
-    /// - Throws: ``SyncError/superseded`` when the provider has another version by now.
+    /// - Parameter reader: nil: not a program's read.
+    /// - Throws: ``SyncError/superseded`` when the provider now has another version.
     package func provide(
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, by reader: DownloadReader? = nil
     ) async throws(SyncError) {
@@ -44,7 +44,7 @@ package final class Downloader: Sendable {
         try await download.wait(for: range, by: reader)
     }
 
-    /// The last program let go of the generation.
+    /// The last program closed the generation.
     package func released(_ id: GenerationID) {
         let download = downloads.withLock { downloads in
             let download = downloads[id]
@@ -57,15 +57,15 @@ package final class Downloader: Sendable {
     /// Whether somebody waits for bytes of the generation.
     func isAwaited(_ id: GenerationID) -> Bool { downloads.withLock { $0[id] }?.isAwaited == true }
 
-    /// The generation is gone, and with it whatever still comes for it.
+    /// The generation was deleted: drops its download.
     func forget(_ id: GenerationID) {
         let download = downloads.withLock { $0.removeValue(forKey: id) }
         download?.cancelUnwanted()
     }
 
-    /// What has come so far is in the catalog when this returns.
+    /// Records in the catalog the bytes that have come so far.
     ///
-    /// - Parameter inode: of what is still coming, only of this document; nil: of all.
+    /// - Parameter inode: of running downloads, only this document's; nil: all.
     func recordNow(_ inode: InodeID? = nil) {
         let wanted = downloads.withLock { $0.values.filter { inode == nil || $0.target.inode == inode } }
         for download in wanted { download.noteIfUnrecorded() }
@@ -74,11 +74,11 @@ package final class Downloader: Sendable {
 
     // MARK: Whole documents
 
-    /// Downloads all of a document. Returns how many bytes came.
+    /// Downloads all of a document. Returns the number of bytes that came.
     ///
-    /// - Parameter asker: for people: who wants it.
+    /// - Parameter asker: for people: the program that wants the document.
     package func bringWhole(_ id: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
-        // A document that is replaced meanwhile is begun anew.
+        // Starts again if the document is replaced meanwhile.
         for _ in 0..<5 {
             do { return try await bringCurrent(id, asker) } catch SyncError.superseded { continue }
         }
@@ -89,7 +89,7 @@ package final class Downloader: Sendable {
         do {
             let (inode, item) = try context.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
             guard inode.kind == .document, inode.extents != nil else { return 0 }
-            // Not "nothing to do": whoever needs the bytes would ask again at once, for ever.
+            // An error: with "nothing to do", a caller that needs the bytes would ask again at once, for ever.
             guard let item, let identifier = item.identifier, let version = item.baseVersion else {
                 throw Download.isGone
             }

@@ -4,47 +4,47 @@ import Locking
 import Synchronization
 import Trees
 
-/// A program that reads a folder's documents one after another (grep, a viewer, a build, a backup) has the next ones coming
-/// before it asks: over a long line it would wait a round trip for each.
+/// Downloads documents ahead of a program that reads a folder's documents one after another (grep, a viewer, a build, a
+/// backup), which would else wait a round trip for each document.
 ///
-/// Three small documents close to each other in a folder's order, each of which had to be downloaded, make a run. What is
-/// downloaded ahead of one begins with two documents and doubles while they are read, up to `mostDocuments`, and is
-/// bounded in bytes (`CacheLimits.ahead`); how much of it nobody read is counted. Where all of a run's names end alike
-/// (`.jpg`, `.h`), only such come ahead.
+/// Three small documents close to each other in a folder's order, each of which had to be downloaded, make a run. The
+/// number of documents downloaded ahead begins with two and doubles while they are read, up to `mostDocuments`; their
+/// bytes are bounded too (`CacheLimits.ahead`), and unread bytes are counted. If all names of a run have one extension
+/// (`.jpg`, `.h`), only such documents are downloaded ahead.
 package final class ReadAhead: Sendable {
     private struct Run {
-        /// Of the document that was read last, in the order of the folder's listing.
+        /// The last read document's number in the folder's listing.
         var last: Int64
         var moment: ContinuousClock.Instant
         var length = 1
-        /// Of the last one that is downloaded ahead.
+        /// The number of the last document downloaded ahead.
         var furthest: Int64
-        /// Those after it, as far as they have been looked for.
+        /// Documents after `furthest`, as far as they have been looked up.
         var upcoming: ArraySlice<ListedDocument> = []
-        /// What all names end in; nil: not all do.
+        /// The common extension of all names; nil: there is none.
         var ending: [UInt8]?
         var window = 2
-        /// Begun ahead, and not read yet.
+        /// Documents begun ahead and not read yet.
         var outstanding = 0
-        /// Of all runs.
+        /// Unique among all runs.
         let id: UInt64
     }
     private struct Begun {
         var folder: InodeID
-        /// The run's; the folder may have another one by now.
+        /// The run's identifier; the folder may have another run by now.
         var run: UInt64
         var number: Int64
         var moment: ContinuousClock.Instant
-        /// Nil: it is still coming.
+        /// Nil: the download is still running.
         var received: Int64?
     }
     private struct State {
         var runs: [InodeID: Run] = [:]
-        /// What nobody has opened yet.
+        /// Documents begun ahead that no program has opened yet.
         var begun: [InodeID: Begun] = [:]
-        /// With more than this it is looked at which are old.
+        /// Above this number, old entries are dropped.
         var mostBegun = ReadAhead.mostRemembered
-        /// What is coming.
+        /// Running downloads.
         var running: Set<InodeID> = []
         var tasks: [InodeID: Task<Void, Never>] = [:]
         var underWay: Int64 = 0
@@ -55,12 +55,12 @@ package final class ReadAhead: Sendable {
     /// In bytes, since the mount.
     package struct Figures: Sendable {
         package var downloaded: Int64 = 0
-        /// Of that, of documents that were opened afterwards.
+        /// The part of `downloaded` that belongs to documents opened afterwards.
         package var used: Int64 = 0
     }
 
     private let state = AdaptiveMutex(State())
-    /// How many documents wait to be opened, so that other opens need not ask.
+    /// The number of documents begun ahead and not opened, so that other opens need no lock.
     private let waiting = Atomic(0)
     private let context: SyncContext
     private let downloader: Downloader
@@ -68,12 +68,12 @@ package final class ReadAhead: Sendable {
 
     private static let mostDocuments = 24
     private static let mostAtOnce = 12
-    /// Larger ones are downloaded ahead of their own reader.
+    /// A larger document has a read-ahead of its own while it is read.
     private static let largest: Int64 = 1 << 20
-    /// Names between two documents that still are one after another (a program may read only some of them).
+    /// Documents this many names apart still count as one after another (a program may read only some).
     private static let stride: Int64 = 16
     private static let patience = Duration.seconds(3)
-    /// More that nobody has opened are forgotten, if they are older than this.
+    /// Above this number, unopened documents older than `memory` are forgotten.
     private static let mostRemembered = 1_000
     private static let memory = Duration.seconds(60)
 
@@ -85,11 +85,11 @@ package final class ReadAhead: Sendable {
 
     package var figures: Figures { state.withLock { $0.figures } }
 
-    // MARK: What programs do
+    // MARK: Programs' reads
 
     /// A program waits for bytes of a placeholder. Never waits.
     func isRead(_ document: InodeID, size: Int64) {
-        // (It may have been begun since it was opened.)
+        // (The download may have begun after the open.)
         isOpened(document)
         guard most > 0, size <= Self.largest, let place = place(of: document) else { return }
         let ending = Self.ending(of: place.name)
@@ -134,7 +134,7 @@ package final class ReadAhead: Sendable {
         if let folder { goOn(in: folder) }
     }
 
-    /// Nothing begins any more, and what is under way ends.
+    /// Begins no further download and cancels the running ones.
     func stop() {
         let running = state.withLock { state in
             state.isStopped = true
@@ -145,7 +145,7 @@ package final class ReadAhead: Sendable {
 
     // MARK: Ahead
 
-    /// In bytes, of what is under way; none over a line that the user has limited, or while he has paused.
+    /// The most bytes in download ahead; 0 under a bandwidth limit or while the user has paused.
     private var most: Int64 {
         let limits = context.room.limits
         guard limits.ahead > 0, !context.pause.isOn, !context.isKnownToBeAway,
@@ -154,7 +154,7 @@ package final class ReadAhead: Sendable {
         return min(limits.ahead, limits.most.map { $0 / 8 } ?? .max)
     }
 
-    /// From the last dot on; empty without one.
+    /// The extension with its dot; empty if there is none.
     private static func ending(of name: Filename) -> [UInt8] {
         name.bytes.lastIndex(of: UInt8(ascii: ".")).map { Array(name.bytes[$0...]) } ?? []
     }
@@ -163,13 +163,13 @@ package final class ReadAhead: Sendable {
         (try? context.catalog.read { try $0.listed(document) }) ?? nil
     }
 
-    /// Runs that nobody goes on with.
+    /// Forgets runs that no program continues.
     private func forget(_ state: inout State) {
         let now = ContinuousClock.now
         state.runs = state.runs.filter { $0.value.moment.duration(to: now) < Self.patience }
         guard state.begun.count > state.mostBegun else { return }
         state.begun = state.begun.filter { $0.value.moment.duration(to: now) < Self.memory }
-        // Not again for each one.
+        // Not again for each further document.
         state.mostBegun = max(Self.mostRemembered, state.begun.count * 2)
         waiting.store(state.begun.count, ordering: .relaxed)
     }
@@ -183,7 +183,7 @@ package final class ReadAhead: Sendable {
         let most = most
         while true {
             let (run, next) = state.withLock { begin(in: folder, &$0, most) }
-            // Outside of the lock, which others wait for: each wakes a thread.
+            // Outside the lock, which others wait for: each download wakes a thread.
             for document in next { bring(document, in: folder) }
             guard let run else { return }
             let found =
@@ -198,16 +198,16 @@ package final class ReadAhead: Sendable {
         }
     }
 
-    /// What is known to come next, in order, begins: what is left out now would not come any more.
+    /// Begins the known next documents in order: a document left out now would not be downloaded later.
     ///
-    /// - Returns: the run, if there is room for more than is known; and what is to be brought.
+    /// - Returns: the run, if there is room for more than the known documents; and the documents to download.
     private func begin(in folder: InodeID, _ state: inout State, _ most: Int64) -> (Run?, [ListedDocument]) {
         var next: [ListedDocument] = []
         while let run = state.runs[folder], room(state, run) > 0 {
             guard let document = run.upcoming.first else { return (run, next) }
             if state.underWay + document.bytes > most { break }
             state.runs[folder]!.upcoming.removeFirst()
-            // (A reader may have passed it since.)
+            // (A reader may have passed the document.)
             guard document.number > run.furthest else { continue }
             state.runs[folder]!.furthest = document.number
             guard !state.running.contains(document.inode), state.begun[document.inode] == nil else { continue }
@@ -226,7 +226,7 @@ package final class ReadAhead: Sendable {
             await self.bring(document.inode, bytes: document.bytes, in: folder)
         }
         let isStopped = state.withLock { state in
-            // (It may have ended already.)
+            // (The download may have ended already.)
             if state.running.contains(document.inode) { state.tasks[document.inode] = task }
             return state.isStopped
         }
@@ -235,18 +235,18 @@ package final class ReadAhead: Sendable {
 
     private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
         let received = try? await downloader.bringWhole(document)
-        // It is not to be what goes first where there is little room.
+        // Not the first to be evicted where there is little room.
         if received != nil { cache.used(document) }
         state.withLock { state in
             state.running.remove(document)
             state.tasks[document] = nil
             state.underWay -= bytes
             state.figures.downloaded += received ?? 0
-            // What cannot be had now is asked for by who needs it.
+            // End the run: readers ask for documents that cannot be downloaded now.
             if received == nil { state.runs[folder] = nil }
             guard let begun = state.begun[document] else { return state.figures.used += received ?? 0 }
             if let received, received > 0 { return state.begun[document]!.received = received }
-            // Nothing came ahead: its reader was quicker.
+            // Nothing came ahead: the reader was quicker.
             state.begun[document] = nil
             waiting.store(state.begun.count, ordering: .relaxed)
             if state.runs[folder]?.id == begun.run { state.runs[folder]!.outstanding -= 1 }

@@ -1,9 +1,9 @@
 import Locking
 
-/// Looks now and then at all streams that are under way: one timer for them, where most end long before its first look.
-/// Time in which the machine sleeps does not count.
+/// Looks at all running streams at intervals: one timer for all, because most streams end long before the first look.
+/// The time that the machine sleeps does not count.
 final class StreamWatch: Sendable {
-    /// Gets the seconds since the last look.
+    /// Called with the seconds since the last look.
     typealias Look = @Sendable (Double) -> Void
     private struct State {
         var looks: [UInt64: Look] = [:]
@@ -16,7 +16,7 @@ final class StreamWatch: Sendable {
 
     init(step: Double) { self.step = step }
 
-    /// ``end(_:)`` is to follow.
+    /// Must be followed by ``end(_:)``.
     func begin(_ look: @escaping Look) -> UInt64 {
         let (id, isFirst) = state.withLock { state in
             state.lastID += 1

@@ -1,11 +1,11 @@
 import Locking
 import Trees
 
-/// Which new documents programs copied from others within the mount (copy_file_range(2)). No more than a hint, and in
-/// memory only: whether the bytes are still the same is found out when the copy is sent.
+/// New documents that programs copied from others within the mount (copy_file_range(2)). Only a hint, in memory: the
+/// bytes are compared when the copy is sent.
 final class CopySources: Sendable {
     private let sources = AdaptiveMutex<[InodeID: InodeID]>([:])
-    /// `cp -r` of a large folder is remembered whole; what is beyond is uploaded.
+    /// Enough for `cp -r` of a large folder; further copies are uploaded.
     private static let most = 100_000
 
     func note(_ copy: InodeID, from source: InodeID) {

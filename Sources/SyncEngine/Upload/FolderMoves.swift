@@ -1,14 +1,15 @@
 import ItemCatalog
 import Trees
 
-/// Folders that move, and what is in them. A step for something in a folder that moves just then would look for it where
-/// it is not any more, and take it for gone: a deletion for done, a document for deleted. So they are never under way at
-/// once, whatever way the provider finds its items.
+/// Keeps a folder's move apart from the steps for items in the folder. A step during the move would look for its item
+/// in the old place and take it for gone: a deletion would seem done, a document deleted. So the two never run at once,
+/// in whatever way the provider finds its items.
 ///
-/// For one look at what may begin.
+/// Use a new instance for each selection of steps.
 struct FolderMoves {
     private let catalog: Catalog
-    /// They move, or will when what is under way in them has ended: nothing more begins there, or they never could.
+    /// Folders that move, or wait to move until the steps in them have ended: no further step begins there, else the
+    /// move could never begin.
     private var folders: Set<ItemID> = []
     private var known: [Place: Bool] = [:]
 
@@ -19,9 +20,10 @@ struct FolderMoves {
 
     init(catalog: Catalog) { self.catalog = catalog }
 
-    /// Whether the step may begin beside those that are under way.
+    /// Whether the step may begin beside the running steps.
     ///
-    /// - Parameter long: of those, what may take hours: it holds up its folder, and nothing else in there.
+    /// - Parameter long: running steps that may take hours: such a step delays its folder's move, but the waiting move
+    ///   does not stop other steps there.
     mutating func allow(
         _ planned: Planner.Planned, beside underWay: some Collection<Planner.Planned>, long: Set<ItemID>
     ) -> Bool {
@@ -34,11 +36,11 @@ struct FolderMoves {
         return others.isEmpty
     }
 
-    /// Where the store has it, or is to have it.
+    /// Whether the item is in the folder, by its present or intended place in the store.
     private mutating func isInside(_ item: ItemRecord, _ folder: ItemID) -> Bool {
         for parent in Set([item.base, item.remote, item.local].compactMap { $0?.parent }) {
             let place = Place(parent: parent, folder: folder)
-            // (What cannot be told waits: a catalog that does not answer lets nothing be sent anyhow.)
+            // (If the catalog does not answer, wait: nothing can be sent without the catalog anyhow.)
             let answer = known[place] ?? (try? catalog.read { try $0.isRemotelyInside(parent, folder) }) ?? true
             known[place] = answer
             if answer { return true }

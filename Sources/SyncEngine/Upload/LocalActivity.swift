@@ -1,30 +1,30 @@
 import Locking
 import Synchronization
 
-/// How busy programs are with changing documents here. While one writes one document after another (tar, git, rsync), what
-/// it made before can wait a moment to be sent: sent meanwhile, it takes longer in all than one after the other, for both
-/// need the processors and the catalog.
+/// How busy programs are with changing documents here. While a program writes one document after another (tar, git,
+/// rsync), sending can wait a moment: writing and sending both need the processors and the catalog, and together take
+/// longer than one after the other.
 final class LocalActivity: Sendable {
     enum Pressure {
         case none
-        /// For a short while only, so far.
+        /// Busy, but only for a short while so far.
         case burst
-        /// It goes on and on: what is pending must not wait for its end.
+        /// Busy for long: pending changes must not wait for the end.
         case lasting
     }
     private struct Sample {
         var moment = ContinuousClock.now
         var count = 0
         var isBusy = false
-        /// With pauses, of less than `pause`.
+        /// The start of the busy time; it may contain pauses shorter than `pause`.
         var busySince = ContinuousClock.now
         var lastBusy: ContinuousClock.Instant?
     }
     private let count = Atomic(0)
     private let sample = AdaptiveMutex(Sample())
-    /// How long is looked at.
+    /// The time over which changes are counted.
     static let window = Duration.milliseconds(100)
-    /// So many changes within it: not what a person does.
+    /// This many changes within the window are not made by a person.
     private static let many = 20
     private static let longest = Duration.seconds(10)
     private static let pause = Duration.seconds(1)

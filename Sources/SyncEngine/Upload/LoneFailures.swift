@@ -2,14 +2,14 @@ import FileProvider
 import Locking
 import Trees
 
-/// Changes that fail as if the store were away while it answers everything else: a proxy that gives up on one long upload
-/// (504), a server that closes the connection on what is too large for it. That the store answers is no reason to send
-/// these again at once: each keeps a wait of its own, which doubles.
+/// Changes that fail as if the store were away while it answers all other requests: a proxy gives up on a long upload
+/// (504), or a server closes the connection on too large a body. An answer from the store is no reason to send these
+/// again at once: each has its own wait, which doubles.
 final class LoneFailures: Sendable {
     private struct Failure {
-        /// How often in a row it failed although the store had answered since it failed before.
+        /// How often in a row the change failed although the store had answered since the failure before.
         var count = 0
-        /// How often the store had come back when it failed.
+        /// How often the store had returned by the last failure.
         var returns: Int
     }
     private struct State {
@@ -18,9 +18,9 @@ final class LoneFailures: Sendable {
     }
     private let state = AdaptiveMutex(State())
 
-    /// A change has failed as if the store were away.
+    /// Notes that a change has failed as if the store were away.
     ///
-    /// - Returns: how often in a row it has failed alone.
+    /// - Returns: how often in a row the change has failed alone.
     @discardableResult
     func failed(_ item: ItemID) -> Int {
         state.withLock { state in
@@ -35,9 +35,9 @@ final class LoneFailures: Sendable {
     /// The change was sent, or failed otherwise.
     func ended(_ item: ItemID) { state.withLock { $0.failures[item] = nil } }
 
-    /// The store answers again.
+    /// Notes that the store answers again.
     ///
-    /// - Returns: the changes that failed alone, and how often in a row.
+    /// - Returns: the changes that failed alone, each with its number of failures in a row.
     func storeReturned() -> [ItemID: Int] {
         state.withLock { state in
             state.returns += 1

@@ -1,10 +1,10 @@
 import FileProvider
 import Locking
 
-/// What was made in the store from here moments ago. What goes again so soon was a program's temporary file, sent
-/// because it lay still for a moment: no trash is to fill with those.
+/// Items made in the store from here moments ago. An item deleted so soon was a program's temporary file, which was
+/// sent because it did not change for a moment; such files must not fill the trash.
 ///
-/// In memory only: after a restart everything is old, and goes to the trash.
+/// In memory only: after a restart every item counts as old, and its deletion goes to the trash.
 final class RecentCreations: Sendable {
     private struct State {
         var made: [ItemIdentifier: ContinuousClock.Instant] = [:]
@@ -15,7 +15,7 @@ final class RecentCreations: Sendable {
     func note(_ identifier: ItemIdentifier) {
         state.withLock { state in
             let now = ContinuousClock.now
-            // Not for each one, while many are made.
+            // Not for each item, when many are made.
             if state.made.count >= 4_096, state.cleaned.duration(to: now) > .seconds(1) {
                 state.made = state.made.filter { $0.value > now - .seconds(60) }
                 state.cleaned = now

@@ -1,14 +1,14 @@
 package import FileProvider
 package import Trees
 
-/// A change that the store refuses, and will refuse again until somebody does something about it.
+/// A change that the store refuses and will refuse again until a person acts.
 package enum Refusal: String, Sendable, CaseIterable {
     case permissionDenied, invalidName, unsupported, readOnly, notAuthenticated, insufficientQuota
 
-    /// Of these a failure has its code.
+    /// The failure codes of refused changes.
     static let codes = allCases.map(\.rawValue)
 
-    /// Nil: what may pass by itself, and is only tried again.
+    /// Nil: the failure may pass by itself, and the change is only tried again.
     package init?(_ code: FileProviderError.Code) { self.init(rawValue: code.description) }
 
     package init?(_ failure: ItemFailure?) {
@@ -16,7 +16,8 @@ package enum Refusal: String, Sendable, CaseIterable {
         self.init(rawValue: failure.code)
     }
 
-    /// For people: what makes the store take it. To give the change up, or to save it elsewhere, is always possible.
+    /// For people: what makes the store accept the change. Giving up the change, or saving it elsewhere, is always
+    /// possible.
     package var remedy: String {
         switch self {
         case .permissionDenied: "get the right to change it there, then hydrant retry"

@@ -2,7 +2,7 @@ import FileProvider
 import Hashing
 import Trees
 
-/// Whether the provider's document is what we sent: then a mismatch is no conflict but a lost reply.
+/// Whether the provider's document is what we sent: then a mismatch is a lost reply and no conflict.
 struct RemoteComparison {
     let context: SyncContext
 

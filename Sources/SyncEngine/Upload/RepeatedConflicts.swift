@@ -2,19 +2,19 @@ import FileProvider
 import Locking
 import Trees
 
-/// Contents that became a conflicted copy, and then a copy of that, and so on: a store that says of every name that
-/// something else has it would make copies without end.
+/// Counts how often contents became a conflicted copy, then a copy of the copy, and so on: else a store that has other
+/// contents under every name would make us copy without end.
 final class RepeatedConflicts: Sendable {
     private struct Copies {
         var count: Int
-        /// Of the last one. Under another name, which somebody has given it, it is a new start.
+        /// The last copy's name. If a person renames the copy, the count starts again.
         var name: Filename
     }
     private let copies = AdaptiveMutex<[InodeID: Copies]>([:])
-    /// In a row.
+    /// The most copies in a row.
     static let most = 3
 
-    /// - Throws: ``FileProviderError/Code/invalidName`` when there have been enough.
+    /// - Throws: ``FileProviderError/Code/invalidName`` when there are as many copies.
     func check(_ inode: InodeID?, named name: Filename?, at path: String) throws(FileProviderError) {
         guard let inode, let name else { return }
         let isEnough = copies.withLock { $0[inode].map { $0.name == name && $0.count >= Self.most } ?? false }
@@ -25,7 +25,7 @@ final class RepeatedConflicts: Sendable {
                 + "another name")
     }
 
-    /// It has become one more.
+    /// The contents became one more copy.
     func add(_ inode: InodeID?, from name: Filename?, to copy: Filename) {
         guard let inode else { return }
         copies.withLock { copies in
@@ -34,7 +34,7 @@ final class RepeatedConflicts: Sendable {
         }
     }
 
-    /// The store has taken it.
+    /// The store has taken the contents.
     func ended(_ inode: InodeID?) {
         guard let inode else { return }
         copies.withLock { $0[inode] = nil }

@@ -7,10 +7,10 @@ import Logging
 import Trees
 
 extension StepRunner {
-    /// What an upload of a document reads: a copy, for which room is made as for a download; and where none can be had, the
-    /// local file itself. Else nothing could be sent of which a second one does not fit here.
+    /// The source of a document's upload: a copy, for which room is made as for a download; without room, the local
+    /// file itself. Else a document could not be sent if the disk does not hold it twice.
     ///
-    /// - Throws: ``ContentError/Code/changed`` when somebody is just writing it.
+    /// - Throws: ``ContentError/Code/changed`` when a program is writing the document.
     func snapshot(of content: ContentFile) async throws -> Snapshot {
         if let clone = try context.store.clone(of: content) { return clone }
         let count = try content.status().allocated
@@ -20,7 +20,7 @@ extension StepRunner {
         guard hasRoom else { return try original(content) }
         defer { context.room.end(Int(count)) }
         do { return try context.store.snapshot(of: content) } catch {
-            // Whatever the disk says of itself (a quota).
+            // Whatever the disk reports as free (a quota).
             guard error.code == .diskFull else { throw error }
             return try original(content)
         }
@@ -33,7 +33,7 @@ extension StepRunner {
     }
 }
 
-/// A snapshot as what a provider reads from.
+/// A snapshot as a provider's content source.
 struct SnapshotSource: ContentSource {
     let snapshot: Snapshot
     var size: Int64 { snapshot.size }
@@ -45,7 +45,7 @@ struct SnapshotSource: ContentSource {
         }
     }
 
-    /// SHA-256 and size of all of it.
+    /// SHA-256 and size of the whole snapshot.
     func digest() throws(ContentError) -> SentContent {
         let digest = try SHA256.hash(first: size) { (offset, count) throws(ContentError) in
             try snapshot.read(at: offset, upTo: count)

@@ -3,9 +3,9 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Carries out what ``ConflictTable`` says.
+/// Carries out the resolutions of ``ConflictTable``.
 extension StepRunner {
-    /// A refusal that needs no comparing of contents.
+    /// Resolves a refusal without comparing contents.
     func settle(
         _ step: ConflictTable.Kind, _ item: ItemRecord, _ error: FileProviderError, parent: ItemIdentifier? = nil
     ) async throws -> Outcome {
@@ -30,13 +30,13 @@ extension StepRunner {
         case .takeBackDeletion: try await takeBackDeletion(item, error)
         case .refreshFirst:
             guard let identifier = item.identifier else { throw error }
-            // (Of a move: it may be our own, whose reply was lost.)
+            // (The mismatch of a move may come from our own earlier move, whose reply was lost.)
             await RemoteRefresh(context: context, fetcher: nil).refresh(identifier, known: error.item, isOwn: true)
             let row = try context.catalog.read { try $0.item(item.id) }
             if let row, step != .move || row.local != row.base { throw error }
         case .refreshFolder:
             if let parent { await RemoteRefresh(context: context, fetcher: nil).refresh(parent) }
-            // Not there although its folder is: tried again after a pause.
+            // The folder exists, but the item was refused all the same: try again after a pause.
             let folder = try parent.flatMap { parent in
                 try context.catalog.read { try $0.item(identifiedBy: parent) }
             }
@@ -51,8 +51,8 @@ extension StepRunner {
         return .done
     }
 
-    /// A part of a placeholder was changed here, and the store has replaced the version that the rest of it was to come
-    /// from. The store's is shown under its name; what was written here is kept beside it, as far as it is here.
+    /// A part of a placeholder was changed here, and the store has replaced the version that the rest had to come from.
+    /// The store's version is shown under its name; the bytes that are here are kept beside it.
     func partIncomplete(_ item: ItemRecord) async throws -> Outcome {
         guard let identifier = item.identifier else { throw SyncError.superseded }
         let current: Item
@@ -73,8 +73,8 @@ extension StepRunner {
         }
     }
 
-    /// What the store deleted and is held here was changed here: it is somebody's work, and made anew with the folders
-    /// that it is in. Returns whether that was so.
+    /// Makes an item anew in the store, with its folders, if the store deleted it, the deletion is held here, and the
+    /// item was changed here: the change is a person's work. Returns whether that was so.
     func putBackHeld(_ item: ItemRecord) throws -> Bool {
         guard item.local != nil, try context.catalog.read({ try $0.isHeld(item) }) else { return false }
         if try context.catalog.write({ try $0.putBack(item.id) }) { return true }
@@ -83,9 +83,9 @@ extension StepRunner {
             "the store deleted it, and not all of its bytes are here; hydrant resolve --keep theirs lets it go")
     }
 
-    /// The store replaced a document while a program had it open, and what the program wrote was put aside. If that is
-    /// just what the store has (a program that closes its document is known to have closed it only a moment later), there
-    /// is no conflict: the copy goes, and true is returned.
+    /// The store replaced a document while a program had it open, and the program's bytes were put aside as a copy. If
+    /// these bytes equal the store's (we learn of a program's close only a moment later), there is no conflict: removes
+    /// the copy and returns true.
     func isTheStoresByNow(_ item: ItemRecord, _ prepared: Prepared) async throws -> Bool {
         guard let copy = item.inode,
             let conflict = try context.catalog.read({ try $0.conflicts(of: copy) }).first(where: {
@@ -93,7 +93,7 @@ extension StepRunner {
             }),
             let original = try context.catalog.read({ try $0.item(conflict.original) }),
             let identifier = original.identifier, original.remoteFacts.size == prepared.source.size,
-            // (What was changed here since goes over the store's.)
+            // (A later change made here would replace the store's version.)
             original.contentRevision == 0, context.volume?.isOpen(copy) != true
         else { return false }
         do {
@@ -104,7 +104,7 @@ extension StepRunner {
                 "no conflict: both sides wrote the same", metadata: ["item": "\(context.path(of: original))"])
             return true
         } catch is CatalogError {
-            // It is written again, or somebody has resolved it.
+            // The document is being written again, or somebody has resolved the conflict.
             return false
         } catch let error as FileProviderError {
             if error.code == .noSuchItem { return false }
@@ -117,7 +117,7 @@ extension StepRunner {
             for: identifier, at: item.map { context.path(of: $0) } ?? context.path(of: identifier))
     }
 
-    /// Whether what the provider has is what we meant to put there.
+    /// Whether the provider's item is what we meant to put there.
     func compare(_ there: Item, _ item: ItemRecord, _ prepared: Prepared?) async throws -> ConflictTable.Found {
         switch (item.kind, there.kind) {
         case (.folder, .folder): return .same
@@ -130,16 +130,16 @@ extension StepRunner {
         }
     }
 
-    /// Whether the provider has what an earlier attempt sent, which seemed to have failed.
+    /// Whether the provider has the contents of an earlier attempt that seemed to have failed.
     func isOfAnEarlierAttempt(_ there: Item, _ item: ItemRecord) async throws -> Bool {
-        // (Contents that are not to be sent any more would never go over it.)
+        // (Contents that are no longer to be sent would never replace them.)
         guard there.kind.isDocument, item.contentRevision != 0 else { return false }
         let sent = try context.catalog.read { try $0.item(item.id)?.sent } ?? []
         return try await RemoteComparison(context: context).matches(there, anyOf: sent)
     }
 
-    /// Whether what the store has of a document that was deleted here is what was sent without a reply (a killed daemon):
-    /// nobody else has changed it.
+    /// Whether the store has the contents that we sent, without a reply (a killed daemon), before the document was
+    /// deleted here: then nobody else has changed it.
     func isLostUpload(_ there: Item, _ item: ItemRecord) async throws -> Bool {
         guard item.kind.isDocument, there.parentIdentifier == (try parentIdentifier(item)),
             there.filename == item.remote?.name
@@ -147,8 +147,8 @@ extension StepRunner {
         return try await RemoteComparison(context: context).matches(there, anyOf: item.sent)
     }
 
-    /// A mismatch, and the store has just what the change started from: it could not tell for a moment (a weak ETag, RFC
-    /// 9110, 8.8.1), and is asked again after a pause. Nobody has changed anything.
+    /// Refuses a mismatch when the store has exactly the version that the change started from: nobody has changed
+    /// anything, and the store was unsure for a moment (a weak ETag, RFC 9110, 8.8.1). Asked again after a pause.
     func refuseBaseless(_ current: Item, _ item: ItemRecord, _ base: ItemVersion) throws(FileProviderError) {
         guard current.version == base else { return }
         throw FileProviderError(

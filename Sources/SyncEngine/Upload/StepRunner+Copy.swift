@@ -6,21 +6,21 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Documents that were copied here from others that the store has: the store makes the copy by itself.
+/// Documents copied here from others that the store has: the store makes the copy itself.
 extension StepRunner {
-    /// Makes an item at the provider: by copying where it can, else by sending what is in it.
+    /// Makes an item at the provider: by a copy in the store where possible, else by sending the contents.
     func make(_ item: ItemRecord, _ template: ItemTemplate, _ prepared: Prepared?) async throws -> Item {
         if let copy = try await copy(item, template, prepared) { return copy }
         return try await create(item, template, prepared?.source)
     }
 
-    /// Nil when it is to be uploaded.
+    /// Nil when the document must be uploaded.
     private func copy(_ item: ItemRecord, _ template: ItemTemplate, _ prepared: Prepared?) async throws -> Item? {
         guard context.client.copiesItems, let inode = item.inode, let prepared,
             let source = context.copies.source(of: inode)
         else { return nil }
         guard let original = try original(source, prepared) else {
-            // Copy or original have been changed since.
+            // The copy or the original has been changed since.
             context.copies.forget(inode)
             return nil
         }
@@ -30,7 +30,7 @@ extension StepRunner {
                 original.identifier, version: original.version, as: template, bytes: prepared.source.size,
                 at: context.path(of: item))
         } catch {
-            // Of a name that is taken: perhaps by our own copy, whose reply was lost.
+            // The name may be taken by our own copy, whose reply was lost.
             let otherwise: Set<FileProviderError.Code> = [
                 .filenameCollision, .serverUnreachable, .cancelled, .notAuthenticated, .insufficientQuota, .readOnly,
             ]
@@ -42,7 +42,7 @@ extension StepRunner {
             return nil
         }
         context.copies.forget(inode)
-        // The next attempt finds it under the name, and compares.
+        // The next attempt finds the copy under the name and compares.
         guard copy.kind.isDocument, copy.size == prepared.source.size else {
             throw SyncError.untrusted(
                 "the store's copy has \(copy.size) bytes instead of \(prepared.source.size); report it to the "
@@ -51,7 +51,7 @@ extension StepRunner {
         return copy
     }
 
-    /// The document that a copy was made from, if it still has, here and as the store confirmed it, the bytes that are
+    /// The document that a copy was made from, if the original, here and as the store confirmed it, still has the bytes
     /// to be sent.
     private func original(_ source: InodeID, _ prepared: Prepared) throws -> Original? {
         guard let before = try confirmed(source), before.inode.size == prepared.source.size else { return nil }

@@ -3,11 +3,12 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// What the machine's going off may have damaged.
+/// Contents that a power loss may have damaged.
 extension StepRunner {
-    /// A change of a part of a document that was not durable then: whole by now, it is kept beside what the store has.
+    /// Keeps a change beside the store's version if a part of the document was not durable at a power loss. The
+    /// document is complete by now.
     ///
-    /// - Returns: false when there is no doubt, or nothing in the store that could be written over.
+    /// - Returns: false when there is no doubt, or nothing in the store to overwrite.
     func keepDamagedApart(_ item: ItemRecord) throws -> Bool {
         guard let inode = item.inode, try context.catalog.read({ try $0.mayBeDamaged(inode) }) else { return false }
         let path = context.path(of: item)

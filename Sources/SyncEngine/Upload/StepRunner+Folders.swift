@@ -3,28 +3,28 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// A folder's mode and date come after what is in it: the mode may forbid to put anything there (0555, as of the folders in
-/// Go's module cache), and each entry that comes or goes gives the folder another date.
+/// A folder's mode and date are sent after its entries: the mode may forbid new entries (0555, as in Go's module
+/// cache), and each entry made or removed changes the folder's date.
 extension StepRunner {
     /// rwx for the owner.
     static let ownersAll: UInt16 = 0o700
 
-    /// Whether a folder that is to be made gets its mode or date later; what is to be sent then is noted before.
+    /// Whether a new folder gets its mode or date later; if so, notes first that they are still to be sent.
     func fillsLater(_ item: ItemRecord, _ inode: InodeRecord) throws -> Bool {
         guard context.client.updatesMetadata else { return false }
         let isOpen = UInt16(truncatingIfNeeded: inode.mode) & Self.ownersAll == Self.ownersAll
-        // A date that no program has set is that of the last entry, and the store makes one of its own.
+        // A date that no program has set is the last entry's, and the store sets such a date itself.
         guard try !isOpen || item.metadataRevision != 0 && context.catalog.read({ try $0.hasNewChildren(item.id) })
         else { return false }
         try context.catalog.write { try $0.metadataIsUnsent(item.id) }
         return true
     }
 
-    /// Gives the owner, who is the store's user, the right to change the folders that a step changes, where their mode in the
-    /// store has it not. Their own mode is sent when that is done.
+    /// Gives the owner, who is the store's user, write access to the folders that a step changes, where the store's
+    /// mode lacks it. Their own mode is sent afterwards.
     ///
-    /// - Parameter isMeant: which of them.
-    /// - Returns: whether one of them can be changed now that could not.
+    /// - Parameter isMeant: selects the folders.
+    /// - Returns: whether a folder has become writable.
     @discardableResult
     func openFolders(of planned: Planner.Planned, where isMeant: (ItemRecord) -> Bool) async throws -> Bool {
         guard context.client.updatesMetadata else { return false }
@@ -49,7 +49,7 @@ extension StepRunner {
         return hasOpened
     }
 
-    /// What the store did not want at first came after its folder's date.
+    /// After a refused item was sent late, sends its folder's date again.
     func resendFolder(of planned: Planner.Planned) throws {
         let item = planned.pending.item
         guard Refusal(item.failure) != nil, planned.step != .updateMetadata, let folder = item.local?.parent,
@@ -60,7 +60,7 @@ extension StepRunner {
 }
 
 extension Planner.Planned {
-    /// Of which it changes the entries. A folder that is moved is changed itself (its `..`).
+    /// The folders whose entries the step changes. A moved folder is changed itself (its `..`).
     fileprivate var changedFolders: [ItemID] {
         let item = pending.item
         let folders = [item.local, item.base, item.remote].compactMap { $0?.parent }

@@ -3,10 +3,10 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// What the store was asked to make, without a reply, and what was moved or deleted here since.
+/// Items whose creation got no reply, and that were moved or deleted here since.
 extension StepRunner {
-    /// Looks whether the store made it. If so, it is the item's from now on, and what was done here follows: the move, or
-    /// the deletion.
+    /// Looks whether the store made the item. If so, the store's item is ours, and the local move or deletion is sent
+    /// next.
     func findCreation(_ item: ItemRecord) async throws {
         guard let place = item.attempted else { return }
         let made = try await lookForCreation(item, at: place)
@@ -37,7 +37,7 @@ extension StepRunner {
         }
     }
 
-    /// Whether it is what was asked for, as far as one can see. (Of a folder: nobody has put anything into it.)
+    /// Whether the store's item is the one requested, as far as can be seen. (A folder must be empty.)
     private func isOurs(_ there: Item, _ item: ItemRecord) async throws -> Bool {
         switch (item.kind, there.kind) {
         case (.document, .document):

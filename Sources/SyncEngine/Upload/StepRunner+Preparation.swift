@@ -5,9 +5,9 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// What an upload sends: a snapshot of whole contents that nobody is writing.
+/// Preparation of an upload: a snapshot of complete contents that no program is writing.
 extension StepRunner {
-    /// What an upload sends, and which local state it stands for.
+    /// The contents and metadata of an upload, and the local state that they represent.
     struct Prepared {
         var source: SnapshotSource
         var digest: SentContent
@@ -15,8 +15,8 @@ extension StepRunner {
         var contentRevision: Int64
         var metadataRevision: Int64
 
-        /// The store has these contents already, from others, with another mode or other attributes: those of here stay
-        /// pending if they were changed here, and else give way.
+        /// Others have put the same contents into the store, but with another mode or other attributes: the local ones
+        /// stay pending if they were changed here, else the store's replace them.
         private(set) var hasOtherMetadata = false
 
         func found(as item: Item) -> Prepared {
@@ -56,19 +56,19 @@ extension StepRunner {
                     "\(context.path(of: row)): the store replaced the version that this was made from, and parts of it were "
                         + "never downloaded; what was written here is kept (unmounted, hydrant rescue brings it out)")
             }
-            // A program changed a part of a placeholder: the rest must come first.
+            // A program changed a part of a placeholder: download the rest first.
             let target = DownloadTarget(
                 inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
             try await downloader.provide(0..<content.baseSize, of: content, for: target)
         }
-        // The kernel writes to a local file past us (passthrough) as far as the disk below takes it.
+        // With passthrough, the kernel writes to the local file past us, as far as the disk allows.
         if try content.status().size > Item.largestSize {
             throw FileProviderError(
                 .unsupported,
                 "\(context.path(of: row)): has more than \(Item.largestSize) bytes (8 PiB); make it smaller")
         }
         let snapshot = try await snapshot(of: content)
-        // Its bytes have been synced for the snapshot; a note of that spares them doubts after a power loss.
+        // The snapshot has synced the bytes; with a note of that they are not in doubt after a power loss.
         let durable = (try? context.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
         let source = SnapshotSource(snapshot: snapshot)
         let digest = try source.digest()
@@ -81,8 +81,8 @@ extension StepRunner {
             return true
         }
         guard unchanged, context.volume?.isBeingWritten(inodeID) != true else { return nil }
-        // When this is in the store, the version is gone that a part of it came from. That all of it is here must survive
-        // a power loss then: nobody could bring the part again.
+        // The upload replaces the version that a part of the contents came from. So it must be durable first that all
+        // parts are here: after a power loss nobody could download them again.
         if row.identifier != nil { try context.makeDurable(.now) }
         return Prepared(
             source: source, digest: digest, metadata: try metadata(of: inode, row),
@@ -90,7 +90,7 @@ extension StepRunner {
             metadataRevision: row.metadataRevision)
     }
 
-    /// What cannot be sent does not keep a name from what the store has under it.
+    /// An item that cannot be sent gives up its name to the store's item of that name.
     private func freeName(_ row: ItemRecord) throws {
         guard let place = row.local,
             try context.catalog.read({ try $0.remoteOccupant(of: place, otherThan: row.id) }) != nil
@@ -102,8 +102,8 @@ extension StepRunner {
         context.tellConflict(inode, at: context.path(of: inode), what)
     }
 
-    /// A program had a placeholder open for writing when it went from the store, and wrote nothing: there is nothing to
-    /// send, and the name, which may be another document's there by now, goes here as well.
+    /// A program had a placeholder open for writing when the store deleted it, and wrote nothing. So there is nothing
+    /// to send, and the local name is deleted too: it may be another document's in the store.
     private func wasOnlyOpened(_ row: ItemRecord, _ inode: InodeRecord, _ content: ContentFile) throws -> Bool {
         guard row.identifier == nil, content.bytesPresent == 0, inode.size == inode.baseSize, inode.size > 0,
             inode.writing == nil, context.volume?.isOpen(inode.id) != true
@@ -118,7 +118,7 @@ extension StepRunner {
         return true
     }
 
-    /// The file that holds what a database has not taken in yet: without it the database would be a torn one.
+    /// The file with changes that are not yet in the database: without it the uploaded database would be torn.
     private func journal(of row: ItemRecord, _ content: ContentFile) throws -> Filename? {
         guard DatabaseFiles.isDatabase(content), let local = row.local else { return nil }
         for name in DatabaseFiles.pending(for: local.name) {
@@ -127,7 +127,7 @@ extension StepRunner {
             }
             guard let found, found.kind == .document else { continue }
             let id = GenerationID(inode: found.id.rawValue, number: found.generation)
-            // Of a file that is being written the catalog does not know the size yet.
+            // The catalog does not know the size of a file that is being written.
             guard let status = context.store.status(id), status.size > 0 else { continue }
             let isJournal = name.bytes.suffix(8).elementsEqual("-journal".utf8)
             if try !isJournal || DatabaseFiles.isHot(journal: context.openCurrent(found.id).content) { return name }
@@ -135,7 +135,7 @@ extension StepRunner {
         return nil
     }
 
-    /// The attributes go along unless it is not known which the store has: then they stay as they are there.
+    /// Includes the attributes unless the store's are unknown: then the store keeps its own.
     func metadata(of inode: InodeRecord, _ item: ItemRecord) throws(CatalogError) -> ItemMetadata {
         let isKnown = item.identifier == nil || item.remoteFacts.extendedAttributes != nil
         return ItemMetadata(

@@ -1,7 +1,7 @@
 import FileProvider
 import Locking
 
-/// What a person is told of a change that the provider did not take.
+/// Messages for people about changes that the provider refused.
 extension StepRunner {
     func explanation(_ error: SyncError) -> String {
         guard case .provider(let failure) = error, failure.code == .insufficientQuota else { return error.description }

@@ -1,12 +1,12 @@
 import FileProvider
 import Trees
 
-/// A provider is not trusted: what it answers to a change is looked at before it gets into the trees.
+/// Checks a provider's reply to a change before the reply gets into the trees: providers are not trusted.
 extension StepRunner {
-    /// Throws ``SyncError/untrusted(_:)`` for an answer that cannot be about what was sent: the change stays pending,
-    /// and the bytes here, which may be the only ones, are not taken for confirmed.
+    /// Throws ``SyncError/untrusted(_:)`` for a reply that cannot be about what was sent: the change stays pending, and
+    /// the local bytes, which may be the only copy, do not count as confirmed.
     ///
-    /// Another name is taken: the store has the last word on what it calls its items.
+    /// A different name is accepted: the store decides how it names its items.
     /// - Parameter size: of the contents that were sent.
     func check(_ reply: Item, to item: ItemRecord, size: Int64? = nil) throws {
         if let problem = reply.problem { throw refusal(item, problem) }
@@ -23,7 +23,7 @@ extension StepRunner {
             "\(context.path(of: item)): the provider's answer cannot be right: \(why)")
     }
 
-    /// What the provider has of an item now.
+    /// The provider's present version of an item.
     func current(_ error: FileProviderError? = nil, _ identifier: ItemIdentifier) async throws(FileProviderError)
         -> Item
     {
@@ -38,6 +38,6 @@ extension StepRunner {
 }
 
 extension FileProviderError {
-    /// The item that an error is about, unless it is none that there can be.
+    /// The item that an error is about, unless the item is impossible.
     var trustedItem: Item? { item.flatMap { $0.problem == nil ? $0 : nil } }
 }

@@ -15,7 +15,7 @@ extension StepRunner {
         }
     }
 
-    /// Shows the upload among the running transfers while `call` makes it.
+    /// Lists the upload among the running transfers during `call`.
     func sending(
         _ item: ItemRecord, _ source: SnapshotSource,
         _ call: (any ContentSource) async throws(FileProviderError) -> Item
@@ -29,7 +29,7 @@ extension StepRunner {
             result = .success(
                 try await call(MeteredSource(base: source, transfer: transfer, limit: transfers.uploadLimit)))
         } catch { result = .failure(error) }
-        // Whatever the provider makes of it: what it was given is of no one moment.
+        // Whatever the provider replied: the bytes it got are of no one moment.
         if source.snapshot.hasChanged {
             context.logger.info(
                 "a document was changed while it was sent: its upload begins again",

@@ -5,29 +5,29 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Takes one step at the provider, and writes its outcome into the catalog.
+/// Takes one step at the provider and records the outcome in the catalog.
 struct StepRunner: Sendable {
     let context: SyncContext
     let downloader: Downloader
     let fetcher: FolderFetcher
 
     enum Outcome: Sendable {
-        /// The trees moved: plan again.
+        /// The trees have changed: plan again.
         case done
-        /// Not now (a writer is at work, the file changed under the snapshot): again at this moment.
+        /// Not possible now (a writer is at work, the file changed under the snapshot): try again soon.
         case postponed
         case failed(FileProviderError.Code?)
-        /// It failed, and the catalog could not be told: again after so many seconds.
+        /// The step failed, and the catalog could not be written: try again after these seconds.
         case unrecorded(Double)
     }
 
     func run(_ planned: Planner.Planned) async -> Outcome {
         let item = planned.pending.item
-        // A program still reads the old version, and not all of it is here.
+        // A program still reads the old version, and not all of its bytes are here.
         if context.isHeld(item.identifier), planned.step == .delete || planned.step == .uploadContents {
             return .postponed
         }
-        // While the rest of a document is fetched to be sent with what was changed, the store's word of it counts.
+        // While the rest of a document is downloaded before its upload, the store's answers about it are valid.
         let begun = planned.step == .uploadContents ? nil : item.identifier
         context.ownChanges.begin(begun)
         defer { context.ownChanges.end(begun) }
@@ -70,11 +70,11 @@ struct StepRunner: Sendable {
         return .done
     }
 
-    /// A failure never drops the change; it is tried again later.
+    /// Records the failure. The change is never dropped; it is tried again later.
     private func record(_ error: SyncError, of planned: Planner.Planned) -> Outcome {
         let item = planned.pending.item
         if case .cancelled = error { return .postponed }
-        // Somebody is writing it.
+        // A program is writing the document.
         if case .content(let failure) = error, failure.code == .changed { return .postponed }
         var code: FileProviderError.Code?
         if case .provider(let failure) = error { code = failure.code }
@@ -115,7 +115,7 @@ struct StepRunner: Sendable {
         }
         context.ownChanges.begin(identifier)
         defer { context.ownChanges.end(identifier) }
-        // The store's word of it was taken until now.
+        // The store's answers about the item were taken until now.
         guard let now = try context.catalog.read({ try $0.item(item.id) }), now.baseVersion == base,
             now.contentRevision == prepared.contentRevision
         else { return .postponed }
@@ -140,7 +140,7 @@ struct StepRunner: Sendable {
             if ConflictTable.resolution(of: .uploadContents, error.code, found) == .confirm {
                 try confirmContents(item, current, prepared.found(as: current))
             } else if try await isOfAnEarlierAttempt(current, item) {
-                // What was written since stays pending, and starts from there.
+                // Later local changes stay pending, based on this version.
                 try context.catalog.write {
                     try $0.confirmContents(item.id, as: current, contentRevision: -1, metadataRevision: -1)
                 }
@@ -190,10 +190,10 @@ struct StepRunner: Sendable {
         do {
             var created = try await make(item, template, prepared)
             try check(created, to: item, size: prepared?.source.size)
-            // If it is elsewhere all the same, a listing will tell.
+            // If the item is elsewhere all the same, a listing will show it.
             created.parentIdentifier = parent
             context.creations.note(created.identifier)
-            // A listing has met it before the reply came, and may be newer than that.
+            // A listing met the item before the reply came, and may be newer than the reply.
             if try confirmCreation(item, created, prepared, keepsMetadata: isFilled, asked: last) {
                 await RemoteRefresh(context: context, fetcher: fetcher).refresh(created.identifier)
             }
@@ -201,7 +201,8 @@ struct StepRunner: Sendable {
             guard error.code == .filenameCollision, let existing = error.trustedItem else {
                 return try await settle(.create, item, error, parent: parent)
             }
-            // Another item's by now, which was moved to this name in the store: not ours, whatever is in it.
+            // The name now belongs to another item, which was moved there in the store: not ours, whatever its
+            // contents.
             if try context.catalog.read({ try $0.item(identifiedBy: existing.identifier)?.inode != nil }) {
                 try keepBoth(item, existing)
                 return .done
@@ -223,10 +224,10 @@ struct StepRunner: Sendable {
     }
 
     /// - Parameters:
-    ///   - isFound: it was there already: of a folder's or link's own attributes nobody knows which it has.
+    ///   - isFound: the item was there already: the mode and date of such a folder or link are unknown.
     ///   - keepsMetadata: its mode and date are still to be sent.
-    ///   - asked: the catalog's last item when the store was asked for it.
-    /// - Returns: whether it had an identifier already.
+    ///   - asked: the last item in the catalog when the store was asked.
+    /// - Returns: whether the item had an identifier already.
     @discardableResult
     private func confirmCreation(
         _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, keepsMetadata: Bool = false,
@@ -243,7 +244,7 @@ struct StepRunner: Sendable {
             if isConfirmed { try context.relabel(item.inode, in: $0) }
             return (isConfirmed, wasMet)
         }
-        // Not at once again, and again.
+        // A refusal, so that the step is not repeated at once and for ever.
         guard isConfirmed else {
             throw refusal(item, "its identifier is that of another item, or its folder is unknown")
         }
@@ -275,7 +276,7 @@ struct StepRunner: Sendable {
         return .done
     }
 
-    /// A name nobody has, so that a circle of moves can begin.
+    /// Moves the item to an unused name, so that a cycle of moves can begin.
     private func moveAside(_ item: ItemRecord) async throws -> Outcome {
         guard let identifier = item.identifier, let base = item.baseVersion, let place = item.base,
             let folder = try context.catalog.read({ try $0.item(place.parent)?.identifier })
@@ -290,7 +291,7 @@ struct StepRunner: Sendable {
                     item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: context.defaults)
             }
         } catch let error as FileProviderError {
-            // It may be out of the way already, by an attempt whose reply was lost.
+            // An earlier attempt whose reply was lost may have moved the item already.
             return try await settle(.move, item, error)
         }
         return .done
@@ -334,7 +335,7 @@ struct StepRunner: Sendable {
         return .done
     }
 
-    /// To the store's trash where it has one.
+    /// Deletes the item, to the store's trash where there is one.
     private func remove(_ item: ItemRecord, _ identifier: ItemIdentifier, _ base: ItemVersion)
         async throws(FileProviderError)
     {

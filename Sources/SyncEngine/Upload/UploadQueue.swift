@@ -4,20 +4,20 @@ import ItemCatalog
 import Logging
 import Trees
 
-/// Sends pending changes in the background: plans, runs a few steps at once, plans again.
+/// Sends pending changes in the background: plans, runs some steps at once, plans again.
 ///
-/// There is no list of work to lose: what is pending is the difference between the trees, read from
-/// the catalog each time.
+/// There is no work list to lose: pending changes are the difference between the trees, read from the catalog each
+/// time.
 actor UploadQueue {
     private let context: SyncContext
     private let runner: StepRunner
     private var inFlight: [ItemID: Planner.Planned] = [:]
-    /// Of those, what may take long.
+    /// Running steps that may take long.
     private var large: Set<ItemID> = []
     private var tasks: [ItemID: Task<Void, Never>] = [:]
-    /// Items that were not ready although the catalog said so; not looked at again before then.
+    /// Items that were not ready although the catalog said so; skipped until this moment.
     private var postponed: [ItemID: ContinuousClock.Instant] = [:]
-    /// Items that somebody is about to change past the planner; no step for them begins.
+    /// Items that a caller is about to change outside the planner; no step for them begins.
     private var reserved: [ItemID: Int] = [:]
     private var offlineSince: ContinuousClock.Instant?
     private var pausedUntil: ContinuousClock.Instant?
@@ -25,17 +25,17 @@ actor UploadQueue {
     private var timer: (task: Task<Void, Never>, end: ContinuousClock.Instant)?
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
-    /// At once: what is quick waits for the round trip only, and a large document fills the line.
+    /// Steps at once: small steps only wait for the round trip, and a large document fills the line.
     private static let usualSteps = 16
     private static let mostLarge = 4
-    /// While programs are busy, and go on to be.
+    /// Steps at once while programs are busy for long.
     private static let fewSteps = 2
     private let activity = LocalActivity()
-    /// Somebody waits for all of it.
+    /// Until when somebody waits for all changes.
     private var hurriedUntil: ContinuousClock.Instant?
     private static let calm = Duration.milliseconds(10)
     private var clock = WallClock(tolerance: 1)
-    /// How often one after another the catalog could not be read.
+    /// How often in a row the catalog could not be read.
     private var failures: Int64 = 0
 
     init(context: SyncContext, runner: StepRunner) {
@@ -44,16 +44,16 @@ actor UploadQueue {
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Something is pending, or ready sooner than it was. Never blocks; from any thread.
+    /// A change is pending, or ready sooner than before. Never blocks; from any thread.
     nonisolated func wake() { waker.yield() }
 
-    /// The same, and a program has done it.
+    /// A program has made a change.
     nonisolated func changed() {
         activity.note()
         wake()
     }
 
-    /// `hydrant sync`: nothing waits any longer than it must.
+    /// `hydrant sync`: no change waits longer than it must.
     func hurry() {
         postponed = [:]
         isAwaited()
@@ -61,10 +61,10 @@ actor UploadQueue {
         wake()
     }
 
-    /// Whatever programs do, for a moment: who waits says so again and again.
+    /// For a moment, programs' activity does not delay changes; a waiting caller calls this again and again.
     func isAwaited() { hurriedUntil = .now + .seconds(1) }
 
-    /// `hydrant pause`: uploads that are under way are broken off; what is quick is let finish.
+    /// `hydrant pause`: aborts running uploads; lets quick steps finish.
     func pause() {
         for (id, planned) in inFlight where planned.step.movesContents { tasks[id]?.cancel() }
     }
@@ -74,7 +74,7 @@ actor UploadQueue {
         wake()
         for await _ in wakes {
             if Task.isCancelled { break }
-            // One moment and one limit for both: what becomes ready, or may begin, while the steps begin is waited for.
+            // One moment and one limit for both calls, so that a change that becomes ready in between gets a timer.
             let moment = Moment()
             let most = mostNow
             do {
@@ -85,13 +85,14 @@ actor UploadQueue {
             } catch {
                 cannotLook(error)
             }
-            // A program that changes one document after another would have us look each time, before any may be sent.
+            // A pause, because a program that changes one document after another would make us look each time, before
+            // any may be sent.
             if inFlight.isEmpty { try? await Task.sleep(for: Self.calm) }
         }
         timer?.task.cancel()
     }
 
-    /// What is pending is not known: that is not the same as nothing. It is looked for again, ever less often.
+    /// Pending changes cannot be read, which does not mean that there are none: looks again, ever less often.
     private func cannotLook(_ error: any Error) {
         let seconds = min(30, RetryDelay.seconds(after: failures, nil, context.times))
         failures += 1
@@ -102,7 +103,7 @@ actor UploadQueue {
         wakeLater(in: .seconds(seconds))
     }
 
-    /// When the clock on the wall was set back, nothing waits for as long as it was ahead.
+    /// After the wall clock was set back, no change waits for as long as the clock was ahead.
     private func followClock() throws {
         let wasSetBack = clock.wasSetBack()
         let times = context.times
@@ -114,7 +115,7 @@ actor UploadQueue {
         try context.catalog.write { try $0.settleNow(retrying: true) }
     }
 
-    /// Settle times and retries come to an end without anybody saying so.
+    /// Sets a timer for the next end of a settle time or of a retry's wait.
     private func wakeLater(after moment: Moment, _ most: Int) throws {
         guard inFlight.count < mostSteps else { return }
         if most < mostSteps { return wakeLater(in: LocalActivity.window) }
@@ -125,7 +126,7 @@ actor UploadQueue {
         if let wait = waits.min() { wakeLater(in: max(wait, .zero) + .milliseconds(1)) }
     }
 
-    /// Not sooner than that, and not much later. (To wake too soon does no harm: a timer that ends by then will do.)
+    /// Wakes after `wait` or a little later. (Waking early does no harm: a timer that ends before then will do.)
     private func wakeLater(in wait: Duration) {
         let end = ContinuousClock.now + wait
         if let timer, timer.end > .now, timer.end <= end { return }
@@ -136,7 +137,7 @@ actor UploadQueue {
         timer = (task, end)
     }
 
-    /// Now, on the clock that goes on while the machine sleeps, and as the catalog has it.
+    /// The present moment, on the clock that includes the machine's sleep, and as the catalog has it.
     private struct Moment {
         let clock = ContinuousClock.now
         let time = FileTime.now
@@ -152,7 +153,7 @@ actor UploadQueue {
             guard inFlight.count < most else { return }
             guard mayBegin(planned, &moves) else { continue }
             let id = planned.pending.item.id
-            // A provider says how many documents it takes at once, and nothing of other changes.
+            // `uploadsAtOnce` limits only documents' uploads; other steps have the usual limit.
             if !planned.step.movesContents {
                 guard inFlight.values.count(where: { !$0.step.movesContents }) < Self.usualSteps else { continue }
             }
@@ -168,7 +169,7 @@ actor UploadQueue {
         }
     }
 
-    /// How many steps may be under way.
+    /// How many steps may run at once now.
     private var mostNow: Int {
         if let hurriedUntil, hurriedUntil > .now { return mostSteps }
         return switch activity.pressure {
@@ -204,24 +205,23 @@ actor UploadQueue {
                 postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
                     && !context.isSentByOthers($0.pending.item) && mayBegin($0, &moves)
             }
-            // All of a page may wait for something behind it.
+            // All items of a page may wait for an item behind the page.
             if !steps.isEmpty { return steps }
             if pending.count < limit { return unstick(pending) }
             limit *= 8
         }
     }
 
-    /// Waits until no step is under way, at most so many seconds; says whether none is.
+    /// Waits at most this many seconds until no step runs; returns whether none does.
     func drain(seconds: Double) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(seconds)
         while !inFlight.isEmpty && .now < deadline { try? await Task.sleep(for: .milliseconds(20)) }
         return inFlight.isEmpty
     }
 
-    /// Keeps steps for these items from beginning until ``release(_:)``, and waits until none is under way, at most so
-    /// many seconds.
+    /// Prevents new steps for these items until ``release(_:)``, and waits at most this many seconds until none runs.
     ///
-    /// - Returns: whether none is; if not, nothing is reserved.
+    /// - Returns: whether none runs; if false, nothing is reserved.
     func reserve(_ items: Set<ItemID>, seconds: Double) async -> Bool {
         for item in items { reserved[item, default: 0] += 1 }
         let deadline = ContinuousClock.now + .seconds(seconds)
@@ -249,7 +249,7 @@ actor UploadQueue {
         return step.flatMap { context.isSentByOthers($0.pending.item) ? nil : [$0] } ?? []
     }
 
-    /// Whatever waits because the store did not answer need not wait for its next try; a change that fails alone waits on.
+    /// Retries at once the changes that failed because the store was away, but not those that fail alone.
     func storeAnswers() {
         offlineSince = nil
         pausedUntil = nil
@@ -264,7 +264,7 @@ actor UploadQueue {
                 }
             }
         } catch {
-            // They are tried again when their time comes.
+            // The changes are tried again when due.
             context.logger.error(
                 "the store answers again, and what waits for that is not tried at once", metadata: ["error": "\(error)"]
             )
@@ -282,7 +282,7 @@ actor UploadQueue {
             context.loneFailures.ended(id)
             if offlineSince != nil { storeAnswers() }
             pausedUntil = nil
-            // Nothing came of it: the same step would come at once, and again, and again.
+            // The step changed nothing: else it would be repeated at once, for ever.
             if let before, before == (try? context.catalog.read { try $0.item(id) }) {
                 postponed[id] = .now + .seconds(1)
             }
@@ -299,7 +299,8 @@ actor UploadQueue {
         if inFlight.count <= mostSteps / 2 { wake() } else { wakeSoon() }
     }
 
-    /// Not for each of many that end one after another: to look for the next takes longer than to send a small one.
+    /// Wakes once for many steps that end in quick succession: looking for the next step takes longer than a small
+    /// upload.
     private func wakeSoon() {
         if isToWake { return }
         isToWake = true
@@ -312,6 +313,6 @@ actor UploadQueue {
 }
 
 extension Step {
-    /// It may take as long as a document is large.
+    /// Whether the step may take as long as a document is large.
     fileprivate var movesContents: Bool { self == .uploadContents || self == .create }
 }
