@@ -113,7 +113,7 @@ package final class ContentLabels: Sendable {
         }
     }
 
-    /// At a mount: labels what has no label yet; warns once when the directory cannot keep labels.
+    /// At a mount: labels modified contents without a label; warns once when the directory cannot keep labels.
     package func begin(_ catalog: Catalog) throws(CatalogError) {
         guard store.keepsLabels else {
             isTold.store(true, ordering: .relaxed)

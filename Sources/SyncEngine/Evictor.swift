@@ -15,7 +15,7 @@ package enum EvictionRefusal: String, Error, Sendable, CaseIterable {
     case downloading = "is being downloaded"
 }
 
-/// Drops local bytes that the provider has as well.
+/// Drops local bytes that the provider has too.
 struct Evictor: Sendable {
     let context: SyncContext
     let downloader: Downloader
@@ -62,7 +62,7 @@ struct Evictor: Sendable {
         }
         let old = try evicted.get()
         // The catalog's record that the store has the bytes must be durable before they go: after a crash the missing
-        // bytes would else pass for a lost local change.
+        // bytes would otherwise pass for a lost local change.
         try context.catalog.synchronize()
         let gone = GenerationID(inode: id.rawValue, number: old)
         context.store.remove(gone)

@@ -5,7 +5,7 @@ import Locking
 import Logging
 package import Trees
 
-/// Items that another program sends itself: it writes under the provider's purpose.
+/// Items that another program sends itself, because it writes under the provider's purpose identifier.
 package enum SentByOthersRoot: Hashable, Sendable {
     /// A document, or a folder with all that is in it.
     case item(ItemID)

@@ -53,8 +53,8 @@ extension SyncEngine {
         try await afterWriters { try self.context.catalog.read { try $0.discards(of: item) } }
     }
 
-    /// Retries for a while what resolves itself: the kernel reports a program's close a moment late, and downloaded
-    /// bytes are recorded only once they are durable.
+    /// Retries for a while, because some refusals pass by themselves: the kernel reports a program's close a moment
+    /// late, and downloaded bytes are recorded only once they are durable.
     private func afterWriters<T>(_ body: () throws -> T) async throws(SyncError) -> T {
         let begin = ContinuousClock.now
         while true {
@@ -136,12 +136,12 @@ extension SyncEngine {
         do { return try context.catalog.read(body) } catch { throw SyncError(error) }
     }
 
-    /// Carries out held deletions of the store, or makes the deleted items anew there.
+    /// Carries out held deletions of the store, or makes the deleted items there again.
     ///
     /// - Parameters:
     ///   - item: includes all items within it.
-    ///   - kept: `.theirs`: the deletions are carried out here; else the items that are whole here are made anew in the
-    ///     store. The local tree is durable on return.
+    ///   - kept: `.theirs`: the deletions are carried out here; otherwise the items that are whole here are made again
+    ///     in the store. The local tree is durable on return.
     /// - Returns: the number of items done, and the number that cannot be, because not all of their bytes are here.
     package func resolveDeletions(
         within item: ItemID, keeping kept: KeptVersion

@@ -31,7 +31,7 @@ package struct SyncTimes: Sendable, Codable {
     /// The first wait after a failed upload; doubles up to `longestRetry`.
     package var firstRetry: Double = 1
     package var longestRetry: Double = 300
-    /// From the last process letting go of a document to `stopProvidingItem`.
+    /// From the last process's close of a document to `stopProvidingItem`.
     package var stopProviding: Double = 60
     /// The polling interval for folders where the provider signals no changes.
     package var poll: Double = 30

@@ -109,8 +109,8 @@ package final class CacheKeeper: Sendable {
         }
     }
 
-    /// Waits a moment for the disk to free the space, which happens when the last descriptor is closed: else the next
-    /// round would evict more than it needs.
+    /// Waits a moment for the disk to free the space, which happens when the last descriptor is closed: otherwise the
+    /// next round would evict more than it needs.
     private func settle(_ free: Int64) async {
         for _ in 0..<20 {
             guard let now = context.room.free()?.free, now < free else { return }

@@ -77,7 +77,7 @@ final class DownloadRecords: Sendable {
     private func record(
         _ content: ContentFile, _ extents: RangeSet<Int64>?, _ writer: Catalog.Writer
     ) throws -> Bool {
-        // The bytes may belong to a writer by now, who has replaced the document's generation.
+        // The bytes' present inode: a conflict may have given them to another document, a writer's.
         let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
         guard let inode = try writer.inodeIfPresent(id), inode.generation == generation else { return false }
         // Inside the transaction: a later writer marks the file's date, so a change of ours must come before, or it

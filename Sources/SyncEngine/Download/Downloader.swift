@@ -54,7 +54,7 @@ package final class Downloader: Sendable {
         download?.cancelUnwanted()
     }
 
-    /// Whether somebody waits for bytes of the generation.
+    /// Whether any reader waits for bytes of the generation.
     func isAwaited(_ id: GenerationID) -> Bool { downloads.withLock { $0[id] }?.isAwaited == true }
 
     /// The generation was deleted: drops its download.

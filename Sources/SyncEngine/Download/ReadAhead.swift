@@ -5,7 +5,7 @@ import Synchronization
 import Trees
 
 /// Downloads documents ahead of a program that reads a folder's documents one after another (grep, a viewer, a build, a
-/// backup), which would else wait a round trip for each document.
+/// backup), which would otherwise wait a round trip for each document.
 ///
 /// Three small documents close to each other in a folder's order, each of which had to be downloaded, make a run. The
 /// number of documents downloaded ahead begins with two and doubles while they are read, up to `mostDocuments`; their

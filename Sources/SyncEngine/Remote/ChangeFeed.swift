@@ -13,7 +13,7 @@ struct ChangeFeed: Sendable {
 
     /// Takes the changes into the catalog.
     ///
-    /// - Returns: nil when the catalog has them all; else list everything anew, then keep this anchor, which is from
+    /// - Returns: nil when the catalog has them all; otherwise list everything, then keep this anchor, which is from
     ///   before the listing.
     func catchUp() async throws -> SyncAnchor? {
         guard var anchor = try context.catalog.read({ try $0.syncAnchor() }) else { return try await present() }

@@ -12,8 +12,8 @@ actor ChangeListener {
     private let fetcher: FolderFetcher
     private var waiting: Set<ChangeSignal> = []
     private var isDraining = false
-    /// Signals whose question took long, and until when they are not asked again: else we would list a large folder all
-    /// the time while many of its documents are changed from here.
+    /// Signals whose question took long, and until when they are not asked again: otherwise we would list a large
+    /// folder all the time while many of its documents are changed from here.
     private var resting: [ChangeSignal: ContinuousClock.Instant] = [:]
     private static let long = Duration.seconds(1)
     private static let longestRest = Duration.seconds(30)
@@ -162,7 +162,7 @@ actor ChangeListener {
         if waited < pause { askAgain(in: pause - waited) } else { askAgain() }
     }
 
-    /// Does nothing if a sooner try is planned.
+    /// Does nothing if an earlier try is planned.
     private func askAgain(in seconds: Double) {
         let end = ContinuousClock.now + .seconds(seconds)
         if let timer, timer.end <= end { return }

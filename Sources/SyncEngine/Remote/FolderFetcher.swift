@@ -118,7 +118,7 @@ struct FolderListing: Sendable {
         let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
             // Asked inside the transaction, so that changes confirmed after it are not undone by it.
             let ignored = context.ownChanges.since(moment)
-            // (Uncertain items count as missing, and each is asked for by itself.)
+            // (Uncertain items count as missing, and each is asked for separately.)
             let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
             return try writer.mergeListing(
                 of: folder, items, besides: parts.known, ignoring: ignored, defaults: context.defaults)

@@ -3,8 +3,8 @@ import ItemCatalog
 import Locking
 import Trees
 
-/// Lists folders ahead of a program that walks a tree (find, a backup, a file manager's search), which would else wait
-/// a round trip for each folder.
+/// Lists folders ahead of a program that walks a tree (find, a backup, a file manager's search), which would otherwise
+/// wait a round trip for each folder.
 ///
 /// Two folders of one parent, listed within a few seconds, make a walk. The number of folders listed ahead is bounded,
 /// and each that the program never opens costs one question.

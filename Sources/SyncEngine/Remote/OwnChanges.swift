@@ -43,7 +43,7 @@ final class OwnChanges: Sendable {
     }
 
     /// Splits an answer into certain items and half-made ones: those made from here since the question began, of which
-    /// the reply said something else. The answer may have seen them half made, so each is to be asked for by itself.
+    /// the reply said something else. The answer may have seen them half made, so each must be asked for separately.
     func withoutHalfMade(
         _ items: [Item], since moment: UInt64, _ reader: Catalog.Reader
     ) throws -> (certain: [Item], halfMade: Set<ItemIdentifier>) {

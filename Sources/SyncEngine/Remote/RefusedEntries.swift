@@ -4,7 +4,7 @@ package import Trees
 
 /// Listed items that cannot be shown, by folder, as of the folder's last listing since the mount. For people.
 ///
-/// Bounded, whatever a provider says: the first few entries of each folder, and so many folders.
+/// Bounded, whatever a provider says: the first few entries of each folder, and a limited number of folders.
 package final class RefusedEntries: Sendable {
     package struct Entry: Sendable, Hashable {
         package var name: Filename

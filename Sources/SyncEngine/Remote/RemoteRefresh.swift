@@ -58,7 +58,7 @@ struct RemoteRefresh: Sendable {
         if gone.isEmpty { return }
         do {
             let doubtful = try context.takeRemoteChange { writer in
-                // We may have made the item anew since asking.
+                // We may have made the item again since asking.
                 let own = try gone.filter { try context.ownChanges.mayHide($0, since: moment, writer) }
                 try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: context.defaults)
                 return own

@@ -27,7 +27,7 @@ extension SyncContext {
         if isAway {
             Task {
                 try? await Task.sleep(for: Self.patienceWhenAway)
-                // (Else the store is back, or may be, and takes its time.)
+                // (Otherwise the store is back, or may be, and takes its time.)
                 if let failure = self.connection.knownFailure { first.resume(.failure(.provider(failure))) }
             }
         }

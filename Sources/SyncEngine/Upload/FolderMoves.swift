@@ -8,8 +8,8 @@ import Trees
 /// Use a new instance for each selection of steps.
 struct FolderMoves {
     private let catalog: Catalog
-    /// Folders that move, or wait to move until the steps in them have ended: no further step begins there, else the
-    /// move could never begin.
+    /// Folders that move, or wait to move until the steps in them have ended: no further step begins there, otherwise
+    /// the move could never begin.
     private var folders: Set<ItemID> = []
     private var known: [Place: Bool] = [:]
 

@@ -2,8 +2,8 @@ import FileProvider
 import Locking
 import Trees
 
-/// Counts how often contents became a conflicted copy, then a copy of the copy, and so on: else a store that has other
-/// contents under every name would make us copy without end.
+/// Counts how often contents became a conflicted copy, then a copy of the copy, and so on: otherwise a store that has
+/// other contents under every name would make us copy without end.
 final class RepeatedConflicts: Sendable {
     private struct Copies {
         var count: Int

@@ -8,7 +8,7 @@ import Trees
 
 extension StepRunner {
     /// The source of a document's upload: a copy, for which room is made as for a download; without room, the local
-    /// file itself. Else a document could not be sent if the disk does not hold it twice.
+    /// file itself. Otherwise a document could not be sent if the disk does not hold it twice.
     ///
     /// - Throws: ``ContentError/Code/changed`` when a program is writing the document.
     func snapshot(of content: ContentFile) async throws -> Snapshot {

@@ -73,7 +73,7 @@ extension StepRunner {
         }
     }
 
-    /// Makes an item anew in the store, with its folders, if the store deleted it, the deletion is held here, and the
+    /// Makes an item again in the store, with its folders, if the store deleted it, the deletion is held here, and the
     /// item was changed here: the change is a person's work. Returns whether that was so.
     func putBackHeld(_ item: ItemRecord) throws -> Bool {
         guard item.local != nil, try context.catalog.read({ try $0.isHeld(item) }) else { return false }

@@ -16,7 +16,7 @@ extension StepRunner {
         var metadataRevision: Int64
 
         /// Others have put the same contents into the store, but with another mode or other attributes: the local ones
-        /// stay pending if they were changed here, else the store's replace them.
+        /// stay pending if they were changed here, otherwise the store's replace them.
         private(set) var hasOtherMetadata = false
 
         func found(as item: Item) -> Prepared {

@@ -282,7 +282,7 @@ actor UploadQueue {
             context.loneFailures.ended(id)
             if offlineSince != nil { storeAnswers() }
             pausedUntil = nil
-            // The step changed nothing: else it would be repeated at once, for ever.
+            // The step changed nothing: otherwise it would be repeated at once, for ever.
             if let before, before == (try? context.catalog.read { try $0.item(id) }) {
                 postponed[id] = .now + .seconds(1)
             }
