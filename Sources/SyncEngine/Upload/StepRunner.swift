@@ -224,7 +224,7 @@ struct StepRunner: Sendable {
     }
 
     /// - Parameters:
-    ///   - isFound: the item was there already: the mode and date of such a folder or link are unknown.
+    ///   - isFound: the item was there already: the metadata of such a folder or link is unknown.
     ///   - keepsMetadata: its mode and date are still to be sent.
     ///   - asked: the last item in the catalog when the store was asked.
     /// - Returns: whether the item had an identifier already.
