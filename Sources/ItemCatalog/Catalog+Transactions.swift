@@ -5,7 +5,7 @@ import GRDB
 package import Trees
 
 extension Catalog {
-    /// A snapshot of the catalog to look things up in.
+    /// A snapshot of the catalog for look-ups.
     package class Reader {
         let db: Database
         let queries: PreparedQueries
@@ -15,7 +15,7 @@ extension Catalog {
         }
     }
 
-    /// A transaction under way. Instances live only inside ``Catalog/write(_:)``.
+    /// A transaction in progress. Instances exist only inside ``Catalog/write(_:)``.
     package final class Writer: Reader {
         package let now = FileTime.now
         package let transaction = TreeTransaction()
@@ -33,11 +33,11 @@ extension Catalog {
         }
     }
 
-    /// What a catalog has in memory from one transaction to the next.
+    /// The state that a catalog keeps in memory between transactions.
     struct Kept: Sendable {
-        /// What stays on this machine.
+        /// Rules for items that stay on this machine.
         let exclusions: Exclusions
-        /// Which deletions in the store wait for a person.
+        /// Rules for holding deletions of the store until a person decides.
         let hold: DeletionHold
         let waiting = WaitingItems()
         let reopened = ReopenedFolders()

@@ -10,27 +10,26 @@ package import Trees
 
 /// The catalog of one domain: inodes, names, items and the three trees, in one SQLite file.
 ///
-/// Safe from any thread. A method that changes something has committed when it returns: the change
-/// survives SIGKILL of this process; power loss only after ``synchronize()``. Nothing here waits for the
-/// network.
+/// Safe from any thread. A method that changes something has committed when it returns: the change survives SIGKILL of
+/// this process; it survives power loss only after ``synchronize()``. Nothing here waits for the network.
 package final class Catalog: Sendable {
     /// The connection that writes.
     private let writer: DatabaseQueue
-    /// Whose turn it is on that one. Held for a whole transaction: a `Mutex` would have those who wait spin, and is handed from
-    /// one waiting thread to the next (FUTEX_LOCK_PI), at a switch each.
+    /// Serializes use of `writer`, for a whole transaction each. Not a `Mutex`: its waiters would spin, and it passes
+    /// from one waiting thread to the next (FUTEX_LOCK_PI), at a context switch each.
     private let turn = NSLock()
     private let readers: ReaderPool
     private let users = CatalogUsers()
     package let path: String
     package var exclusions: Exclusions { kept.exclusions }
     package var hold: DeletionHold { kept.hold }
-    /// For ``reserveRoom(_:)``. Open for longer than SQLite has it: whoever closes any descriptor of a file
-    /// gives up all of his process's locks on it (fcntl(2)), and another program that looks into the catalog would take
-    /// itself for the last one, and take the log away under us (sqlite.org/howtocorrupt.html, 2.2).
+    /// For ``reserveRoom(_:)``. Stays open longer than SQLite's own descriptors: closing any descriptor of a file drops
+    /// all locks that the process holds on the file (fcntl(2)). Another program that opens the catalog would then
+    /// believe that it is the last user and delete the log under us (sqlite.org/howtocorrupt.html, 2.2).
     private let file: HeldFile
     private let log: HeldLog
     private let commits = Atomic<Int>(0)
-    /// How many of them are known to be on disk.
+    /// The number of commits known to be on disk.
     private let durableCommits = Atomic<Int>(-1)
     private let kept: Kept
     var indexedNames: IndexedNames { kept.indexedNames }
@@ -40,11 +39,11 @@ package final class Catalog: Sendable {
     private struct WeakObserver: Sendable { weak var observer: (any CommitObserver)? }
     private let observer = AdaptiveMutex(WeakObserver())
 
-    /// Opens or makes the catalog of `domain` at `path`.
+    /// Opens or creates the catalog of `domain` at `path`.
     ///
     /// - Parameters:
-    ///   - domain: what the catalog belongs to (`dir:/STORE`); another one's catalog is refused.
-    ///   - owner: who owns what is in a fresh catalog, the root first.
+    ///   - domain: the domain that the catalog belongs to (`dir:/STORE`); a catalog of another domain is refused.
+    ///   - owner: the owner of files in a new catalog, beginning with the root.
     package init(
         path: String, domain: String, owner: (uid: UInt32, gid: UInt32), exclusions: Exclusions = Exclusions(),
         hold: DeletionHold = DeletionHold()
@@ -84,7 +83,7 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// Opens a catalog that is there, of whatever domain. An older one's schema is brought up to date.
+    /// Opens an existing catalog, of any domain. An older schema is migrated.
     package init(existing path: String) throws(CatalogError) {
         self.path = path
         kept = Kept(exclusions: Exclusions(), hold: DeletionHold())
@@ -106,7 +105,7 @@ package final class Catalog: Sendable {
     private static var configuration: Configuration {
         var configuration = Configuration()
         configuration.label = "catalog"
-        // Who looks into the catalog with another program while we write makes us wait, not fail.
+        // While another program reads the catalog, our writes wait instead of failing.
         configuration.busyMode = .timeout(Double(patience))
         configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA synchronous = NORMAL") }
         return configuration
@@ -118,10 +117,10 @@ package final class Catalog: Sendable {
         try examine(path, migrator)
         var configuration = configuration
         configuration.prepareDatabase { db in
-            // Of a catalog that is new. Half of SQLite's own: what a small change writes are whole pages.
+            // For new catalogs. Half of SQLite's default, because even a small change writes whole pages.
             try db.execute(sql: "PRAGMA page_size = 2048")
             try db.execute(sql: "PRAGMA journal_size_limit = \(usualLog)")
-            // (GRDB's own way makes a table each time, and drops it.)
+            // GRDB's own way creates and drops a table each time.
             try db.execute(sql: "PRAGMA journal_mode = WAL")
         }
         let writer = try DatabaseQueue(path: path, configuration: configuration)
@@ -130,14 +129,14 @@ package final class Catalog: Sendable {
         return (writer, isNew)
     }
 
-    /// Once a process, before its first connection.
+    /// Runs once per process, before its first connection.
     private static let prepared: Void = {
         _ = csqlite_count_no_memory()
         _ = csqlite_gather_log_writes()
     }()
 
-    /// A newer version's catalog, and a damaged one that would have to be migrated, are left byte for byte as they
-    /// are: even opening them for writing would change them.
+    /// A catalog of a newer version, or a damaged one that would need a migration, stays byte for byte as it is: even
+    /// opening it for writing would change the file.
     private static func examine(_ path: String, _ migrator: DatabaseMigrator) throws {
         guard access(path, F_OK) == 0 else { return }
         var configuration = Configuration()
@@ -154,7 +153,7 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// Another number whenever something was written: what was looked up before it still holds.
+    /// Changes with every write. Earlier look-ups are valid while this number stays the same.
     package var edition: Int { commits.load(ordering: .relaxed) }
 
     /// Looks something up; sees every change committed before the call.
@@ -162,8 +161,8 @@ package final class Catalog: Sendable {
         try users.enter(path)
         defer { users.leave() }
         do {
-            // The connection that writes, when it is free: it has in memory what was written last, where to any other
-            // one all that it knows is old after each commit.
+            // Prefer the writing connection when it is free: its page cache has the latest writes. Each commit
+            // invalidates the caches of all other connections.
             var result: Result<T, any Error>?
             if turn.try() {
                 defer { turn.unlock() }
@@ -175,7 +174,8 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// The same, and nobody commits anything before it returns: it waits for whoever writes, and they for it.
+    /// Like `read`, and nobody commits before it returns: this call waits for the writer, and later writers wait for
+    /// it.
     package func readInTurn<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
@@ -184,15 +184,15 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// The same on a connection that only looks: however long it takes, nobody waits for it to commit.
+    /// Like `read`, on a read-only connection: however long `body` takes, no commit waits for it.
     package func readAside<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
         do { return try readers.read { try look($0, body) } } catch { throw Catalog.translate(error, path: path) }
     }
 
-    /// Has `observer` called with the rows that each transaction has changed, before anybody else can commit: it only takes
-    /// a note. Ends with ``unwatchRows(_:)``.
+    /// Calls `observer` with the rows that each transaction has changed, before the next commit. `observer` must only
+    /// take a note. Ends with ``unwatchRows(_:)``.
     package func watchRows(_ observer: @escaping @Sendable (ChangedRows) -> Void) throws(CatalogError) -> Int {
         try users.enter(path)
         defer { users.leave() }
@@ -212,18 +212,18 @@ package final class Catalog: Sendable {
         return try reader.inTransaction(Reader.begin) { try body(reader) }
     }
 
-    /// Set once, before the first transaction that anybody is to be told of.
+    /// Set once, before the first transaction that an observer has to learn of.
     package func observe(_ observer: any CommitObserver) { self.observer.withLock { $0.observer = observer } }
 
-    /// One transaction: all of it is committed when this returns, or nothing when it throws. Who observes the catalog is
-    /// told of the commit. Where the disk is full
-    /// `body` may run twice: also what gives room again, a deletion above all, has to be written down.
+    /// Runs one transaction: when this returns, all of `body` is committed; when it throws, nothing is. The observer is
+    /// told of the commit. When the disk is full `body` may run twice: changes that free space, deletions above all,
+    /// must still be recorded.
     package func write<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
         do { return try transaction(body) } catch {
             guard error.code == .diskFull else { throw error }
-            // What is in the database by now makes room in the log.
+            // A checkpoint makes room in the log.
             _ = try? inTurn { try writer.writeWithoutTransaction { try $0.checkpoint(.restart) } }
             return try transaction(body)
         }
@@ -253,9 +253,9 @@ package final class Catalog: Sendable {
         _ body: (Writer) throws -> T, _ begins: (TreeTransaction) -> Void
     ) throws(CatalogError) -> T {
         do {
-            // (Counted also when it fails: what was looked up before is looked up once too often then.)
+            // Counted also on failure; the cost is one unnecessary look-up.
             defer { commits.add(1, ordering: .releasing) }
-            // (GRDB prepares BEGIN and COMMIT each time.)
+            // GRDB would prepare BEGIN and COMMIT each time.
             return try inTurn {
                 try writer.writeWithoutTransaction { db in
                     let transaction = Writer(db: db, queries.of(db), kept)
@@ -272,20 +272,20 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// Sets room on the disk aside for `size` bytes of changes, which nobody else can take: where others have filled the
-    /// disk to the last byte, an eviction or an `rm`, which give room again, can still be written down. Where there is
-    /// no room even for that, nothing happens; call it again.
+    /// Reserves disk space for `size` bytes of changes. An eviction or an `rm`, which free space, can then still be
+    /// recorded when others have filled the disk. Does nothing when the disk lacks even this space; call again later.
     ///
-    /// Source: fallocate(2), FALLOC_FL_KEEP_SIZE; sqlite.org/wal.html: the log is not cut while the catalog is open.
+    /// Source: fallocate(2), FALLOC_FL_KEEP_SIZE; sqlite.org/wal.html: the log is not truncated while the catalog is
+    /// open.
     package func reserveRoom(_ size: Int64) {
         _ = try? write { _ in writeOutLog(size) }
         let end = lseek(file.descriptor, 0, SEEK_END)
         if end >= 0 { _ = clinux_allocate(file.descriptor, CLINUX_ALLOCATE_KEEP_SIZE, Int64(end), size / 4) }
     }
 
-    /// The log begins anew from its start. Up to `size` its blocks are written once, so that fdatasync(2) has only to
-    /// write over them: zeros, which no frame begins with (sqlite.org/fileformat2.html, 4.1: its salt is the header's).
-    /// In a transaction: nobody else makes the log longer.
+    /// Restarts the log from its beginning. Writes its blocks up to `size` once, so that fdatasync(2) only overwrites
+    /// blocks. Zeros are safe: no frame begins with them (sqlite.org/fileformat2.html, 4.1: a frame has the header's
+    /// salt). Runs in a transaction, so that nobody else extends the log.
     private func writeOutLog(_ size: Int64) {
         let log = open(path + "-wal", O_RDWR | O_CLOEXEC)
         guard log >= 0 else { return }
@@ -300,9 +300,9 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// After this returns, what was committed before survives power loss: the write-ahead log is on disk.
+    /// When this returns, earlier commits survive power loss: the write-ahead log is on disk.
     package func synchronize() throws(CatalogError) {
-        // (Who syncs a file syncs its folder next: another flush of the disk's memory, for nothing.)
+        // Programs that sync a file sync its folder next; a second flush of the disk's cache would be useless.
         let committed = commits.load(ordering: .acquiring)
         if durableCommits.load(ordering: .acquiring) == committed { return }
         do { try log.synchronize() } catch {
@@ -311,7 +311,7 @@ package final class Catalog: Sendable {
         durableCommits.max(committed, ordering: .releasing)
     }
 
-    /// Gives up what of the database is in memory; it is read again when it is needed.
+    /// Releases the database pages in memory; SQLite reads them again on demand.
     ///
     /// Source: sqlite.org/pragma.html#pragma_shrink_memory.
     package func releaseMemory() {
@@ -321,12 +321,12 @@ package final class Catalog: Sendable {
         readers.releaseMemory()
     }
 
-    /// Gives the disk back what deletions have left free, where that is most of the catalog: what is left is written anew,
-    /// for which nobody can commit. A log that has become long is cut.
+    /// Returns the space freed by deletions to the disk, if it is most of the catalog. This rewrites the rest, and
+    /// nobody can commit meanwhile. Truncates a log that has become long.
     ///
     /// Source: sqlite.org/lang_vacuum.html, sqlite.org/c3ref/wal_checkpoint_v2.html.
     ///
-    /// - Returns: whether something was given back; then also the room that was set aside (``reserveRoom(_:)``).
+    /// - Returns: whether space was returned; if so, the reserved space was returned too (``reserveRoom(_:)``).
     package func compact() throws(CatalogError) -> Bool {
         try users.enter(path)
         defer { users.leave() }
@@ -338,7 +338,7 @@ package final class Catalog: Sendable {
                     let isSparse = free >= Self.leastFree && free >= pages / 2 && pages - free <= Self.mostRewritten
                     if isSparse { try db.execute(sql: "VACUUM") }
                     guard isSparse || log.size > 2 * Self.usualLog else { return false }
-                    // Not where it would have to wait for somebody who looks: the next time is soon enough.
+                    // Do not wait for readers: the next call is soon enough.
                     sqlite3_busy_timeout(db.sqliteConnection, 0)
                     defer { sqlite3_busy_timeout(db.sqliteConnection, Self.patience * 1_000) }
                     checkpointer.apart {
@@ -352,16 +352,16 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// In pages: less is taken by what comes next.
+    /// In pages. The next changes use up less than this anyway.
     private static let leastFree = 2_048
-    /// In pages, what takes a few tenths of a second.
+    /// In pages; rewriting this many takes a few tenths of a second.
     private static let mostRewritten = 16_384
-    /// In bytes: longer it need not be kept when it begins anew.
+    /// In bytes: the log is truncated to this length when it restarts.
     private static let usualLog: Int64 = 16 << 20
-    /// In seconds, with another program that looks into the catalog.
+    /// In seconds: how long to wait for another program that reads the catalog.
     private static let patience: Int32 = 5
 
-    /// Waits for whoever is at work in it; whoever comes later gets an error.
+    /// Waits for current users of the catalog; later calls get an error.
     package func close() {
         users.shut()
         queries.clear()

@@ -2,18 +2,18 @@ import Foundation
 import Locking
 package import Trees
 
-/// Told of each transaction of a catalog. One place for what follows from a commit, so that no caller can forget it.
+/// Is told of each transaction of a catalog. All consequences of a commit start here, so that no caller can forget one.
 package protocol CommitObserver: AnyObject, Sendable {
-    /// A transaction begins; called in the catalog's turn.
+    /// A transaction begins; called while it has the catalog's turn.
     func begins(_ transaction: TreeTransaction)
-    /// It is committed. Called by the thread that ran it, outside of the turn, and after ``CommitNotices/end()`` where
-    /// that thread puts notices off. Must not block.
+    /// The transaction is committed. Called on the thread that ran it, after the turn has ended, and after
+    /// ``CommitNotices/end()`` if that thread defers notices. Must not block.
     func committed(_ transaction: TreeTransaction)
-    /// It was rolled back.
+    /// The transaction was rolled back.
     func failed(_ transaction: TreeTransaction)
 }
 
-/// Puts off what a thread's commits cause, while the thread holds a lock that observers take (`Node.withLock`).
+/// Defers the consequences of a thread's commits while the thread holds a lock that observers take (`Node.withLock`).
 package enum CommitNotices {
     private final class Waiting {
         var depth = 0
@@ -22,7 +22,7 @@ package enum CommitNotices {
 
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
-        // (Of a thread that ends.)
+        // Runs when a thread ends.
         pthread_key_create(&key) { waiting in
             if let waiting { Unmanaged<Waiting>.fromOpaque(waiting).release() }
         }
@@ -36,10 +36,10 @@ package enum CommitNotices {
         return new
     }
 
-    /// From now on this thread's notices wait for ``end()``, once for each call. Nothing in between may suspend a task.
+    /// From now on this thread's notices wait for ``end()``; calls nest. No task may suspend in between.
     package static func begin() { waiting.depth += 1 }
 
-    /// The lock has been given back: notices that wait are carried out, in the order of their commits.
+    /// The lock has been released: runs the deferred notices in the order of their commits.
     package static func end() {
         let waiting = waiting
         waiting.depth -= 1

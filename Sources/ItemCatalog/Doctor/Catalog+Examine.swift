@@ -3,12 +3,13 @@ import Foundation
 import GRDB
 package import Trees
 
-/// The rules that hold between any two transactions, each asked of the whole catalog. Seconds for a million rows.
+/// The rules that hold between any two transactions, each checked for the whole catalog. Takes seconds for a million
+/// rows.
 extension Catalog.Reader {
-    /// Everything that is not as it should be; empty: nothing.
+    /// All violations of the rules; empty when there are none.
     package func examine() throws -> [CatalogFinding] {
         var findings = try examineDatabase()
-        // What a damaged file answers may be nonsense; the rest is asked all the same, as far as it can be.
+        // A damaged file may give nonsense; check the other rules all the same, as far as possible.
         for rule in [
             examineLinks, examineFolders, examineNames, examineReachability, examinePlaces, examineItems,
             examineExtents,
@@ -47,7 +48,7 @@ extension Catalog.Reader {
             return CatalogFinding(
                 rule: .linkCount, place: try shown(inode),
                 what: "has \(count) names and a link count of \(row[1] as Int64)",
-                // Without a name it would be removed at the next mount, and its bytes with it.
+                // Without a name, the next mount would remove the inode and its bytes.
                 repair: count > 0 ? .setLinkCount(inode, count) : nil)
         }
     }
@@ -106,7 +107,7 @@ extension Catalog.Reader {
     }
 
     private func examineReachability() throws -> [CatalogFinding] {
-        // UNION, not UNION ALL: a circle ends there too.
+        // UNION, not UNION ALL, so that the recursion ends in a cycle too.
         try Row.fetchAll(
             db,
             sql: """
@@ -178,7 +179,7 @@ extension Catalog.Reader {
                 problem = "has \(size) bytes, of which \(baseSize) are to come from the store"
             } else if let blob = row.bytes(3) {
                 let ranges = RangeSet<Int64>(blob: blob)
-                // What is not two bounds in order, or overlaps what came before, does not come back as it was.
+                // Ranges that are out of order or overlap do not survive the round trip.
                 if ranges.blob != blob {
                     problem = "has a list of ranges that cannot be read"
                 } else if let last = ranges.ranges.last, last.upperBound > baseSize || ranges.ranges[0].lowerBound < 0 {
@@ -193,7 +194,7 @@ extension Catalog.Reader {
         return findings
     }
 
-    /// The path, for people; or the number.
+    /// The path for people, or else the number.
     package func shown(_ inode: InodeID) throws -> String {
         if inode == .root { return "/" }
         guard let names = try path(of: inode) else { return inode.description }

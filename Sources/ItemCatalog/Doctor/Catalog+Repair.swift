@@ -2,7 +2,7 @@ import FileProvider
 import GRDB
 package import Trees
 
-/// Putting right what can be without a guess.
+/// Repairs that need no guess.
 extension Catalog.Writer {
     package func repair(_ repair: CatalogFinding.Repair) throws {
         switch repair {
@@ -11,7 +11,7 @@ extension Catalog.Writer {
         }
     }
 
-    /// Every folder that the store knows is listed anew when somebody looks at it: what is missing here comes back.
+    /// Marks every folder of the store as not enumerated: the next look lists it again and brings missing items back.
     package func forgetListings() throws {
         try db.execute(
             sql: """
@@ -20,7 +20,7 @@ extension Catalog.Writer {
                 """)
     }
 
-    /// The same for the folder that an item is in.
+    /// The same for the folder of an item.
     package func forgetListing(of item: ItemID) throws {
         guard let row = try self.item(item),
             let parent = try (row.local ?? row.remote).flatMap({ try self.item($0.parent) }),
@@ -32,12 +32,12 @@ extension Catalog.Writer {
 }
 
 extension Catalog.Reader {
-    /// What the catalog belongs to, as ``Catalog/init(path:domain:owner:exclusions:)`` was told.
+    /// The domain that was given to ``Catalog/init(path:domain:owner:exclusions:)``.
     package func domain() throws -> String? {
         try String.fetchOne(db, sql: "SELECT value FROM domain WHERE key = 'domain'")
     }
 
-    /// Every document, with whether its bytes are nowhere but here; one at a time.
+    /// Calls `body` for each document, and says whether its bytes exist only on this machine.
     package func forEachDocument(_ body: (InodeRecord, _ isOnlyHere: Bool) throws -> Void) throws {
         try forEach(
             sql: """
@@ -54,7 +54,7 @@ extension Catalog.Reader {
     private static let confirmed = itemQuery(
         "t.identifier IS NOT NULL AND t.id <> 1 AND t.remote_parent IS NOT NULL ORDER BY t.id")
 
-    /// Every item that the store has confirmed, in the order in which they came.
+    /// Every item that the store has confirmed, in the order of creation.
     package func confirmedItems() throws -> [ItemRecord] {
         try items(Self.confirmed) { _ in }
     }

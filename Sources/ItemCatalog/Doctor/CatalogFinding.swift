@@ -1,14 +1,14 @@
 import FileProvider
 package import Trees
 
-/// Something in the catalog that should not be, and what putting it right takes.
+/// A violation of a rule in the catalog, and the repair that it needs.
 package struct CatalogFinding: Sendable, Equatable {
     package enum Rule: String, Sendable, CaseIterable {
         /// SQLite's own integrity_check and foreign_key_check.
         case database, reference
         /// A file's link count is the number of its names.
         case linkCount
-        /// A folder's is 2 and one for each folder in it.
+        /// A folder's link count is 2 plus the number of its subfolders.
         case folderLinkCount
         /// A folder has one name.
         case folderNames
@@ -18,9 +18,9 @@ package struct CatalogFinding: Sendable, Equatable {
         case unreachable
         /// An item's local place is one of its inode's names, in a folder that is an item.
         case itemPlace
-        /// What the store can hold has an item, or it would never be sent.
+        /// Every inode that the store can hold has an item; otherwise it would never be sent.
         case inodeWithoutItem
-        /// What is said to be here lies within what comes from the store, and that within the document.
+        /// The extents lie within the base size, and the base size within the document.
         case extents
     }
     package var rule: Rule
@@ -42,7 +42,7 @@ package struct CatalogFinding: Sendable, Equatable {
 }
 
 extension CatalogFinding.Rule {
-    /// What it means for whoever uses the mount.
+    /// The consequence for users of the mount.
     package var meaning: String {
         switch self {
         case .database: "the database file is damaged: any answer from it may be wrong"

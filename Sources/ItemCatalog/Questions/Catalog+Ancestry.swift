@@ -2,7 +2,7 @@ import GRDB
 package import Trees
 
 extension Catalog.Reader {
-    /// The folders that an item is in here, up to the root; none of one that is gone.
+    /// The local folders above an item, up to the root; empty when the item is gone.
     package func folders(above item: ItemID) throws -> [ItemID] {
         let statement = try db.cachedStatement(
             sql: """

@@ -2,30 +2,31 @@ package import FileProvider
 import GRDB
 package import Trees
 
-/// A document whose bytes could be given up.
+/// A downloaded document that can be evicted.
 package struct EvictionCandidate: Sendable, Equatable {
     package var inode: InodeID
-    /// When a program last let go of it.
+    /// When a program last closed the document.
     package var used: FileTime
     /// In bytes.
     package var here: Int64
 }
 
-/// What the bytes on this machine amount to, and which of them were used longest ago.
+/// The size of the bytes on this machine, and the least recently used documents.
 extension Catalog.Reader {
-    /// In bytes: what one document counts for at most, and what all of them do. A catalog may hold any size that a file has:
-    /// SUM throws where an integer would overflow, TOTAL never does.
+    /// In bytes: the most that one document counts for, and that all documents count for. A catalog may hold any file
+    /// size: SUM throws when an integer overflows, TOTAL never does.
     private static let (most, mostOfAll): (Int64, Int64) = (Item.largestSize, 1 << 62)
     private static let total = "CAST(MIN(TOTAL(MIN(here, \(most))), \(mostOfAll)) AS INTEGER)"
 
-    /// How many bytes of documents are on this machine, those of modified and pinned ones included; at most 2⁶².
+    /// The number of document bytes on this machine, including modified and pinned documents; at most 2⁶².
     package func bytesHere() throws -> Int64 {
         let statement = try db.cachedStatement(sql: "SELECT \(Self.total) FROM inode WHERE kind = 0 AND here > 0")
         return try Int64.fetchOne(statement) ?? 0
     }
 
-    /// Documents with bytes here that the store has confirmed, used longest ago first; at most `limit` of those
-    /// that come after `last`. What is pinned by itself or excluded is left out; what a folder pins is not.
+    /// Unmodified documents with bytes on this machine, least recently used first; at most `limit` of those after
+    /// `last`. Excluded documents and documents with a pin of their own are left out; documents in pinned folders are
+    /// not.
     package func evictionCandidates(after last: EvictionCandidate?, limit: Int) throws -> [EvictionCandidate] {
         let statement = try db.cachedStatement(
             sql: """
@@ -41,7 +42,7 @@ extension Catalog.Reader {
         ).map(Self.candidate)
     }
 
-    /// How many bytes could be evicted, if nobody used any of them; at most 2⁶².
+    /// How many bytes could be evicted if nobody used them; at most 2⁶².
     package func evictableBytes() throws -> Int64 {
         let statement = try db.cachedStatement(
             sql: """
@@ -52,7 +53,7 @@ extension Catalog.Reader {
         return try Int64.fetchOne(statement) ?? 0
     }
 
-    /// Documents of which more than `bytes` are here.
+    /// Documents with more than `bytes` on this machine.
     package func documentsHere(above bytes: Int64) throws -> [EvictionCandidate] {
         let statement = try db.cachedStatement(
             sql: """
@@ -69,7 +70,7 @@ extension Catalog.Reader {
 }
 
 extension Catalog.Writer {
-    /// When programs last let go of these documents.
+    /// Records when programs last closed these documents.
     package func recordUse(_ moments: [InodeID: FileTime]) throws {
         if try isUsedAhead(of: now) { try takeBackUse() }
         let statement = try db.cachedStatement(sql: "UPDATE inode SET used = MAX(used, ?) WHERE id = ?")

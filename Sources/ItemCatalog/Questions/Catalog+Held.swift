@@ -2,10 +2,10 @@ import FileProvider
 import GRDB
 package import Trees
 
-/// Deletions in the store that wait for a person. What is held has no place in the remote tree any more, and keeps the
-/// other two: to a program nothing has happened, and nothing of it is pending.
+/// Deletions in the store that wait for a person. A held item has no place in the remote tree any more, and keeps its
+/// place in the base and local trees: programs see no change, and the item is not pending.
 extension Catalog.Reader {
-    /// What is held; nil when nothing is.
+    /// A summary of the held items; nil when there are none.
     package func heldDeletions() throws -> HeldDeletions? {
         let statement = try db.cachedStatement(
             sql: """
@@ -17,13 +17,13 @@ extension Catalog.Reader {
             items: row["items"], incomplete: row["incomplete"], since: FileTime(nanoseconds: row["since"]))
     }
 
-    /// Of a folder: that nobody has looked into it.
+    /// For a folder: nobody has listed it.
     private static let isIncomplete = "(i.kind = 0 AND i.extents IS NOT NULL) OR (i.kind = 1 AND i.enumerated = 0)"
 
     private static let oldest = itemQuery(
         "t.held_at IS NOT NULL AND +t.local_parent IS NOT NULL ORDER BY t.held_at, t.id LIMIT ?")
 
-    /// Held items, the oldest first.
+    /// Held items, oldest first.
     package func heldItems(limit: Int) throws -> [ItemRecord] { try items(Self.oldest) { $0.add(Int64(limit)) } }
 
     private static let withinItem = Query(

@@ -1,7 +1,7 @@
 package import FileProvider
 import Trees
 
-/// The remote tree by the provider's words: where the store has what, as it last said.
+/// The remote tree, as the provider last reported it.
 extension Catalog.Reader {
     private static func query(_ condition: String) -> Query {
         Query(

@@ -3,14 +3,14 @@ import Foundation
 import GRDB
 package import Trees
 
-/// What the label of a document's bytes is made of.
+/// The facts for the label of a document's bytes.
 package struct LabelFacts: Sendable, Equatable {
-    /// Where the document is; its whole path costs a look-up for every folder above.
+    /// The document's place; its whole path would cost a look-up for every folder above.
     package var place: TreePlace?
     package var identifier: ItemIdentifier?
     /// The version that the local change started from.
     package var base: ContentVersion?
-    /// The bytes are nowhere but here, so they are to be labelled.
+    /// The bytes exist only on this machine, so they get a label.
     package var isOnlyHere: Bool
 }
 
@@ -21,7 +21,7 @@ extension Catalog.Reader {
         FROM item WHERE inode = ?
         """)
 
-    /// Nil: the inode has no item, so that nobody is to miss its bytes.
+    /// Nil: the inode has no item, so nobody would miss its bytes.
     package func labelFacts(of inode: InodeID) throws -> LabelFacts? {
         try first(Self.factsOfLabel) {
             $0.add(inode.rawValue)
@@ -36,7 +36,7 @@ extension Catalog.Reader {
         }
     }
 
-    /// Documents whose bytes are, or may be, nowhere but here.
+    /// Documents whose bytes exist, or may exist, only on this machine.
     package func documentsOnlyHere() throws -> [InodeRecord] {
         try all(
             sql: """

@@ -2,7 +2,7 @@ package import FileProvider
 import GRDB
 package import Trees
 
-/// What is pending, and when it is to be looked at again.
+/// Pending changes, and when to look at each again.
 extension Catalog.Reader {
     private static let next = Query(
         """
@@ -28,9 +28,9 @@ extension Catalog.Reader {
         }
     }
 
-    /// What comes, what goes, and what is changed in it, at once or after the next try. What a program is still writing may
-    /// take for ever, as may what the store does not want, a database that is in use, or what failed so often that its
-    /// next try is far away.
+    /// Whether items are arriving in, leaving or changed in the folder, and will be sent at once or at the next try.
+    /// Changes that may wait for ever do not count: a program is still writing, the store refuses them, a database is
+    /// in use, or so many tries have failed that the next one is far away.
     package func hasUnsentChildren(_ folder: ItemID, at moment: FileTime, lasting: [String]) throws -> Bool {
         let isUnsent =
             "pending = 1 AND ready_at < \(FileTime.farFuture.nanoseconds) AND retry_at < ?"
@@ -52,7 +52,7 @@ extension Catalog.Reader {
             if found.contains(where: { $0.0 }) { return true }
             if found.contains(where: { $0.1 >= Self.fewChildren }) { isLarge = true }
         }
-        // Of many most have been sent long ago; what has not is among the first that are to be.
+        // In a large folder most children have been sent long ago; the first unsent ones decide.
         guard isLarge else { return false }
         let sql =
             "SELECT 1, 0 FROM item INDEXED BY item_ready WHERE (local_parent = ? OR remote_parent = ?) AND \(isUnsent) LIMIT 1"
@@ -61,7 +61,7 @@ extension Catalog.Reader {
     private static let fewChildren: Int64 = 1_000
 
     private static let newRemoteChildren = Query(
-        // (What the store has moved into it, and nobody has touched here, is new as well.)
+        // An item that the store moved into the folder, and nobody here has touched, counts as new too.
         """
         SELECT MAX(base_parent IS NULL OR (
             local_parent IS NOT NULL AND local_parent IS base_parent AND local_name IS base_name
@@ -80,7 +80,7 @@ extension Catalog.Reader {
     private static let newChild = Query(
         "SELECT 1 FROM item WHERE local_parent = ? AND pending = 1 AND identifier IS NULL LIMIT 1")
 
-    /// Whether something is in it here, or was made in it, that the store does not have yet.
+    /// Whether the folder contains items, or items were made in it, that the store does not have yet.
     package func hasNewChildren(_ folder: ItemID) throws -> Bool {
         try exists(Self.newChild) { $0.add(folder.rawValue) }
     }
@@ -94,13 +94,13 @@ extension Catalog.Reader {
         """)
     private static let anyPending = Query("SELECT 1 FROM item WHERE pending = 1 LIMIT 1")
 
-    /// Every pending change; at most `limit`.
+    /// All pending changes, at most `limit`.
     package func allPending(limit: Int) throws -> [ItemRecord] {
         try items(Self.everyPending) { $0.add(Int64(limit)) }
     }
 
-    /// Every pending change that the store will hear of, for people; at most `limit`. What was made and removed again
-    /// before it was sent is none.
+    /// All pending changes that the store will be told of, for people; at most `limit`. Items that were made and
+    /// removed again before they were sent do not count.
     package func pendingForPeople(limit: Int) throws -> [ItemRecord] {
         try items(Self.pendingToTell) { $0.add(Int64(limit)) }
     }
@@ -116,7 +116,7 @@ extension Catalog.Reader {
         SELECT t.id FROM within CROSS JOIN item t ON t.id = within.id WHERE t.pending = 1
         """)
 
-    /// An item and all that is, or was until it was deleted here, in it; what of it is pending.
+    /// The pending items among an item and its descendants, including those deleted on this machine.
     package func pending(within item: ItemID) throws -> [ItemID] {
         try all(Self.pendingWithin) {
             $0.add(item.rawValue)
@@ -129,8 +129,8 @@ extension Catalog.Reader {
     private static let nextRetry = Query(
         "SELECT MIN(retry_at) FROM item WHERE pending = 1 AND retry_at > 0 AND retry_at > ?")
 
-    /// When to look next for a pending change that may not be sent yet (that one may still have to wait for its next
-    /// try then); nil when none waits for a moment.
+    /// When to look next for a pending change that may not be sent yet; nil when no change waits for a moment. The
+    /// change may have to wait for its next try even then.
     package func nextMoment(after moment: FileTime) throws -> FileTime? {
         let moments = try [Self.nextReady, Self.nextRetry].compactMap { query in
             try first(query) {

@@ -6,9 +6,9 @@ extension Catalog.Writer {
     package func unpinAll() throws { try db.execute(sql: "UPDATE item SET pinned = 0 WHERE pinned <> 0") }
 }
 
-/// What is kept downloaded whatever the cache limit says: pinned items, and all that is in pinned folders.
+/// Items that are kept downloaded whatever the cache limit: pinned items, and everything in pinned folders.
 extension Catalog.Reader {
-    /// Pinned items and, with `under`, that one; and everything below them in the local tree.
+    /// Pinned items, `item` if given, and everything below them in the local tree.
     private static func kept(under item: ItemID?) -> String {
         """
         WITH RECURSIVE kept(id) AS (
@@ -29,7 +29,7 @@ extension Catalog.Reader {
         return Set(try Int64?.fetchAll(statement).compactMap { $0.map(InodeID.init(rawValue:)) })
     }
 
-    /// Folders that are pinned or in a pinned one, and whose listing has not been seen.
+    /// Folders that are pinned or in a pinned folder, and were never enumerated.
     package func unlistedPinnedFolders() throws -> [InodeID] {
         let statement = try db.cachedStatement(
             sql: Self.kept(under: nil) + """
@@ -39,7 +39,7 @@ extension Catalog.Reader {
         return try Int64.fetchAll(statement).map(InodeID.init(rawValue:))
     }
 
-    /// Every folder with something in it that is pinned, or pinned with it.
+    /// Every folder that contains a pinned item, or is pinned with it.
     package func foldersOfPinned() throws -> [InodeID] {
         let statement = try db.cachedStatement(
             sql: Self.kept(under: nil) + """
@@ -50,9 +50,9 @@ extension Catalog.Reader {
         return try Int64.fetchAll(statement).map(InodeID.init(rawValue:))
     }
 
-    /// Documents that are to be here and are not, or not whole, with how many bytes are missing.
+    /// Pinned documents that are not fully downloaded, with the number of missing bytes.
     ///
-    /// - Parameter item: as if this one alone were pinned; nil: what is pinned.
+    /// - Parameter item: answer as if only this item were pinned; nil: for all pins.
     package func missingPinned(under item: ItemID? = nil) throws -> [(inode: InodeID, bytes: Int64)] {
         let statement = try db.cachedStatement(
             sql: Self.kept(under: item) + """

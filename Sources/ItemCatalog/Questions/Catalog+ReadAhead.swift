@@ -5,13 +5,13 @@ package import Trees
 package struct ListedDocument: Sendable {
     package var inode: InodeID
     package var folder: InodeID
-    /// In the order of the listing.
+    /// The position in the listing.
     package var number: Int64
     package var name: Filename
     package var bytes: Int64
 }
 
-/// What may be downloaded before it is asked for.
+/// Candidates for read-ahead downloads.
 extension Catalog.Reader {
     private static let next = Query(
         """
@@ -23,7 +23,7 @@ extension Catalog.Reader {
         ORDER BY n.id
         """)
 
-    /// Documents of which nothing is here, in the order of the folder's listing; of the next 64 names behind one.
+    /// Placeholder documents among the next 64 names after `number`, in the order of the folder's listing.
     package func placeholders(in folder: InodeID, after number: Int64, largest: Int64) throws -> [ListedDocument] {
         try all(Self.next) { bindings in
             bindings.add(folder.rawValue)
@@ -39,7 +39,7 @@ extension Catalog.Reader {
     private static let listed = Query(
         "SELECT n.folder, n.id, n.name, i.size FROM name n JOIN inode i ON i.id = n.inode WHERE n.inode = ?1 LIMIT 1")
 
-    /// Where a document stands; of several names, at any.
+    /// A document's position in its folder's listing; if it has several names, any of them.
     package func listed(_ inode: InodeID) throws -> ListedDocument? {
         try all(Self.listed) {
             $0.add(inode.rawValue)

@@ -1,8 +1,8 @@
 import FileProvider
 package import Trees
 
-/// Table `xattr`: extended attributes, xattr(7). Those in the `user.` namespace go to stores that keep them; the others
-/// live on this machine only.
+/// Table `xattr`: extended attributes, xattr(7). Attributes in the `user.` namespace go to stores that keep them; all
+/// others stay on this machine.
 extension Catalog.Reader {
     private static let valueByName = Query("SELECT value FROM xattr WHERE inode = ? AND name = ?")
     private static let names = Query("SELECT name FROM xattr WHERE inode = ? ORDER BY name")
@@ -30,7 +30,7 @@ extension Catalog.Reader {
         }
     }
 
-    /// The inodes that have attributes which no store is told of.
+    /// Inodes with attributes that no store is told of.
     package func inodesWithPrivateAttributes() throws -> Set<InodeID> {
         Set(try all(Self.privateInodes, { _ in }) { InodeID(rawValue: $0.int(0)) })
     }
@@ -40,7 +40,7 @@ extension Catalog.Reader {
         try forEach(Self.user) {
             $0.add(inode.rawValue)
         } _: { row in
-            // A name that is no UTF-8 cannot be told to a provider.
+            // A provider cannot be given a name that is not UTF-8.
             guard let name = String(validating: row.bytes(0) ?? [], as: UTF8.self) else { return }
             attributes[name] = row.bytes(1) ?? []
         }

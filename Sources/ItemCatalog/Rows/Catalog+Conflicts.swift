@@ -1,10 +1,10 @@
 import FileProvider
 package import Trees
 
-/// Table `conflict`. A row goes with its original or its copy; one whose original or copy is only on its way out
-/// (a deletion that is not in the store yet) is not shown.
+/// Table `conflict`. A row is deleted with its original or its copy. A row is not shown while the deletion of its
+/// original or copy is still to be sent.
 ///
-/// A delayed deletion is a row whose copy is no inode but, negative, the item that is to go.
+/// In a row for a delayed deletion, the copy is the negated number of the item to delete.
 extension Catalog.Reader {
     private static let shown = """
         FROM conflict c JOIN item o ON o.id = c.original JOIN inode oi ON oi.id = o.inode
@@ -25,7 +25,7 @@ extension Catalog.Reader {
             reason: row.text(4).flatMap { ConflictReason(rawValue: $0) } ?? .bothChanged)
     }
 
-    /// Every conflict that nobody has resolved, the oldest first.
+    /// All unresolved conflicts, oldest first.
     package func conflicts() throws -> [ConflictRecord] { try all(Self.everyConflict, { _ in }) { Self.conflict($0) } }
 
     package func conflictCount() throws -> Int { try first(Self.count, { _ in }) { Int($0.int(0)) } ?? 0 }
@@ -99,9 +99,9 @@ extension Catalog.Writer {
         try run(Self.delayedDeletion) { $0.add(original.rawValue) }
     }
 
-    /// Of a deleted item there is nothing to be asked any more.
+    /// The item is deleted: forgets its conflicts.
     func forgetConflicts(of item: ItemID) throws { try run(Self.itemDeletion, item.rawValue, -item.rawValue) }
 
-    /// The same for an inode that is gone.
+    /// The inode is deleted: forgets its conflicts.
     func forgetConflicts(ofCopy inode: InodeID) throws { try run(Self.copyDeletion) { $0.add(inode.rawValue) } }
 }

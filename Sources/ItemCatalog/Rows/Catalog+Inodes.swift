@@ -16,8 +16,8 @@ extension Catalog.Reader {
     private static let byName = Query(
         "SELECT \(inodeColumns) FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND n.name = ?")
 
-    /// The inode that `name` means in `folder`, or nil when there is no such name. Whether that is the
-    /// truth about the store depends on ``InodeRecord/isEnumerated`` of the folder.
+    /// The inode that `name` means in `folder`, or nil when there is no such name. ``InodeRecord/isEnumerated`` of the
+    /// folder tells whether nil is also true of the store.
     package func child(of folder: InodeID, named name: Filename) throws -> InodeRecord? {
         try first(Self.byName) { bindings in
             bindings.add(folder.rawValue)
@@ -29,7 +29,7 @@ extension Catalog.Reader {
 
     private static let last = Query("SELECT seq FROM sqlite_sequence WHERE name = 'item'")
 
-    /// The item that was noted last: those after it are newer than this moment.
+    /// The newest item: all later ones have higher numbers.
     package func lastItem() throws -> ItemID {
         try first(Self.last, { _ in }) { ItemID(rawValue: $0.int(0)) } ?? .root
     }
@@ -43,8 +43,8 @@ extension Catalog.Reader {
         WHERE i.kind = 1 AND i.enumerated = 0 AND t.identifier IS NOT NULL ORDER BY n.id LIMIT ?3
         """)
 
-    /// Folders of the store's that nobody has looked into, behind another one in the order of a listing; of a folder with
-    /// very many names only the next ones are looked through.
+    /// Folders of the store that nobody has listed, after `last` in the order of a listing. In a folder with very many
+    /// names only the next names are checked.
     package func unlistedFolders(in parent: InodeID, after last: InodeID, limit: Int) throws -> [InodeID] {
         try all(Self.unlisted) { bindings in
             bindings.add(parent.rawValue)
@@ -55,7 +55,7 @@ extension Catalog.Reader {
         }
     }
 
-    /// Items that are shown in folders whose listing nobody has asked for: no listing tells of their changes.
+    /// Items shown in folders that nobody has listed: no listing reports their changes.
     package func itemsInUnlistedFolders(limit: Int) throws -> [ItemIdentifier] {
         let sql = """
             SELECT t.identifier FROM inode i CROSS JOIN item p ON p.inode = i.id CROSS JOIN item t ON t.remote_parent = p.id
@@ -64,20 +64,20 @@ extension Catalog.Reader {
         return try String.fetchAll(db, sql: sql, arguments: [limit]).map { ItemIdentifier($0) }
     }
 
-    /// Documents and folders in a folder.
+    /// The documents and folders in a folder.
     package func inodes(in folder: InodeID) throws -> [InodeID] {
         let statement = try db.cachedStatement(
             sql: "SELECT i.id FROM name n JOIN inode i ON i.id = n.inode WHERE n.folder = ? AND i.kind <= 1")
         return try Int64.fetchAll(statement, arguments: [folder.rawValue]).map(InodeID.init(rawValue:))
     }
 
-    /// Every folder whose listing has been seen, parents before what is in them.
+    /// Every enumerated folder, parents first.
     package func enumeratedFolders() throws -> [InodeID] {
         try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE kind = 1 AND enumerated = 1 AND nlink > 0 ORDER BY id")
             .map { InodeID(rawValue: $0) }
     }
 
-    /// Every inode with a dirty mark: a writer was at work when the last daemon ended.
+    /// Every inode with a dirty mark: a program was writing when the last daemon ended.
     package func inodesBeingWritten() throws -> [InodeRecord] {
         try all(sql: "SELECT \(Self.inodeColumns) FROM inode i WHERE i.writing <> 0") { _ in
         } _: {
@@ -85,14 +85,14 @@ extension Catalog.Reader {
         }
     }
 
-    /// Every inode without a name: left over when the last daemon ended.
+    /// Every inode without a name, left over when the last daemon ended.
     package func orphans() throws -> [InodeID] {
         try Int64.fetchAll(db, sql: "SELECT id FROM inode WHERE nlink = 0").map { InodeID(rawValue: $0) }
     }
 
     private static let generationByNumber = Query("SELECT generation FROM inode WHERE id = ? AND kind = 0")
 
-    /// The current generation of a document; nil: there is none of this number.
+    /// The current generation of a document; nil when there is no such inode.
     package func generation(of id: InodeID) throws -> Int64? {
         try first(Self.generationByNumber) {
             $0.add(id.rawValue)
@@ -109,14 +109,14 @@ extension Catalog.Reader {
         return all
     }
 
-    /// The highest inode number that was ever given out.
+    /// The highest inode number ever used.
     package func highestInode() throws -> InodeID {
         InodeID(rawValue: try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'inode'") ?? 1)
     }
 }
 
 extension Row {
-    /// A BLOB (or an empty one, which SQLite may give as an empty pointer); nil for NULL.
+    /// A BLOB; nil for NULL. SQLite may return an empty BLOB as a null pointer.
     func bytes(_ index: Int) -> [UInt8]? {
         try? withUnsafeData(atIndex: index) { data in data.map { Array($0) } }
     }

@@ -47,7 +47,7 @@ extension Catalog.Reader {
         }
     }
 
-    /// The items that the provider last said were in this folder.
+    /// The items that the provider last reported in this folder.
     package func remoteChildren(of folder: ItemID) throws -> [ItemRecord] {
         try all(Self.byRemoteParent) {
             $0.add(folder.rawValue)
@@ -56,7 +56,7 @@ extension Catalog.Reader {
         }
     }
 
-    /// The item that the provider last said had this name, other than `id`.
+    /// The item, other than `id`, that the provider last reported under this name.
     package func remoteOccupant(of place: TreePlace, otherThan id: ItemID) throws -> ItemRecord? {
         try first(Self.byRemotePlace) { bindings in
             bindings.add(place)

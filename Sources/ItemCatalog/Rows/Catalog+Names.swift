@@ -27,7 +27,7 @@ extension Catalog.Reader {
         try exists(Self.anyName) { $0.add(folder.rawValue) }
     }
 
-    // (What programs make is numbered downwards from 0.)
+    // Names made by programs are numbered downwards from 0.
     private static let byInode = Query("SELECT folder, name FROM name WHERE inode = ? ORDER BY id <= 0, abs(id)")
 
     private static func place(_ row: Columns) -> (folder: InodeID, name: Filename) {
@@ -63,7 +63,7 @@ extension Catalog.Reader {
 
     private static let beginning = Query("SELECT folder, name FROM name WHERE substr(name, 1, ?) = ?")
 
-    /// All names that begin with these bytes. Looks at every name there is.
+    /// All names that begin with these bytes. Scans all names.
     package func names(beginningWith prefix: [UInt8]) throws -> [(folder: InodeID, name: Filename)] {
         try all(Self.beginning) { bindings in
             bindings.add(Int64(prefix.count))

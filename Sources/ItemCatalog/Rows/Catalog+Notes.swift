@@ -1,8 +1,8 @@
 package import FileProvider
 import Trees
 
-/// Tables `domain`, what is to be known of the domain as a whole at the next mount, and `vanished`, how many items the
-/// store has deleted when.
+/// Table `domain`, facts about the whole domain for the next mount; and table `vanished`, how many items the store has
+/// deleted, and when.
 extension Catalog.Reader {
     private static let byKey = Query("SELECT value FROM domain WHERE key = ?")
     private static let byPrefix = Query("SELECT key, value FROM domain WHERE key >= ?1 AND key < ?1 || char(1114111)")
@@ -25,7 +25,7 @@ extension Catalog.Reader {
         }
     }
 
-    /// Whether the store had anything.
+    /// Whether the store has ever had an item.
     package func hasConfirmedItems() throws -> Bool { try exists(Self.confirmed) { _ in } }
 
     package func vanished(after moment: FileTime) throws -> Int {

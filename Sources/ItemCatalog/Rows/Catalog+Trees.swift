@@ -1,8 +1,8 @@
 package import FileProvider
 package import Trees
 
-/// Fills ``TreeReading`` with SQL, together with the rows of items, inodes and names: what the rules ask that an index
-/// answers better than rows would.
+/// Implements ``TreeReading`` in SQL, with the rows of items, inodes and names: an index answers these questions of the
+/// rules faster than rows would.
 extension Catalog.Reader: TreeReading {
     private static let localChildrenOfFolder = itemQuery("t.local_parent = ? AND t.id <> 1")
 
@@ -29,7 +29,7 @@ extension Catalog.Reader: TreeReading {
         try items(Self.tombstonesInFolder) { $0.add(folder.rawValue) }
     }
 
-    // (Not by the index of identifiers: all new documents are under NULL in it.)
+    // Not by the index of identifiers: in it all new documents are under NULL.
     private static let attemptsAtPlace = itemQuery(
         "t.attempted_parent = ? AND t.attempted_name = ? AND +t.identifier IS NULL")
     private static let attemptsInFolder = itemQuery("t.attempted_parent = ? AND +t.identifier IS NULL")

@@ -1,7 +1,7 @@
 import FileProvider
 package import Trees
 
-/// Writing whole rows: every change of an inode or an item goes through these.
+/// Writes whole rows: every change of an inode or an item goes through these methods.
 extension Catalog.Writer: TreeStore {
     package func insert(_ inode: InodeRecord) throws -> InodeRecord {
         try run(inodeTable.insertion) { bindings in

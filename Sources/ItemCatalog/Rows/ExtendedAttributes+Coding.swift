@@ -1,7 +1,8 @@
 import Trees
 
-/// How a set of extended attributes lies in one column: for each a length and its name, a length and its
-/// value; lengths are little-endian 32-bit numbers. In the order of the names, so that equal sets are equal bytes.
+/// Encoding of a set of extended attributes in one column: for each attribute the length of its name, the name, the
+/// length of its value, the value. Lengths are little-endian 32-bit numbers. Sorted by name, so that equal sets have
+/// equal bytes.
 enum ExtendedAttributes {
     static func encode(_ attributes: [String: [UInt8]]) -> [UInt8] {
         var bytes: [UInt8] = []
@@ -16,7 +17,7 @@ enum ExtendedAttributes {
         return bytes
     }
 
-    /// Nil when the bytes are no such set.
+    /// Nil when the bytes are not a valid encoding.
     static func decode(_ bytes: [UInt8]) -> [String: [UInt8]]? {
         var attributes: [String: [UInt8]] = [:]
         var rest = bytes[...]

@@ -1,7 +1,7 @@
 import Trees
 
 extension RangeSet<Int64> {
-    /// As stored in column `inode.extents`: pairs of little-endian 64-bit offsets.
+    /// Decodes column `inode.extents`: pairs of little-endian 64-bit offsets.
     init(blob: [UInt8]) {
         self.init()
         var index = 0

@@ -1,7 +1,7 @@
 import FileProvider
 import Trees
 
-/// Table `inode`. (The index of the search reads `here`, the rules never do.)
+/// Table `inode`. The search's index reads `here`; the rules never do.
 enum InodeColumn: Int, TableColumn {
     case id, kind, mode, uid, gid, nlink, size, atime, mtime, ctime, btime, target
     case generation, baseSize, extents, writing, stampSize, stampMtime, stampCtime, enumerated
@@ -46,7 +46,7 @@ let inodeTable = TableColumns<InodeRecord, InodeColumn>(
     ])
 
 extension Catalog.Reader {
-    /// The table's columns, and behind them what the store lets be done with the item.
+    /// The table's columns, followed by the item's capabilities.
     static let inodeColumns =
         InodeColumn.list(of: "i")
         + ", (SELECT c.remote_capabilities FROM item c INDEXED BY item_capabilities "

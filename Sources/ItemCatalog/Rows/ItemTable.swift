@@ -107,7 +107,7 @@ extension Catalog.Reader {
 extension RemoteFacts {
     private static let volume: Int64 = 1 << 8
 
-    /// What the column has of ``capabilities`` (8 bits) and ``isVolume``: nothing, of most items.
+    /// The column for ``capabilities`` (8 bits) and ``isVolume``; NULL for most items.
     fileprivate var allowance: Int64? {
         capabilities == .all && !isVolume ? nil : Int64(capabilities.rawValue) | (isVolume ? Self.volume : 0)
     }
@@ -116,7 +116,7 @@ extension RemoteFacts {
 }
 
 extension ItemCapabilities {
-    /// From the column, which has nothing where an item has all.
+    /// NULL in the column means all capabilities.
     init(column: Int64?) { self = column.map { Self(rawValue: UInt8(truncatingIfNeeded: $0)) } ?? .all }
 }
 

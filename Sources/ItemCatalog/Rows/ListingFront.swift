@@ -2,20 +2,20 @@ import FileProvider
 import Locking
 import Trees
 
-/// Where names that programs make stand in a folder's listing: before all others. A program that lists a folder and makes
-/// something for each entry would otherwise come to what it has made, and never to the end. (What the store brings stands
-/// behind all others: no program waits for that to end.)
+/// Numbers for names that programs make, before all other names in a folder's listing. Otherwise a program that lists a
+/// folder and makes a file for each entry would reach its own files and never come to the end. Names from the store are
+/// put behind all others: no program waits for those to end.
 final class ListingFront: Sendable {
-    /// The number that was given out last. It only ever falls, also when what has it is gone: whoever lists a folder is
-    /// past it.
+    /// The last number given out. It only falls, even when its name is removed: programs that list the folder are
+    /// already past this number.
     private let last = AdaptiveMutex<Int64?>(nil)
 
     var isKnown: Bool { last.withLock { $0 != nil } }
 
-    /// - Parameter lowest: the lowest number there is.
+    /// - Parameter lowest: the lowest number in use.
     func begin(below lowest: Int64) { last.withLock { $0 = min($0 ?? 1, lowest, 1) } }
 
-    /// - Returns: nil: there are no more (after a billion files).
+    /// - Returns: nil when there are no more numbers (after a billion files).
     func next() -> Int64? {
         last.withLock { last in
             guard let next = last.map({ $0 - 1 }), next > -FolderEntry.origin else { return nil }

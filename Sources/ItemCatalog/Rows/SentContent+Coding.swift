@@ -1,7 +1,8 @@
 import Trees
 
 extension SentContent {
-    /// As a column: of each the length of its hash (one byte), the hash, and the size (8 bytes, little-endian).
+    /// Encodes a column: for each item the length of its hash (1 byte), the hash, and the size (8 bytes,
+    /// little-endian).
     static func encode(_ all: some Collection<SentContent>) -> [UInt8]? {
         if all.isEmpty { return nil }
         return all.flatMap { sent in
@@ -9,7 +10,7 @@ extension SentContent {
         }
     }
 
-    /// Nothing when it is not such a column.
+    /// Empty when the bytes are not such a column.
     static func decode(_ bytes: [UInt8]) -> [SentContent] {
         var (all, rest) = ([SentContent](), bytes[...])
         while let length = rest.popFirst() {

@@ -3,8 +3,8 @@ import Foundation
 import Locking
 import Trees
 
-/// The columns of a table as a SELECT of all names them, by which rows are read. A case `baseParent` is column
-/// `base_parent`.
+/// The columns of a table in the order of a SELECT of all columns; rows are read by this order. Case `baseParent` is
+/// column `base_parent`.
 protocol TableColumn: CaseIterable, RawRepresentable, Sendable where RawValue == Int {}
 
 extension TableColumn {
@@ -12,11 +12,11 @@ extension TableColumn {
         "\(self)".replacingOccurrences(of: "([A-Z])", with: "_$1", options: .regularExpression).lowercased()
     }
 
-    /// All of them of one table alias, for a SELECT.
+    /// All columns under one table alias, for a SELECT.
     static func list(of alias: String) -> String { allCases.map { "\(alias).\($0.sql)" }.joined(separator: ", ") }
 }
 
-/// A row in which all columns of a table stand from some column on.
+/// A row that contains all columns of a table, from some index on.
 struct TableRow<Column: TableColumn> {
     let columns: Columns
     let first: Int
@@ -30,10 +30,10 @@ struct TableRow<Column: TableColumn> {
     func text(_ column: Column) -> String? { columns.text(first + column.rawValue) }
 }
 
-/// Columns of a table that change together, and how they come from a record.
+/// Columns of a table that change together, and how to get them from a record.
 ///
-/// An UPDATE names only what changed: SQLite writes every index anew that one of the named columns is in, also when it
-/// gets the value that it has, and each of those is a page more in the log.
+/// An UPDATE names only changed columns: SQLite rewrites every index that contains a named column, even when the value
+/// stays the same, and each rewrite is another page in the log.
 struct ColumnGroup<Record, Column: TableColumn>: Sendable {
     let columns: [Column]
     let bind: @Sendable (Record, inout Bindings) -> Void
@@ -49,7 +49,7 @@ struct ColumnGroup<Record, Column: TableColumn>: Sendable {
     }
 }
 
-/// A table's columns but for its number.
+/// All columns of a table except its row id.
 struct TableColumns<Record, Column: TableColumn>: Sendable {
     let all: [ColumnGroup<Record, Column>]
     let insertion: Query
@@ -81,7 +81,7 @@ struct TableColumns<Record, Column: TableColumn>: Sendable {
     }
 }
 
-/// One for each set of groups that ever changed together.
+/// One query for each set of groups that ever changed together.
 private final class UpdateQueries: Sendable {
     private let queries = AdaptiveMutex<[UInt32: Query]>([:])
 

@@ -2,16 +2,16 @@ import Foundation
 import Synchronization
 import Trees
 
-/// Who is at work in a catalog: it is not closed under anybody, which GRDB does not forgive.
+/// Counts users of a catalog, so that it is not closed while in use, which GRDB does not tolerate.
 ///
-/// A number and no lock: every look comes by here, on many threads, and one that is put to sleep with a lock in its hand
-/// stops them all.
+/// A number and not a lock: every look-up on every thread passes here, and a thread put to sleep while it holds a lock
+/// would stop them all.
 final class CatalogUsers: Sendable {
-    /// How many; and `shut` more once nobody may come in.
+    /// The number of users; plus `shut` once no more may enter.
     private let count = Atomic(0)
     private static let shut = 1 << 40
 
-    /// ``leave()`` is to follow.
+    /// ``leave()`` must follow.
     func enter(_ path: String) throws(CatalogError) {
         guard count.add(1, ordering: .acquiring).newValue >= Self.shut else { return }
         leave()
@@ -20,9 +20,9 @@ final class CatalogUsers: Sendable {
 
     func leave() { count.subtract(1, ordering: .releasing) }
 
-    /// Nobody comes in any more; returns when all have left.
+    /// Admits no more users; returns when all have left.
     func shut() {
-        // (Whoever closes it again changes nothing.)
+        // Closing twice changes nothing.
         if count.load(ordering: .relaxed) < Self.shut { count.add(Self.shut, ordering: .acquiringAndReleasing) }
         while count.load(ordering: .acquiring) % Self.shut > 0 { usleep(1_000) }
     }

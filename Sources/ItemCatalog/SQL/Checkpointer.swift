@@ -3,38 +3,38 @@ import GRDB
 import GRDBSQLite
 import Synchronization
 
-/// Brings what is in the write-ahead log into the database while writers and readers go on. SQLite does it within the
-/// commit that fills the log, by default, with two or three fsyncs for which that commit's program waits.
+/// Copies the write-ahead log into the database while writers and readers go on. By default SQLite does this in the
+/// commit that fills the log, with two or three fsyncs that this commit's program waits for.
 ///
 /// Source: sqlite.org/wal.html, sqlite.org/c3ref/wal_hook.html.
 ///
 /// `@unchecked Sendable`: `connection` is used on `queue` only.
 final class Checkpointer: @unchecked Sendable {
-    /// In pages of the log, from which on it is worth it.
+    /// In pages of the log: a shorter log is not worth a checkpoint.
     private static let enough = 1_000
-    /// Of so few that are left a commit takes care itself. Then nothing in the log is needed, and it begins anew: as long as
-    /// it stays short, it is written over what it was before, which fdatasync(2) has less to do with than with a file that
-    /// grows (0.17 instead of 0.4 ms for ten pages here).
+    /// When no more pages than this remain, a commit copies them itself. The log is then no longer needed and restarts:
+    /// a short log is overwritten in place, which costs fdatasync(2) less than a growing file (0.17 instead of 0.4 ms
+    /// for ten pages here).
     private static let few = 128
-    /// Where the log has been so long before, a commit does it all itself: whoever writes without a pause keeps the log from
-    /// beginning anew. (One commit alone may be longer, as that of a long listing, for which somebody waits.)
+    /// When the log was this long before, a commit checkpoints all of it itself: a program that writes without pause
+    /// keeps the log from restarting. A single commit may be longer, such as a long listing that somebody waits for.
     private static let most = 16_384
 
     private let path: String
     private let queue = DispatchQueue(label: "catalog.checkpoint", qos: .utility)
     private var connection: DatabaseQueue?
     private let isRunning = Atomic(false)
-    /// How long the log is to be before the next one: it begins anew only when nobody reads from it.
+    /// The length of the log for the next checkpoint: the log restarts only when nobody reads from it.
     private let next = Atomic(Checkpointer.enough)
-    /// How long the log is.
+    /// The length of the log.
     private let length = Atomic(0)
-    /// How much of it the last one has brought over; 0: a commit need not look.
+    /// How much of the log the last checkpoint copied; 0: a commit need not check.
     private let done = Atomic(0)
     private let isClosed = Atomic(false)
 
     init(path: String) { self.path = path }
 
-    /// Before the first commit on a connection that writes; it must not outlive this.
+    /// Call before the first commit on a writing connection; the connection must not outlive this object.
     func watch(_ db: Database) {
         sqlite3_wal_hook(
             db.sqliteConnection,
@@ -49,7 +49,7 @@ final class Checkpointer: @unchecked Sendable {
     private func grew(to pages: Int, _ writer: SQLiteConnection?) {
         let before = length.exchange(pages, ordering: .relaxed)
         if pages < Self.enough {
-            // It began anew.
+            // The log restarted.
             next.store(Self.enough, ordering: .relaxed)
             done.store(0, ordering: .relaxed)
         }
@@ -67,7 +67,7 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// What fails is tried again by a later commit.
+    /// A later commit retries a failed checkpoint.
     private func checkpoint() {
         guard !isClosed.load(ordering: .acquiring) else { return }
         if connection == nil {
@@ -76,7 +76,7 @@ final class Checkpointer: @unchecked Sendable {
             connection = try? DatabaseQueue(path: path, configuration: configuration)
         }
         connection?.writeWithoutTransaction { db in
-            // Again for what was committed meanwhile: each time that is less.
+            // Repeat for the commits made meanwhile: each round has less to copy.
             for _ in 0..<3 {
                 var pages: Int32 = 0
                 sqlite3_wal_checkpoint_v2(db.sqliteConnection, nil, SQLITE_CHECKPOINT_PASSIVE, nil, &pages)
@@ -86,10 +86,10 @@ final class Checkpointer: @unchecked Sendable {
         }
     }
 
-    /// Runs `body` while none is under way, which would be in its way.
+    /// Runs `body` while no checkpoint is in progress.
     func apart(_ body: () -> Void) { queue.sync(execute: body) }
 
-    /// Returns when none is under way, and none will be.
+    /// Returns when no checkpoint is in progress and none will start.
     func close() {
         isClosed.store(true, ordering: .releasing)
         queue.sync {

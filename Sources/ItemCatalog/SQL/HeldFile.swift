@@ -1,14 +1,14 @@
 import Foundation
 import Locking
 
-/// A descriptor that is open for as long as this is there.
+/// A file descriptor that is open for the lifetime of this object.
 final class HeldFile: Sendable {
     let descriptor: Int32
     init(_ path: String) { descriptor = open(path, O_RDWR | O_CLOEXEC) }
     deinit { if descriptor >= 0 { Foundation.close(descriptor) } }
 }
 
-/// The write-ahead log. It is there from the first change on until the last connection is closed.
+/// The write-ahead log. The file exists from the first change until the last connection is closed.
 final class HeldLog: Sendable {
     struct Failure: Error { var code: Int32 }
     private let path: String
@@ -23,8 +23,8 @@ final class HeldLog: Sendable {
     }
     deinit { descriptor.withLock { if $0 >= 0 { Foundation.close($0) } } }
 
-    /// fdatasync(2). Of one descriptor: an error of the disk's is told once to each that was open by then.
-    /// Where there is no log, what was in it has been checkpointed, which SQLite syncs.
+    /// fdatasync(2). Keep one descriptor: the kernel reports a disk error once to each descriptor that was open by
+    /// then. Without a log file its content has been checkpointed, and SQLite synced it.
     func synchronize() throws(Failure) {
         let (log, code) = descriptor.withLock { descriptor in
             if descriptor < 0 { descriptor = open(path, O_RDWR | O_CLOEXEC) }

@@ -1,9 +1,9 @@
 import GRDB
 import Locking
 
-/// Connections that only look, one for each thread that does at a time.
+/// Read-only connections, one for each thread that reads at a time.
 ///
-/// Not GRDB's pool, which asks for the version of the schema before each look: of a look-up that made two.
+/// Not GRDB's pool: it asks for the schema version before each look-up, which made two queries of one.
 final class ReaderPool: Sendable {
     private struct State {
         var idle: [DatabaseQueue] = []
@@ -20,12 +20,12 @@ final class ReaderPool: Sendable {
         var configuration = configuration
         configuration.readonly = true
         configuration.label = "catalog.reader"
-        // Each commit makes all of it old: more than what one look goes through need not be kept (SQLite's own: 2 MiB).
+        // Each commit invalidates the page cache: cache no more than one look-up needs (SQLite's default is 2 MiB).
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
         self.configuration = configuration
     }
 
-    /// One that was in use last comes first: its pages are in memory.
+    /// Prefer the connection used last: its pages are in memory.
     func read<T>(_ body: (Database) throws -> T) throws -> T {
         let connection =
             try state.withLock { $0.idle.popLast() } ?? DatabaseQueue(path: path, configuration: configuration)
@@ -35,7 +35,7 @@ final class ReaderPool: Sendable {
 
     private func giveBack(_ connection: DatabaseQueue) {
         let isKept = state.withLock { state in
-            // Each has pages in memory; a rush of readers is not for ever.
+            // Each connection keeps pages in memory, and a burst of readers ends.
             guard !state.isClosed, state.idle.count < 8 else { return false }
             state.idle.append(connection)
             return true
@@ -45,7 +45,7 @@ final class ReaderPool: Sendable {
         try? connection.close()
     }
 
-    /// Gives up the pages that connections nobody uses just now have in memory.
+    /// Releases the pages of idle connections.
     func releaseMemory() {
         let idle = state.withLock { state in
             defer { state.idle = [] }

@@ -1,7 +1,8 @@
 package import FileProvider
 package import Trees
 
-/// What a search looks at: each in pieces, so that no snapshot of the catalog is held for long and its log can begin anew.
+/// Queries of a search: each answers in parts, so that no snapshot of the catalog is held for long and the log can
+/// restart.
 extension Catalog.Reader {
     private static let byNumber = Query(
         """
@@ -9,7 +10,7 @@ extension Catalog.Reader {
         LEFT JOIN item t ON t.inode = i.id WHERE n.id = ?
         """)
 
-    /// The name of this number; nil: it is gone.
+    /// The name with this number; nil when it is gone.
     package func searchRow(_ number: Int64) throws -> SearchRow? {
         try first(Self.byNumber) {
             $0.add(number)
@@ -39,7 +40,7 @@ extension Catalog.Reader {
         LEFT JOIN item t ON t.inode = i.id WHERE n.folder = ? AND n.id > ? ORDER BY n.id LIMIT ?
         """)
 
-    /// What is in a folder, behind one number (nil: from the beginning).
+    /// The children of a folder after `number` (nil: from the beginning).
     package func searchRows(in folder: InodeID, after number: Int64?, limit: Int) throws -> [SearchRow] {
         try all(Self.byFolder) { bindings in
             bindings.add(folder.rawValue)
@@ -81,7 +82,7 @@ extension Catalog.Reader {
 
     private static let nextInode = Query("SELECT MIN(id) FROM inode WHERE id > ?")
 
-    /// The next inode there is.
+    /// The inode with the next higher number.
     package func inode(after number: Int64) throws -> Int64? {
         try first(Self.nextInode) {
             $0.add(number)
@@ -92,7 +93,7 @@ extension Catalog.Reader {
 
     private static let names = Query("SELECT id, name FROM name WHERE id > ? AND id <= ? ORDER BY id LIMIT ?")
 
-    /// Numbers and names behind one number, in their order, up to another one.
+    /// Numbers and names after `number` through `last`, in order.
     package func searchNames(after number: Int64, through last: Int64, limit: Int) throws -> [(Int64, [UInt8])] {
         try all(Self.names) { bindings in
             bindings.add(number)
@@ -105,7 +106,7 @@ extension Catalog.Reader {
 
     private static let ends = Query("SELECT (SELECT MIN(id) FROM name), (SELECT MAX(id) FROM name)")
 
-    /// The lowest and the highest number that a name has; nil: there is none.
+    /// The lowest and the highest number of a name; nil when there are no names.
     package func nameNumbers() throws -> ClosedRange<Int64>? {
         try first(Self.ends, { _ in }) { row in
             guard let lowest = row.intOrNil(0), let highest = row.intOrNil(1) else { return nil }
@@ -115,7 +116,7 @@ extension Catalog.Reader {
 
     private static let moved = Query("SELECT id FROM moved_name")
 
-    /// Names that were changed since the index has them (``NameIndex``).
+    /// Names that have changed since they were indexed (``NameIndex``).
     package func movedNames() throws -> [Int64] { try all(Self.moved, { _ in }) { $0.int(0) } }
 
     // MARK: What few items are
@@ -132,14 +133,14 @@ extension Catalog.Reader {
         try all(query, { _ in }) { InodeID(rawValue: $0.int(0)) }
     }
 
-    /// With changes that the store has not confirmed.
+    /// Inodes with changes that the store has not confirmed.
     package func pendingInodes() throws -> Set<InodeID> {
         try Set(inodes(Self.pending)).union(inodes(Self.writing))
     }
     package func excludedInodes() throws -> Set<InodeID> { try Set(inodes(Self.excluded)) }
-    /// By themselves, not with a folder that they are in.
+    /// Inodes with a pin of their own, not those in pinned folders.
     package func inodesWithPins() throws -> Set<InodeID> { try Set(inodes(Self.pinned)) }
-    /// Originals and copies of conflicts that nobody has resolved.
+    /// Originals and copies of unresolved conflicts.
     package func inodesInConflict() throws -> Set<InodeID> {
         try Set(
             conflicts().flatMap { conflict in [conflict.copy, try item(conflict.original)?.inode].compactMap { $0 } })
@@ -151,9 +152,9 @@ extension Catalog.Reader {
         WHERE i.kind = 1 AND i.enumerated = 0 AND i.nlink > 0 AND t.identifier IS NOT NULL
         """)
 
-    /// The store's folders that nobody has looked into: what is in them no search of the catalog finds.
+    /// Folders of the store that nobody has listed: no search of the catalog finds their content.
     package func unlistedFolders() throws -> [InodeID] { try inodes(Self.unlisted) }
 
-    /// Where the inode is: its first name.
+    /// The inode's place: its first name.
     package func searchPlace(of inode: InodeID) throws -> (folder: InodeID, name: Filename)? { try place(of: inode) }
 }

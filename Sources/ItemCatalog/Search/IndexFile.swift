@@ -1,11 +1,11 @@
 import GRDB
 import Glibc
 
-/// A database beside the catalog, of which all can be made again: one that cannot be opened is removed.
+/// A database beside the catalog that can be rebuilt completely: one that cannot be opened is removed.
 enum IndexFile {
     /// - Parameters:
-    ///   - cache: KiB of pages in memory; nil: as many as SQLite wants.
-    ///   - prepare: makes the tables that are not there; throws where they are another index's.
+    ///   - cache: KiB of pages in memory; nil: SQLite's default.
+    ///   - prepare: creates missing tables; throws when the file holds another index.
     static func open(
         _ path: String, label: String, cache: Int? = nil, _ prepare: (Database) throws -> Void
     ) throws -> DatabasePool {
@@ -34,6 +34,6 @@ enum IndexFile {
         return database
     }
 
-    /// Of one that is closed.
+    /// The index must be closed.
     static func remove(_ path: String) { for suffix in ["", "-wal", "-shm"] { unlink(path + suffix) } }
 }

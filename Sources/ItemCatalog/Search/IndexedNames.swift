@@ -3,7 +3,7 @@ import GRDB
 import Locking
 import Trees
 
-/// Which names the index has (``NameIndex``), so that a change of one of them is noted for it.
+/// The range of names in the index (``NameIndex``), so that changes of these names are noted for it.
 final class IndexedNames: Sendable {
     private struct State {
         var isKnown = false
@@ -12,7 +12,7 @@ final class IndexedNames: Sendable {
     private let state = AdaptiveMutex(State())
     static let note = "indexed names"
 
-    /// Nil: there is no index, or it has none yet.
+    /// Nil: there is no index, or it is empty.
     func range(_ read: () throws -> String?) rethrows -> ClosedRange<Int64>? {
         let known = state.withLock { $0 }
         if known.isKnown { return known.range }
@@ -37,7 +37,7 @@ extension Catalog.Writer {
     private static let movedInsertion = Query("INSERT OR IGNORE INTO moved_name VALUES (?)")
     private static let movedDeletion = Query("DELETE FROM moved_name WHERE id = ?")
 
-    /// The name of this number may be another one now than what the index has.
+    /// Notes that the name with this number may differ from the index.
     func noteMove(of number: Int64) throws {
         guard try indexedRange()?.contains(number) == true else { return }
         try run(Self.movedInsertion) { $0.add(number) }
@@ -52,13 +52,14 @@ extension Catalog.Writer {
         try indexedNames.range { try note(IndexedNames.note) }
     }
 
-    /// From this transaction on changes of these names are noted. (When it is not committed, more than the index has are.)
+    /// From this transaction on, changes of these names are noted. If it rolls back, more names are noted than the
+    /// index has.
     func noteMoves(of range: ClosedRange<Int64>?) throws {
         try takeNote(IndexedNames.note, IndexedNames.encode(range))
         indexedNames.set(range)
     }
 
-    /// The index has this name as it is now.
+    /// The index has the current name.
     func forgetMove(of number: Int64) throws { try run(Self.movedDeletion) { $0.add(number) } }
 
     func forgetAllMoves() throws { try db.execute(sql: "DELETE FROM moved_name") }

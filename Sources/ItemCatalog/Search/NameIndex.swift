@@ -4,17 +4,17 @@ import GRDB
 import Locking
 package import Trees
 
-/// Finds names by a part of them: trigrams of all names (FTS5), in a file of its own beside the catalog.
+/// Finds names by a part of them: trigrams of all names (FTS5), in a separate file beside the catalog.
 ///
-/// It is behind the catalog, never beside the truth: whoever makes or changes a name does not wait for it. What it has is a
-/// range of names' numbers; new names have numbers outside of the range, at either end, and are looked through one by one until
-/// ``grow()`` has brought them in. A name that is changed keeps its number, and is noted in the catalog's transaction
-/// (`moved_name`) until the index has it as it is. A name that is gone stays in the index until it is made anew: whoever finds
-/// its number finds nothing in the catalog.
+/// The index may lag behind the catalog but never changes a result: programs that make or change names do not wait for
+/// it. It covers a range of name numbers. New names have numbers outside the range, at either end, and are scanned one
+/// by one until ``grow()`` has added them. A name that changes keeps its number, and is noted in the catalog's
+/// transaction (`moved_name`) until the index is up to date. A removed name stays in the index until it is rebuilt; its
+/// number finds nothing in the catalog.
 ///
-/// All of it can be made again from the catalog: an index that is damaged, or another catalog's, is removed. When the machine went
-/// off both may lose what they were told last, each for itself, so that one has a name that the other has not: then the index is
-/// made anew (``Catalog/Writer/distrustNameIndex()``).
+/// The index can be rebuilt from the catalog: a damaged index, or one of another catalog, is removed. In a power loss
+/// the index and the catalog may each lose their last changes, so that one has a name that the other lacks: then the
+/// index is rebuilt (``Catalog/Writer/distrustNameIndex()``).
 ///
 /// Source: sqlite.org/fts5.html, 4.3.4 (trigram) and 4.5 (detail=none: only which name has which trigrams).
 package final class NameIndex: Sendable {
@@ -22,32 +22,33 @@ package final class NameIndex: Sendable {
     private let path: String
     private let opened: AdaptiveMutex<DatabasePool>
     private let fold: @Sendable ([UInt8]) -> String
-    /// One at a time makes it longer.
+    /// Serializes growing.
     private let turn = NSLock()
     private let state = AdaptiveMutex(State())
 
     private struct State {
         var range: ClosedRange<Int64>?
-        /// How many numbers were found of which the catalog has no name any more.
+        /// How many numbers were found whose names are gone from the catalog.
         var gone = 0
-        /// It could not be read: it is removed and made anew.
+        /// The index could not be read: it is removed and rebuilt.
         var isBroken = false
     }
 
-    /// The shortest part that the index can find, in Unicode scalars.
+    /// The shortest text that the index can find, in Unicode scalars.
     package static let shortest = 3
-    /// More trigrams of one text than this leave out hardly anything that so many, the rarest ones, do not: each of them costs
-    /// a look at all names that have it.
+    /// The rarest trigrams of a text, at most this many, are looked up. More would rule out hardly any further names,
+    /// and each costs a scan of all names that have it.
     private static let mostTrigrams = 3
-    /// A trigram that so few names have is enough: looking at those is cheaper than looking for another trigram.
+    /// A trigram with no more names than this is enough: checking these names is cheaper than looking up another
+    /// trigram.
     private static let fewNames = 2_000
-    /// How many names one step brings in: some tenths of a second, and a few megabytes.
+    /// How many names one step adds: some tenths of a second, and a few megabytes.
     private static let step = 10_000
     private static let format = "2"
 
     /// - Parameters:
-    ///   - path: of its file, which is made when it is not there.
-    ///   - fold: a name as it is compared, for the index and for what is looked for.
+    ///   - path: the index file; created if missing.
+    ///   - fold: folds a name for comparison, in the index and in searches.
     package init(path: String, catalog: Catalog, fold: @escaping @Sendable ([UInt8]) -> String) throws(CatalogError) {
         self.catalog = catalog
         self.fold = fold
@@ -88,7 +89,7 @@ package final class NameIndex: Sendable {
 
     package func close() { try? database.close() }
 
-    /// Which numbers it has; nil: none.
+    /// The numbers in the index; nil when it is empty.
     package var range: ClosedRange<Int64>? { state.withLock { $0.range } }
 
     private func startAnew() throws {
@@ -112,8 +113,8 @@ package final class NameIndex: Sendable {
 
     // MARK: Looking
 
-    /// Numbers of names in which all trigrams of this text are, above one number, in their order. The name itself is for the
-    /// caller to look at: the trigrams may be in another order, or the name is another one by now, or gone.
+    /// Numbers of names that have all trigrams of this text, above `number`, in order. The caller checks the name
+    /// itself: the trigrams may be in another order, and the name may have changed or be gone.
     ///
     /// - Parameter folded: at least ``shortest`` Unicode scalars.
     package func numbers(like folded: String, after number: Int64, limit: Int) throws(CatalogError) -> [Int64] {
@@ -126,7 +127,7 @@ package final class NameIndex: Sendable {
                 return try Int64.fetchAll(statement, arguments: [match, number, limit])
             }
         } catch {
-            // Whoever looks goes on without it.
+            // The search goes on without the index.
             state.withLock { $0 = State(isBroken: true) }
             throw Catalog.translate(error, path: path)
         }
@@ -139,7 +140,7 @@ package final class NameIndex: Sendable {
             (0...(scalars.count - shortest)).map { String(String.UnicodeScalarView(scalars[$0..<$0 + shortest])) })
     }
 
-    /// How many names the index has, roughly, that have the rarest trigram of this text: none has more.
+    /// An upper bound for the matches: roughly how many indexed names have the rarest trigram of this text.
     ///
     /// - Parameter folded: as for ``numbers(like:after:limit:)``.
     package func estimate(_ folded: String) -> Int {
@@ -159,14 +160,14 @@ package final class NameIndex: Sendable {
         return some.prefix(isEnough ? 1 : mostTrigrams).map(\.text)
     }
 
-    /// So many numbers were found of which there is no name.
+    /// Reports how many found numbers have no name.
     package func missed(_ count: Int) { state.withLock { $0.gone += count } }
 
     // MARK: Growing
 
-    /// Brings some more names in, or those that were changed.
+    /// Adds some more names, or updates changed ones.
     ///
-    /// - Returns: whether there is more to be done.
+    /// - Returns: whether more work remains.
     package func grow() throws(CatalogError) -> Bool {
         do {
             return try turn.withLock {
@@ -187,7 +188,7 @@ package final class NameIndex: Sendable {
         } catch { throw Catalog.translate(error, path: path) }
     }
 
-    /// What to bring next, and what the index has with it.
+    /// The names to add next, and the range of the index afterwards.
     private func nextPart() throws -> (part: ClosedRange<Int64>, then: ClosedRange<Int64>)? {
         guard let all = try catalog.readAside({ try $0.nameNumbers() }) else { return nil }
         guard let range else {
@@ -206,7 +207,7 @@ package final class NameIndex: Sendable {
     }
 
     private func bring(_ next: (part: ClosedRange<Int64>, then: ClosedRange<Int64>)) throws {
-        // Before the names are read: one that is changed after that is noted.
+        // Before the names are read, so that later changes are noted.
         try catalog.write { try $0.noteMoves(of: next.then) }
         let names = try catalog.readAside { reader in
             try reader.searchNames(after: next.part.lowerBound - 1, through: next.part.upperBound, limit: Self.step + 1)
@@ -231,7 +232,7 @@ package final class NameIndex: Sendable {
         state.withLock { $0.range = next.then }
     }
 
-    /// Names that were changed.
+    /// Updates changed names.
     private func catchUp() throws {
         let moved = try catalog.readAside { reader in
             try reader.movedNames().prefix(Self.step).map { (number: $0, name: try reader.searchRow($0)?.name.bytes) }
@@ -247,14 +248,14 @@ package final class NameIndex: Sendable {
         }
         try catalog.write { writer in
             for name in moved {
-                // Not those that were changed once more meanwhile.
+                // Skip names that have changed again meanwhile.
                 guard try writer.searchRow(name.number)?.name.bytes == name.name else { continue }
                 try writer.forgetMove(of: name.number)
             }
         }
     }
 
-    /// Whether most of what it has is gone from the catalog; looked at only when some of it was.
+    /// Whether most indexed names are gone from the catalog; checked only after some were found to be gone.
     private func isMostlyGone() throws -> Bool {
         guard state.withLock({ $0.gone }) > 1_000 else { return false }
         state.withLock { $0.gone = 0 }
@@ -268,7 +269,7 @@ extension Catalog.Reader {
 }
 
 extension Catalog.Writer {
-    /// From now on no index of names is believed that was made before.
+    /// From now on indexes made earlier are not trusted.
     package func distrustNameIndex() throws {
         try takeNote(NameIndex.token, "")
         try noteMoves(of: nil)

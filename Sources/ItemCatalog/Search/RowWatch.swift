@@ -3,14 +3,14 @@ import GRDBSQLite
 import Locking
 package import Trees
 
-/// Which rows transactions have changed.
+/// The rows that transactions have changed.
 package struct ChangedRows: Sendable {
     package var names: Set<Int64> = []
     package var inodes: Set<InodeID> = []
     package var items: Set<ItemID> = []
-    /// Which items are in conflict.
+    /// Conflicts have changed.
     package var hasConflicts = false
-    /// More rows than are worth naming.
+    /// More rows changed than are worth listing.
     package var isTooMany = false
 
     package init() {}
@@ -19,7 +19,7 @@ package struct ChangedRows: Sendable {
         names.isEmpty && inodes.isEmpty && items.isEmpty && !hasConflicts && !isTooMany
     }
 
-    /// Both.
+    /// Merges both.
     package mutating func add(_ other: ChangedRows) {
         names.formUnion(other.names)
         inodes.formUnion(other.inodes)
@@ -33,13 +33,13 @@ package struct ChangedRows: Sendable {
     fileprivate static let most = 20_000
 }
 
-/// Notes the rows of each transaction for those who want to know. SQLite tells of every row, so no way of changing one can
-/// be forgotten; while nobody wants to know it is not asked to.
+/// Notes the rows of each transaction for observers. SQLite reports every row, so no way of changing a row can be
+/// forgotten. Without observers SQLite's hook is not installed.
 ///
-/// Source: sqlite.org/c3ref/update_hook.html. (Not called for tables without row ids, of which `xattr` is one: whoever
-/// changes that changes the inode's date with it.)
+/// Source: sqlite.org/c3ref/update_hook.html. The hook is not called for tables without row ids, such as `xattr`: a
+/// change of `xattr` changes the inode's date too.
 ///
-/// `@unchecked Sendable`: `rows` is used only by whoever has the catalog's turn to write.
+/// `@unchecked Sendable`: `rows` is used only within the catalog's turn to write.
 final class RowWatch: @unchecked Sendable {
     private struct State {
         var observers: [Int: @Sendable (ChangedRows) -> Void] = [:]
@@ -48,7 +48,7 @@ final class RowWatch: @unchecked Sendable {
     private let state = AdaptiveMutex(State())
     private var rows = ChangedRows()
 
-    /// In the catalog's turn. `observer` is called there as well: it only takes a note.
+    /// Call within the catalog's turn. `observer` is called there as well, and must only take a note.
     func add(_ observer: @escaping @Sendable (ChangedRows) -> Void, _ connection: SQLiteConnection?) -> Int {
         let (key, isFirst) = state.withLock { state in
             defer { state.next += 1 }
@@ -67,7 +67,7 @@ final class RowWatch: @unchecked Sendable {
         return key
     }
 
-    /// In the catalog's turn.
+    /// Call within the catalog's turn.
     func remove(_ key: Int, _ connection: SQLiteConnection?) {
         let isEmpty = state.withLock { state in
             state.observers[key] = nil
@@ -88,7 +88,7 @@ final class RowWatch: @unchecked Sendable {
         if rows.count > ChangedRows.most { rows.isTooMany = true }
     }
 
-    /// In the turn of a transaction that has ended.
+    /// Call within the turn of the transaction that has ended.
     func ended(isCommitted: Bool) {
         guard !rows.isEmpty else { return }
         if isCommitted { for observer in state.withLock({ Array($0.observers.values) }) { observer(rows) } }

@@ -1,9 +1,9 @@
 package import FileProvider
 package import Trees
 
-/// One name of the domain with what a search asks of it. (A hard link is found under each of its names.)
+/// One name of the domain with the facts that a search needs. A hard link is found under each of its names.
 package struct SearchRow: Sendable, Equatable {
-    /// The row id of table `name`: the same for as long as the name is there, whatever it is changed to; never reused.
+    /// The row id of table `name`: stays the same for the lifetime of the name, through every rename; never reused.
     package var number: Int64
     package var folder: InodeID
     package var name: Filename
@@ -15,24 +15,24 @@ package struct SearchRow: Sendable, Equatable {
     package var created: FileTime
     package var accessed: FileTime
     package var uid: UInt32
-    /// How many of its bytes are here.
+    /// How many of the document's bytes are on this machine.
     package var bytesHere: Int64
-    /// Nothing is missing here.
+    /// All bytes are on this machine.
     package var isWhole: Bool
-    /// Of a folder: somebody has looked into it.
+    /// For a folder: somebody has listed it.
     package var isEnumerated: Bool
     /// Nil: a pipe, a socket, a device, or another name of a document.
     package var item: ItemID?
     package var identifier: ItemIdentifier?
     package var isExcluded: Bool
-    /// Has changes that the store has not confirmed.
+    /// The item has changes that the store has not confirmed.
     package var isPending: Bool
-    /// The last attempt to send them failed: why, for people.
+    /// Why the last attempt to send the changes failed, for people.
     package var failure: String?
-    /// By itself, not with a folder that it is in.
+    /// The item has a pin of its own; not: it is in a pinned folder.
     package var isPinned: Bool
-    /// Of what only the store's own search has found: the folders between ``folder`` and it, which nobody has looked into.
-    /// Nil: the catalog has it.
+    /// For items that only the store's own search has found: the unlisted folders between ``folder`` and the item. Nil:
+    /// the catalog has the item.
     package var unlisted: [Filename]?
 
     static let columns = """
@@ -40,17 +40,17 @@ package struct SearchRow: Sendable, Equatable {
         i.enumerated, t.id, t.identifier, t.excluded, t.pending, t.error, t.pinned, i.writing
         """
 
-    /// Something that the catalog does not have.
+    /// An item that the catalog does not have.
     ///
     /// - Parameters:
-    ///   - number: that no name has, and no inode.
-    ///   - folder: the deepest one on its path that the catalog has.
+    ///   - number: a number that no name and no inode has.
+    ///   - folder: the deepest folder on the item's path that the catalog has.
     package init(number: Int64, in folder: InodeID, _ path: [Filename], _ finding: StoreFinding, uid: UInt32) {
         self.number = number
         self.folder = folder
         name = path.last ?? ""
         unlisted = path.dropLast()
-        // (No inode has it.)
+        // No inode has this number.
         inode = InodeID(rawValue: number)
         kind = finding.kind.isFolder ? .folder : finding.kind.isDocument ? .document : .link
         size = finding.size
@@ -80,18 +80,18 @@ package struct SearchRow: Sendable, Equatable {
         item = row.intOrNil(13).map { ItemID(rawValue: $0) }
         identifier = row.text(14).map { ItemIdentifier($0) }
         isExcluded = row.bool(15)
-        // (2: a program is at work, and has written.)
+        // 2: a program has the document open, and has written.
         isPending = row.bool(16) || (!isExcluded && row.int(19) == 2)
         failure = row.text(17)
         isPinned = row.bool(18)
     }
 }
 
-/// What a look at every inode leaves out at once, before anything else is asked of it.
+/// Limits that exclude inodes early, before any other check.
 package struct SearchBounds: Sendable, Equatable {
-    /// Of documents, in bytes; nil: whatever it is.
+    /// For documents, in bytes; nil: any size.
     package var size: ClosedRange<Int64>?
-    /// In nanoseconds since 1970. Dates that these do not reach to are never left out.
+    /// In nanoseconds since 1970. Dates outside `Int64` are never excluded.
     package var modified: ClosedRange<Int64> = .min ... .max
     package var created: ClosedRange<Int64> = .min ... .max
     package var accessed: ClosedRange<Int64> = .min ... .max
@@ -99,6 +99,6 @@ package struct SearchBounds: Sendable, Equatable {
 
     package init() {}
 
-    /// Whether they leave anything out.
+    /// Whether the bounds exclude anything.
     package var isBound: Bool { self != SearchBounds() }
 }

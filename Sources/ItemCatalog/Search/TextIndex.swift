@@ -3,16 +3,17 @@ import Foundation
 import GRDB
 package import Trees
 
-/// Finds documents by words of their text, of those whose text somebody has put in. A file of its own; all of it can be made
-/// again from the documents that are here.
+/// Finds documents by words of their text, if their text was added. A separate file that can be rebuilt from the
+/// documents on this machine.
 ///
-/// What it has is compared with the catalog whenever it is opened, so that it may lose its last texts when the machine goes off.
+/// Each time the index is opened it is compared with the catalog, so it may lose the latest texts in a power loss.
 ///
-/// Source: sqlite.org/fts5.html: 4.4.3 (contentless tables, from which a row cannot be taken without its text: a document that
-/// changes gets a new row, the old one means nothing any more, and when most are old it is made anew), 4.5 (detail=none: which
-/// words a text has, not where), 4.3.1 (unicode61: vowel signs, of which Hindi and Arabic words consist in part, are marks).
+/// Source: sqlite.org/fts5.html: 4.4.3 (contentless tables: deleting a row needs its text. So a changed document gets a
+/// new row and the old row means nothing any more; when most rows are old the index is rebuilt), 4.5 (detail=none:
+/// which words a text has, not where), 4.3.1 (unicode61: vowel signs, which are part of words in Hindi and Arabic, are
+/// marks).
 package final class TextIndex: Sendable {
-    /// What a text was taken from: with another one it is to be taken again.
+    /// The state of the document that a text was taken from; when it differs, the text is taken again.
     package struct Stamp: Sendable, Equatable {
         package var generation: Int64
         package var size: Int64
@@ -27,13 +28,13 @@ package final class TextIndex: Sendable {
 
     private let database: DatabasePool
     private let path: String
-    /// Of the file: of another one it is made anew.
+    /// The file's format; a file of another format is rebuilt.
     private static let format = "2"
     private static let words = ["unicode61", "remove_diacritics", "2", "categories", "L* N* M* Co"]
-    /// So many old texts are no matter.
+    /// This many old texts do no harm.
     private static let fewOld = 500
 
-    /// - Parameter domain: whose catalog gave the inodes their numbers: a text that stands for another domain's is forgotten.
+    /// - Parameter domain: the domain whose catalog numbered the inodes; texts of another domain are forgotten.
     package init(path: String, domain: String) throws(CatalogError) {
         self.path = path
         do {
@@ -70,14 +71,14 @@ package final class TextIndex: Sendable {
                 """)
     }
 
-    /// Forgets everything when most of the texts in it are of documents that have changed since, or are gone.
+    /// Forgets all texts when most of them are of documents that have changed or are gone.
     ///
-    /// - Returns: whether all of them are to be put in again.
+    /// - Returns: whether all texts must be added again.
     @discardableResult
     package func startAnewIfMostlyOld() throws(CatalogError) -> Bool {
         try translating {
             try database.write { db in
-                // (Each document that was put in has a number of its own, which none has again.)
+                // Each added document gets a number of its own, which is never reused.
                 let all = try Int.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = 'document'") ?? 0
                 let current = try Int.fetchOne(db, sql: "SELECT COUNT(*) FROM document") ?? 0
                 guard all > 2 * current + Self.fewOld else { return false }
@@ -88,14 +89,14 @@ package final class TextIndex: Sendable {
         }
     }
 
-    /// Of one that is closed.
+    /// The index must be closed.
     package static func remove(_ path: String) { IndexFile.remove(path) }
 
     package func close() { try? database.close() }
 
     // MARK: Documents
 
-    /// What the text that it has of a document was taken from; nil: it has none.
+    /// The stamp of a document's text in the index; nil when the index has none.
     package func stamp(of inode: InodeID) throws(CatalogError) -> Stamp? {
         try translating {
             try database.read { db in
@@ -107,7 +108,7 @@ package final class TextIndex: Sendable {
         }
     }
 
-    /// - Parameter text: nil: none can be had of it, which is remembered as well.
+    /// - Parameter text: nil: the document has no text, which is remembered as well.
     package func put(_ text: String?, of inode: InodeID, _ stamp: Stamp) throws(CatalogError) {
         try translating {
             try database.write { db in
@@ -130,7 +131,7 @@ package final class TextIndex: Sendable {
         }
     }
 
-    /// Documents that it knows, behind one, in their order.
+    /// Documents in the index after `number`, in order.
     package func inodes(after number: Int64, limit: Int) throws(CatalogError) -> [InodeID] {
         try translating {
             try database.read { db in
@@ -142,7 +143,7 @@ package final class TextIndex: Sendable {
         }
     }
 
-    /// Of how many documents it has a text.
+    /// The number of documents with a text in the index.
     package func count() throws(CatalogError) -> Int {
         try translating {
             try database.read { try Int.fetchOne($0, sql: "SELECT COUNT(*) FROM document WHERE hasText <> 0") ?? 0 }
@@ -151,11 +152,11 @@ package final class TextIndex: Sendable {
 
     private static let mostWords = 64
 
-    /// Documents whose text has all words of this one, which ends with `*` where the last of them may go on.
+    /// Documents whose text has all words of `text`; a final `*` matches any ending of the last word.
     package func inodes(with text: String) throws(CatalogError) -> Set<InodeID> {
         return try translating {
             try database.read { db in
-                // Read as the texts were: what is two words there is two words here.
+                // Tokenize like the indexed texts, so that both split words in the same way.
                 let tokenizer = try db.makeTokenizer(FTS5TokenizerDescriptor(components: Self.words))
                 let words = try tokenizer.tokenize(query: text).prefix(Self.mostWords).map { "\"\($0.token)\"" }
                 if words.isEmpty { return [] }

@@ -2,10 +2,10 @@ package import FileProvider
 import GRDB
 import Trees
 
-/// The moments in the catalog are those of the clock on the wall, since they are to hold over a restart. That clock may be
-/// set back: what was to happen in a second would then wait for as long as the clock was ahead.
+/// Moments in the catalog are wall-clock times, because they must hold over a restart. The wall clock may be set back:
+/// a change due in a second would then wait for as long as the clock was ahead.
 extension Catalog {
-    /// In seconds: the longest that ``Catalog/Writer/postpone(_:seconds:)`` is asked for.
+    /// In seconds: the longest delay that ``Catalog/Writer/postpone(_:seconds:)`` is asked for.
     package static let longestPostponement = 600.0
 }
 
@@ -15,14 +15,14 @@ extension Catalog.Reader {
     private static let retriedTooLate = Query(
         "SELECT 1 FROM item WHERE pending = 1 AND retry_at > 0 AND retry_at > ? LIMIT 1")
 
-    /// Whether a pending change is to wait longer than anything ever does.
+    /// Whether a pending change waits longer than the rules allow.
     ///
     /// - Parameters:
-    ///   - settle: the longest that one waits before it is first sent, in seconds.
-    ///   - retry: the longest from a failure to the next try, in seconds.
+    ///   - settle: the longest wait before a change is first sent, in seconds.
+    ///   - retry: the longest wait from a failure to the next try, in seconds.
     package func waitsTooLong(settle: Double, retry: Double) throws -> Bool {
-        // Twice: a change may have been made between the first moment and the look. Not so the second time: what this
-        // transaction sees does not change.
+        // Check twice: a change may have been made between reading the clock and the first check. The second check is
+        // safe, because this transaction's view does not change.
         try waitsTooLong(at: .now, settle, retry) && waitsTooLong(at: .now, settle, retry)
     }
 
@@ -36,15 +36,15 @@ extension Catalog.Reader {
 
     private static let usedLater = Query("SELECT 1 FROM inode WHERE kind = 0 AND here > 0 AND used > ? LIMIT 1")
 
-    /// Whether a document that is here was used at a moment that has not come.
+    /// Whether a document on this machine was used at a moment that lies in the future.
     package func isUsedAhead(of moment: FileTime) throws -> Bool {
         try exists(Self.usedLater) { $0.add(moment.nanoseconds) }
     }
 }
 
 extension Catalog.Writer {
-    /// What was used at moments that have not come was used now: else it would be the last to be evicted for as long as
-    /// the clock was ahead, however long nobody has used it.
+    /// Sets future moments of use to now. Otherwise these documents would be evicted last for as long as the clock was
+    /// ahead, however long nobody has used them.
     package func takeBackUse() throws {
         try db.execute(
             sql: "UPDATE inode SET used = ? WHERE kind = 0 AND here > 0 AND used > ?",

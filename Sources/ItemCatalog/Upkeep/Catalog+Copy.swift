@@ -2,12 +2,12 @@ import Foundation
 import GRDB
 package import Trees
 
-/// Catalogs that are only to be looked at: `hydrant rescue` and `hydrant doctor` work on copies.
+/// Read-only catalogs: `hydrant rescue` and `hydrant doctor` work on copies.
 extension Catalog {
     /// Copies the catalog at `path` into `folder` and opens the copy; the original is not changed.
     ///
-    /// - Parameter isInUse: a daemon writes it meanwhile: the copy is made by SQLite's backup, and is what was
-    ///   committed at one moment (sqlite.org/backup.html). Otherwise the files are copied as they are, damaged or not.
+    /// - Parameter isInUse: a daemon is writing the catalog: SQLite's backup makes the copy, which is the committed
+    ///   state of one moment (sqlite.org/backup.html). Otherwise the files are copied as they are, damaged or not.
     package static func copy(of path: String, to folder: String, isInUse: Bool) throws(CatalogError) -> Catalog {
         let target = folder + "/catalog.sqlite"
         guard FileManager.default.fileExists(atPath: path) else {
@@ -23,7 +23,7 @@ extension Catalog {
                 try source.backup(to: copy)
                 try copy.close()
             } else {
-                // Without -shm: SQLite makes it anew from the write-ahead log.
+                // Without -shm: SQLite rebuilds that file from the write-ahead log.
                 for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path + suffix) {
                     try FileManager.default.copyItem(atPath: path + suffix, toPath: target + suffix)
                 }

@@ -1,18 +1,18 @@
 import GRDB
 package import Trees
 
-/// Who owns what the store names no owner of is said at the mount, and may be another one at each.
+/// Owner and mode where the store keeps none; set per mount.
 extension Catalog.Writer {
     private static let key = "dress"
 
-    /// What wears the defaults of the mount before gets those of this one; what programs have given another owner or mode
-    /// keeps it, and so does what the store has a mode of.
+    /// Replaces the defaults of the previous mount by those of this mount. An owner or mode that a program has set
+    /// stays, and so does a mode from the store.
     ///
-    /// - Parameter before: the defaults of the mount before, should it not have written them down.
+    /// - Parameter before: the defaults of the previous mount, in case it did not record them.
     package func applyDefaults(_ defaults: PlaceholderDefaults, before: PlaceholderDefaults) throws {
         let old = try note(Self.key).flatMap { PlaceholderDefaults(text: $0) } ?? before
         try takeNote(Self.key, defaults.text)
-        // As chown(2) does: what one user made setuid gives nobody the next one's rights.
+        // As chown(2) does: a setuid bit set by one user must not give away the next user's rights.
         for (owner, from, to) in [("uid", old.uid, defaults.uid), ("gid", old.gid, defaults.gid)] where from != to {
             try db.execute(
                 sql: "UPDATE inode SET mode = mode & ~3072 WHERE mode & 3072 AND kind <> 1 AND \(owner) = ?",

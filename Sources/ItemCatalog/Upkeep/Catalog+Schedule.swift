@@ -6,7 +6,7 @@ package import Trees
 extension Catalog.Writer {
     /// Pending changes may be sent now: `hydrant sync` does not wait for settle times.
     ///
-    /// - Parameter retrying: failed ones as well, without waiting for their next try.
+    /// - Parameter retrying: also failed changes, without waiting for their next try.
     package func settleNow(retrying: Bool) throws {
         try db.execute(
             sql: "UPDATE item SET ready_at = ? WHERE pending = 1 AND ready_at > ? AND ready_at < ?",
@@ -15,7 +15,8 @@ extension Catalog.Writer {
         try db.execute(sql: "UPDATE item SET retry_at = 0 WHERE pending = 1 AND retry_at > 0")
     }
 
-    /// `hydrant retry`: these, or all pending changes, are sent without waiting for their settle time or their next try.
+    /// `hydrant retry`: these pending changes, or all, are sent without waiting for their settle time or their next
+    /// try.
     package func tryNow(_ items: [ItemID]?) throws {
         guard let items else { return try settleNow(retrying: true) }
         let ready = try db.cachedStatement(
@@ -30,9 +31,9 @@ extension Catalog.Writer {
         }
     }
 
-    /// What failed for this reason is tried again at once.
+    /// Changes that failed for this reason are tried again at once.
     ///
-    /// - Parameter later: at these moments, unless they were to be tried before.
+    /// - Parameter later: retry these items at these moments instead, unless they are due earlier.
     package func retryNow(failedWith code: String, but later: [ItemID: FileTime] = [:]) throws {
         let waiting = try later.compactMap { id, moment in
             try item(id)?.failure.flatMap { $0.code == code ? (id, min(moment, $0.retryAt)) : nil }

@@ -1,7 +1,7 @@
 import GRDB
 import Trees
 
-/// The schema's history. A migration that has shipped is never changed; a new one is appended.
+/// The schema's history. A migration that has shipped is never changed; new ones are appended.
 enum Migrations {
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
@@ -10,7 +10,7 @@ enum Migrations {
         }
         migrator.registerMigration("2 all of POSIX") { db in
             try db.execute(sql: allOfPOSIX)
-            // What is partly here can be counted only outside of SQL.
+            // The bytes of partial documents can be counted only outside SQL.
             for row in try Row.fetchAll(
                 db, sql: "SELECT id, size, base_size, extents FROM inode WHERE kind = 0 AND extents IS NOT NULL")
             {

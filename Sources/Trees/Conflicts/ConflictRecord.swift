@@ -1,6 +1,6 @@
 package import FileProvider
 
-/// Why two versions of something were kept.
+/// Why two versions were kept.
 package enum ConflictReason: String, Sendable, CaseIterable {
     case bothChanged, bothMade, nameTaken, replacedWhileWritten, editedMeanwhile, powerLoss
 
@@ -17,12 +17,12 @@ package enum ConflictReason: String, Sendable, CaseIterable {
     }
 }
 
-/// Two versions that were both kept, until a person has looked at them.
+/// Two versions that were both kept until a person resolves the conflict.
 package struct ConflictRecord: Sendable, Equatable {
     package var id: Int64
-    /// What has the name.
+    /// The item that has the name.
     package var original: ItemID
-    /// The conflicted copy, whatever it is called by now.
+    /// The conflicted copy, whatever its name is by now.
     package var copy: InodeID
     package var moment: FileTime
     package var reason: ConflictReason
@@ -37,14 +37,14 @@ package struct ConflictRecord: Sendable, Equatable {
 }
 
 extension TreeStore {
-    /// Both were kept. Without an original nobody can be asked which one is to stay.
+    /// Records that both versions were kept. Without an original there is nothing for a person to decide.
     func recordConflict(original: ItemID?, copy: InodeID?, _ reason: ConflictReason) throws {
         transaction.concernsStore = true
         guard let original, let copy else { return }
         try insertConflict(original: original, copy: copy, reason)
     }
 
-    /// A program has kept both.
+    /// A program has kept both versions.
     ///
     /// - Throws: ``CatalogError/Code/notPermitted`` when they cannot be versions of each other.
     package func noteConflict(original: InodeID, copy: InodeID) throws {
@@ -57,7 +57,7 @@ extension TreeStore {
         try recordConflict(original: item, copy: copy, .editedMeanwhile)
     }
 
-    /// The bytes that are to be in the store first never will be: what the store has of them stays there.
+    /// The bytes that the delayed deletions wait for will never be in the store: the items to be deleted stay there.
     func takeBackDelayedDeletions(for original: ItemID, defaults: PlaceholderDefaults) throws {
         for id in try delayedDeletions(for: original) {
             try takeBackDeletion(id, current: nil, defaults: defaults)

@@ -1,35 +1,35 @@
 package import FileProvider
 
-/// A local change that is to be given up, and what that takes away.
+/// A local change that is to be discarded, and what is lost with it.
 package struct Discard: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// The store never had it: it goes.
+        /// The store never had the item: it is removed.
         case creation
         /// The store's contents are shown again.
         case contents
-        /// It goes back to where the store has it.
+        /// The item moves back to its place in the store.
         case move
         /// The store's mode, dates and attributes are shown again.
         case metadata
-        /// It is shown again.
+        /// The deleted item is shown again.
         case deletion
     }
     package var kinds: [Kind]
-    /// Nil: a file that no store can hold, in a folder that goes.
+    /// Nil: a file that no store can hold, in a folder that is removed.
     package var item: ItemID?
-    /// Nil: it has been deleted here.
+    /// Nil: the item has been deleted on this machine.
     package var inode: InodeID?
-    /// From the root, as it is called here; of something deleted as it was.
+    /// From the root, with the local names; for a deleted item, its last path.
     package var path: [Filename]
-    /// Bytes on this machine that go with it, in bytes; for all that is known they are nowhere else.
+    /// The number of bytes that are lost with the change; as far as is known they exist only on this machine.
     package var bytes: Int64
-    /// Which state this is said of: another one has other numbers.
+    /// The revisions that this was computed for: any later change has other numbers.
     package var revisions: [Int64]
 }
 
-/// Looking what giving up a change means.
+/// Finds out what discarding a change would do.
 extension TreeReading {
-    /// The item that a path means: what is there now, or else what was deleted there and is still in the store.
+    /// The item at a path: the one there now, or else a deleted one that is still in the store.
     package func itemOrTombstone(at names: [Filename]) throws -> ItemRecord? {
         guard var current = try item(.root) else { return nil }
         for name in names {
@@ -47,7 +47,7 @@ extension TreeReading {
         return current
     }
 
-    /// The names from the root down to an item; of what was deleted, where it was.
+    /// The names from the root to an item; for a deleted item, its last path.
     package func path(of item: ItemRecord) throws -> [Filename] {
         var names: [Filename] = []
         var current: ItemRecord? = item
@@ -59,11 +59,11 @@ extension TreeReading {
         return names.reversed()
     }
 
-    /// What giving up the local change of an item means, in the order in which it can be done. With a folder that the
-    /// store never had goes all that is in it; with one that was deleted comes back what was in it; with anything that
-    /// was deleted, the folders above it that were.
+    /// The consequences of discarding an item's local change, in the order in which they can be applied. A folder that
+    /// the store never had is removed with its content. A deleted folder comes back with its content, and a deleted
+    /// item with the deleted folders above it.
     ///
-    /// - Throws: ``CatalogError/Code/notPermitted`` when there is nothing to give up, or it cannot be given up now.
+    /// - Throws: ``CatalogError/Code/notPermitted`` when there is nothing to discard, or it cannot be discarded now.
     package func discards(of id: ItemID) throws -> [Discard] {
         guard let row = try item(id), id != .root else {
             throw CatalogError(.notPermitted, "the top folder has no change that could be given up")
@@ -113,7 +113,7 @@ extension TreeReading {
         }
     }
 
-    /// What a program is writing is not ours to take away.
+    /// A document that a program is writing must not be discarded.
     func requireUnwritten(_ inode: InodeRecord, _ name: Filename) throws {
         if inode.writing != nil {
             throw CatalogError(
@@ -123,7 +123,7 @@ extension TreeReading {
 
     // MARK: What goes
 
-    /// Something that the store never had, after all that is in it.
+    /// Removes an item that the store never had, after all items in it.
     private func removals(of row: ItemRecord) throws -> [Discard] {
         guard let id = row.inode else { return [] }
         let path = try path(of: row)
@@ -140,7 +140,7 @@ extension TreeReading {
         }
         try requireUnwritten(inode, name)
         if path.count > top.count, !inode.isFolder, inode.linkCount > 1 {
-            // All its names would go, also those that nobody has spoken of.
+            // All names of the inode would be removed, including names outside that nobody has agreed to.
             for place in try places(of: inode.id) where try self.path(of: place.folder)?.starts(with: top) != true {
                 throw CatalogError(
                     .notPermitted, "\(name) has another name outside of \(top.last ?? "it"); remove one of them by hand"

@@ -2,9 +2,9 @@ package import FileProvider
 import Foundation
 package import Surroundings
 
-/// Keeping both: names for conflicted copies, and the step that makes one.
+/// Keeps both versions: names for conflicted copies, and the step that makes a copy.
 extension TreeStore {
-    /// A name that is free in `folder`: `name (conflicted copy, HOST, DATE).ext`.
+    /// A free name in `folder`: `name (conflicted copy, HOST, DATE).ext`.
     func unusedName(like name: Filename, in folder: InodeID) throws -> Filename {
         var number = 1
         while true {
@@ -14,21 +14,21 @@ extension TreeStore {
         }
     }
 
-    /// The local change of a document and the provider's stand against each other: the provider's stays
-    /// under its name, a placeholder; the local bytes become a new document beside it.
+    /// Resolves a conflict between the local change of a document and the provider's change: the provider's version
+    /// keeps the name, as a placeholder; the local bytes become a new document beside it.
     ///
-    /// Whoever has the document open goes on with the local bytes.
-    /// - Parameter current: what the provider has now; nil: what it had when it was asked last.
-    /// - Returns: the conflicted copy's name; nil when there is no local change any more.
+    /// Programs that have the document open go on with the local bytes.
+    /// - Parameter current: the provider's version now; nil: the last known one.
+    /// - Returns: the conflicted copy's name; nil when the local change is gone.
     package func keepBoth(
         _ id: ItemID, current: Item?, _ reason: ConflictReason = .bothChanged, defaults: PlaceholderDefaults
     ) throws -> Filename? {
         guard var row = try item(id), let inode = row.inode, let local = row.local,
             let folder = try item(local.parent)?.inode, row.identifier == nil || row.contentRevision != 0
         else { return nil }
-        // Known, and moved to the name since.
+        // The item was known before, and has moved to the name since.
         let isMoved = try current.flatMap { try item(identifiedBy: $0.identifier)?.base } != nil
-        // Beside what has the bytes of the other side, which may have got another name there.
+        // The copy goes beside the other side's version, which may have a new name there.
         let name = row.local == row.base ? current?.filename ?? row.remote?.name : nil
         let copyName = try unusedName(like: name ?? local.name, in: folder)
         try moveName(local.name, in: folder, to: copyName, in: folder)
@@ -39,14 +39,14 @@ extension TreeStore {
 
         let place = TreePlace(parent: local.parent, name: copyName)
         if row.identifier == nil {
-            // It was to be created, and the name was taken: it is created under the other name, and
-            // what took the name is shown.
+            // The item was to be created, and its name was taken: create it under the copy's name, and show the item
+            // that took the name.
             row.local = place
             row.attempted = nil
             row.becomesReadyUnlessWritten(at: now)
             try update(row)
         } else {
-            // A program that is at work goes on with the copy.
+            // A program that is writing goes on with the copy.
             let readyAt = row.readyAt == .farFuture ? row.readyAt : now
             row.readyAt = now
             row.inode = nil
@@ -56,7 +56,7 @@ extension TreeStore {
             row.metadataRevision = 0
             row.failure = nil
             row.sent = []
-            // (The store may have another kind of thing there by now.)
+            // The store may have an item of another kind there by now.
             let kind = row.kind
             if let current, let parent = try item(identifiedBy: current.parentIdentifier) {
                 row.setRemote(current, in: parent.id)
@@ -80,7 +80,8 @@ extension TreeStore {
         return copyName
     }
 
-    /// A moved item finds its new name taken at the provider: it gives way, and what has the name is shown.
+    /// A moved item finds its new name taken at the provider: it gets another name, and the item with the name is
+    /// shown.
     package func giveWay(_ id: ItemID, to current: Item?, defaults: PlaceholderDefaults) throws {
         let place = try item(id)?.local
         try yieldName(id)
@@ -96,7 +97,7 @@ extension TreeStore {
         try recordConflict(original: winner?.id, copy: try item(id)?.inode, .nameTaken)
     }
 
-    /// A folder that was moved here into one that the store has moved into it goes back to where the store has it.
+    /// A folder was moved here into a folder that the store has moved into it: moves it back to its place in the store.
     package func takeBackMove(_ id: ItemID, defaults: PlaceholderDefaults) throws {
         guard var row = try item(id), let inode = row.inode, let from = row.local, let to = row.remote, from != to,
             let old = try item(from.parent)?.inode, let new = try item(to.parent)?.inode, try !isInside(new, inode)
@@ -113,7 +114,7 @@ extension TreeStore {
         changes += [
             .entry(folder: old, name: from.name), .entry(folder: new, name: name), .attributes(old), .attributes(new),
         ]
-        // What could not come into it before.
+        // Items that could not be moved into the folder before.
         try reconcile(try remoteChildren(of: id).map(\.id), defaults: defaults)
     }
 
@@ -131,7 +132,7 @@ extension TreeStore {
         try update(row)
     }
 
-    /// Shows an item of the provider's that had no free name until now.
+    /// Shows an item of the provider that had no free name until now.
     private func showUnapplied(_ current: Item, defaults: PlaceholderDefaults) throws {
         if let row = try item(identifiedBy: current.identifier) {
             if row.local == nil && row.base == nil { try reconcile([row.id], defaults: defaults) }
@@ -149,7 +150,7 @@ extension TreeStore {
 }
 
 extension ConflictName {
-    /// How a conflicted copy is called.
+    /// The name of a conflicted copy.
     package static func make(from name: Filename, at moment: FileTime, number: Int) -> Filename {
         Filename(bytes: make(from: name.bytes, at: Int(moment.seconds), number: number))
     }

@@ -1,10 +1,10 @@
 import FileProvider
 
-/// Giving up local changes: the local tree goes back to what the store has, with base, in one transaction.
+/// Discards local changes: the local tree and base go back to the state of the store, in one transaction.
 extension TreeStore {
-    /// Gives up what ``TreeReading/discards(of:)`` said, if it is still just that.
+    /// Applies ``TreeReading/discards(of:)``, if the answer is still exactly the same.
     ///
-    /// - Throws: ``CatalogError/Code/replaced`` when there is something else to be given up by now.
+    /// - Throws: ``CatalogError/Code/replaced`` when the consequences have changed meanwhile.
     package func discard(_ id: ItemID, agreed: [Discard], defaults: PlaceholderDefaults) throws {
         guard try discards(of: id) == agreed else {
             throw CatalogError(.replaced, "it has been changed meanwhile; look again at what would go")
@@ -21,7 +21,7 @@ extension TreeStore {
         try showWaiting(defaults)
     }
 
-    /// Every name of what the store never had.
+    /// Removes every name of an item that the store never had.
     private func removeUnsent(_ one: Discard) throws {
         guard let id = one.inode, var inode = try inodeIfPresent(id) else { return }
         for place in try places(of: id) {
@@ -34,7 +34,7 @@ extension TreeStore {
         try update(inode)
         if let item = one.item, let row = try self.item(item) {
             if let place = row.local { freedPlaces.append(place) }
-            // Had it been sent after all, and the reply lost, it is the store's: a listing shows it.
+            // If the item was sent after all and the reply lost, the store has it, and a listing shows it.
             try deleteItem(item)
         }
         changes.append(.removed(id))
@@ -76,16 +76,16 @@ extension TreeStore {
             changes.append(.entry(folder: place.folder, name: place.name))
         }
         if kinds.contains(.contents) { try takeBackDelayedDeletions(for: row.id, defaults: defaults) }
-        // What the store did meanwhile, and the change stood against.
+        // Changes of the store that the local change stood against.
         try reconcile([row.id], defaults: defaults)
     }
 
-    /// To where the store has it; that the place is free has been looked at.
+    /// Moves an item to its place in the store; the caller has checked that the place is free.
     private func moveBack(_ row: inout ItemRecord, _ inode: inout InodeRecord) throws {
         guard let from = row.local, let to = row.remote, from != to, let old = try item(from.parent)?.inode,
             let new = try item(to.parent)?.inode
         else { return }
-        // (A further hard link may have the name already.)
+        // A further hard link may have the name already.
         if try child(of: new, named: to.name) == nil {
             try moveName(from.name, in: old, to: to.name, in: new)
         } else {

@@ -1,11 +1,11 @@
 import FileProvider
 
-/// What `hydrant resolve` does to the trees. Whatever it is, it is one transaction.
+/// The effects of `hydrant resolve` on the trees, always in one transaction.
 extension TreeStore {
-    /// The copy's bytes become the original's next version: an ordinary change, with the version that the original has
-    /// as its base. The copy's name goes at once, its item in the store when the change is there.
+    /// The copy's bytes become the original's next version: an ordinary change, with the original's version as its
+    /// base. The copy's name is removed at once; its item in the store, once the change is there.
     ///
-    /// - Throws: ``CatalogError/Code/incomplete(_:)`` when bytes of the copy must be brought first;
+    /// - Throws: ``CatalogError/Code/incomplete(_:)`` when bytes of the copy must be downloaded first;
     ///   ``CatalogError/Code/beingWritten``; ``CatalogError/Code/notPermitted`` when either is no document.
     package func keepCopy(_ conflict: ConflictRecord) throws {
         guard var original = try item(conflict.original), let copyItem = try item(of: conflict.copy),
@@ -28,7 +28,7 @@ extension TreeStore {
                 "\(place.name) has changes of its own that are not in the store yet; run hydrant sync first")
         }
         if old.linkCount > 1, old.extents != nil {
-            // Its other names go on with the store's bytes, which would be replaced there.
+            // Its other names keep the store's bytes, which this change would replace.
             throw CatalogError(.incomplete(old.id), "\(place.name): not all of its bytes are here")
         }
         if copy.extents != nil {
@@ -55,9 +55,9 @@ extension TreeStore {
         ]
     }
 
-    /// The copy is removed, here and in the store.
+    /// Removes the copy, here and in the store.
     package func removeCopy(_ conflict: ConflictRecord) throws {
-        // Were the original gone by now, both would be.
+        // If the original were gone by now, both versions would be lost.
         guard try conflicts(of: conflict.copy).contains(conflict) else {
             throw CatalogError(.notFound, "the original is gone; the copy is the only one left, and stays")
         }
