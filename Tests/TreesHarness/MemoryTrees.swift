@@ -1,9 +1,9 @@
 package import FileProvider
 package import Trees
 
-/// The trees in dictionaries: what a catalog is to the rules, without SQL and without a file.
+/// The trees in dictionaries: replaces a catalog for the rules, without SQL and without a file.
 ///
-/// One thread at a time. The clock stands still but for ``pass(seconds:)`` and a microsecond a transaction.
+/// Single-threaded. The clock advances only by ``pass(seconds:)`` and by a microsecond per transaction.
 package final class MemoryTrees: TreeStore {
     package private(set) var now: FileTime
     package let exclusions: Exclusions
@@ -18,7 +18,7 @@ package final class MemoryTrees: TreeStore {
     }
     private struct Conflict {
         var original: ItemID
-        /// An inode; or, negative, an item whose deletion is delayed.
+        /// An inode; or, negated, an item whose deletion is delayed.
         var copy: Int64
         var moment: FileTime
         var reason: ConflictReason
@@ -38,10 +38,10 @@ package final class MemoryTrees: TreeStore {
     private var remote: [ItemID: Set<ItemID>] = [:]
     private var base: [ItemID: Set<ItemID>] = [:]
     private var places: [InodeID: Set<Place>] = [:]
-    // Numbers that were given out last.
+    // The last numbers given out.
     private var (lastItem, lastInode, lastName, lastConflict): (Int64, Int64, Int64, Int64) = (1, 1, 0, 0)
     private var front: Int64 = 1
-    /// What takes back what this transaction has done so far, the latest last.
+    /// Undoes the changes of this transaction, the latest change last in the array.
     private var undo: [() -> Void] = []
 
     private struct Place: Hashable {
@@ -74,7 +74,7 @@ package final class MemoryTrees: TreeStore {
 
     package func read<T>(_ body: (MemoryTrees) throws -> T) rethrows -> T { try body(self) }
 
-    /// All of it is done when this returns, or nothing when it throws.
+    /// Applies all changes before it returns; applies none when it throws.
     package func write<T>(_ body: (MemoryTrees) throws -> T) throws -> T {
         transaction = TreeTransaction()
         undo = []
@@ -146,7 +146,7 @@ package final class MemoryTrees: TreeStore {
         if let entry { places[entry.inode, default: []].insert(place) }
     }
 
-    /// Sets a property to another value, until this transaction is undone.
+    /// Sets a property, and records how to undo that in this transaction.
     private func set<Value>(_ path: ReferenceWritableKeyPath<MemoryTrees, Value>, to value: Value) {
         let old = self[keyPath: path]
         undo.append { [unowned self] in self[keyPath: path] = old }
@@ -310,7 +310,7 @@ extension MemoryTrees {
         return moments.min().flatMap { $0 == .farFuture ? nil : $0 }
     }
 
-    /// As `hydrant sync` does: nothing waits for its settle time or its next try.
+    /// As `hydrant sync`: no change waits for its settle time or its next try.
     package func settleNow() {
         for row in itemRows.values where isPending(row) && row.readyAt != .farFuture {
             var row = row
@@ -346,7 +346,7 @@ extension MemoryTrees {
 
     package func places(of inode: InodeID) throws -> [(folder: InodeID, name: Filename)] {
         (places[inode] ?? []).map { ($0, names[$0.folder]![$0.name]!.number) }
-            // (What programs make is numbered downwards from 0.)
+            // Names made by programs are numbered downwards from 0.
             .sorted { ($0.1 <= 0 ? 1 : 0, abs($0.1)) < ($1.1 <= 0 ? 1 : 0, abs($1.1)) }
             .map { ($0.0.folder, $0.0.name) }
     }
@@ -494,7 +494,7 @@ extension MemoryTrees {
     }
 
     package func numberInFront() throws -> Int64? {
-        // (Never given out again, also when the transaction fails.)
+        // Never given out again, even when the transaction fails.
         front -= 1
         return front
     }

@@ -1,25 +1,25 @@
 package import FileProvider
 
-/// A store that knows nothing but which tree is legal, and which document has which contents. What a document holds is
-/// one number, which is its version as well.
+/// A store that knows only which trees are legal, and the contents of each document. A document's contents are one
+/// number, which is also its version.
 package struct ModelStore {
     package struct Node: Equatable {
         package var parent: ItemIdentifier
         package var name: Filename
         package var isFolder: Bool
         package var content: Int
-        /// Another number after each change of its place.
+        /// Changes with each change of the item's place.
         package var placement = 0
     }
 
-    /// Why the store does not do it, and what it has instead.
+    /// Why the store refused, and what it has instead.
     package struct Refusal: Error {
         package var code: FileProviderError.Code
         package var existing: ItemIdentifier?
     }
 
     package private(set) var nodes: [ItemIdentifier: Node] = [:]
-    /// Every content that was ever in the store.
+    /// All contents that were ever in the store.
     package private(set) var everStored: Set<Int> = []
     private var next = 0
 
@@ -54,7 +54,7 @@ package struct ModelStore {
         return identifier
     }
 
-    /// - Parameter base: the contents that the change started from; nil: whatever is there.
+    /// - Parameter base: the contents that the change started from; nil: any.
     package mutating func change(_ identifier: ItemIdentifier, content: Int, base: Int? = nil) throws {
         let node = try require(identifier)
         if let base, node.content != base { throw Refusal(code: .versionMismatch, existing: identifier) }
@@ -89,13 +89,13 @@ package struct ModelStore {
         nodes[identifier] = nil
     }
 
-    /// With all that is in it.
+    /// Deletes the item with all its descendants.
     package mutating func deleteTree(_ identifier: ItemIdentifier) {
         for child in children(of: identifier) { deleteTree(child) }
         nodes[identifier] = nil
     }
 
-    /// As a provider would tell of it. Even contents are of a document without bytes, odd ones of a placeholder.
+    /// The item as a provider would report it. Even contents are a document without bytes, odd contents a placeholder.
     package func item(_ identifier: ItemIdentifier) -> Item? {
         guard let node = nodes[identifier] else { return nil }
         return Item(
@@ -111,7 +111,7 @@ package struct ModelStore {
         return path(node.parent) + "/" + node.name.string
     }
 
-    /// Every path: the contents of documents, nil of folders.
+    /// All paths, with the contents of documents, and nil for folders.
     package var paths: [String: Int?] {
         Dictionary(uniqueKeysWithValues: nodes.map { (path($0.key), $0.value.isFolder ? nil : $0.value.content) })
     }

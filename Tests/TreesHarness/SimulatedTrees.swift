@@ -1,20 +1,20 @@
 package import FileProvider
 package import Trees
 
-/// Trees that a ``Simulation`` runs on: in memory, or a catalog.
+/// Trees for a ``Simulation``: in memory, or a catalog.
 package protocol SimulatedTrees {
     associatedtype Reader: TreeReading
     associatedtype Writer: TreeStore
     func read<T>(_ body: (Reader) throws -> T) throws -> T
     func write<T>(_ body: (Writer) throws -> T) throws -> T
     var now: FileTime { get }
-    /// Nothing pending waits for its settle time or its next try any more.
+    /// No pending change waits for its settle time or its next try any more.
     func settleNow() throws
 }
 
 extension MemoryTrees: SimulatedTrees {}
 
-/// Always the same numbers for one seed.
+/// Gives the same numbers for the same seed.
 package struct Generator: RandomNumberGenerator {
     package var state: UInt64
     package init(state: UInt64) { self.state = state }

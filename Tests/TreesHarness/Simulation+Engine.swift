@@ -1,7 +1,7 @@
 import FileProvider
 import Trees
 
-/// Sends what is pending, as the engine does, and applies the rules to what the store answers.
+/// Sends pending changes as the engine does, and applies the rules to the store's answers.
 extension Simulation {
     func send(rounds: Int) throws {
         for _ in 0..<rounds where problem == nil {
@@ -23,7 +23,7 @@ extension Simulation {
                 }
                 return
             }
-            // All at once: none of them sees what another has done.
+            // All steps at once: none sees the effect of another.
             var begun: [Planner.Planned] = []
             for step in steps where !begun.contains(where: step.waits(for:)) {
                 try begin(step)
@@ -42,7 +42,7 @@ extension Simulation {
 
     private func hash(_ content: Int) -> SentContent { SentContent(hash: Array("\(content)".utf8), size: 0) }
 
-    /// The store takes the step, or refuses it.
+    /// The store carries out the step, or refuses it.
     private func begin(_ planned: Planner.Planned) throws {
         let row = planned.pending.item
         tell("    \(planned.step) of \(row.id.rawValue) \(row.identifier?.rawValue ?? "")")
@@ -50,7 +50,7 @@ extension Simulation {
         do {
             underWay[row.id] = (planned, .success(try ask(planned, row, content)))
         } catch let refusal as ModelStore.Refusal {
-            // Without another client nothing that is planned is ever refused.
+            // Without another client, the store never refuses a planned step.
             if !kinds.contains(.remote), !kinds.contains(.lostReplies) { throw refusal }
             underWay[row.id] = (planned, .failure(refusal))
         }
@@ -82,7 +82,7 @@ extension Simulation {
         return row.identifier
     }
 
-    /// The store's reply comes, unless it is lost.
+    /// The store's reply arrives, unless it is lost.
     func reply(to id: ItemID) throws {
         guard let (planned, answer) = underWay.removeValue(forKey: id) else { return }
         let row = planned.pending.item
@@ -98,7 +98,7 @@ extension Simulation {
     }
 
     private func confirm(_ planned: Planner.Planned, _ row: ItemRecord, _ identifier: ItemIdentifier?) throws {
-        // (The reply is of the moment at which the store took the step; what is newer a listing tells.)
+        // The reply shows the moment at which the store took the step; a listing reports newer changes.
         let item = identifier.flatMap { store.item($0) }
         if planned.step == .findCreation { return try findCreation(row) }
         try trees.write { writer in
@@ -142,7 +142,7 @@ extension Simulation {
             }
         let found: ConflictTable.Found = try existing.map { try compare($0, row) } ?? .unknown
         guard let resolution = ConflictTable.resolution(of: step, refusal.code, found) else {
-            // A folder would go into itself: what the other client did shows in a listing.
+            // A folder would move into itself: a listing shows what the other client did.
             return try listAll()
         }
         tell("        \(resolution)")

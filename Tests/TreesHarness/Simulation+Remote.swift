@@ -1,14 +1,14 @@
 import FileProvider
 import Trees
 
-/// The store's other client, and how the engine learns of what it did.
+/// The store's other client, and how the engine learns of its changes.
 extension Simulation {
     func changeRemotely() {
         let folders = [ItemIdentifier.rootContainer] + sorted { $0.isFolder }
         let (folder, target) = (
             folders.randomElement(using: &generator)!, folders.randomElement(using: &generator)!
         )
-        // (What has the name of something excluded here waits until that is gone.)
+        // An item of the store with the name of an excluded local file waits until that file is gone.
         let names: [Filename] = ["a", "b", "c"]
         let (name, newName) = (names.randomElement(using: &generator)!, names.randomElement(using: &generator)!)
         let there = store.child(of: folder, named: name)
@@ -33,7 +33,7 @@ extension Simulation {
         store.nodes.filter { isIncluded($0.value) }.keys.sorted { $0.rawValue < $1.rawValue }
     }
 
-    /// The engine lists every folder that it knows, and those that it comes to know.
+    /// The engine lists every folder that it knows, and every folder that it discovers.
     func listAll() throws {
         var listed: Set<InodeID> = []
         var waiting: [InodeID] = [.root]
@@ -50,7 +50,7 @@ extension Simulation {
             identifier == .rootContainer || store.nodes[identifier] != nil
         else { return }
         let items = store.children(of: identifier).compactMap { store.item($0) }
-        // What is just being changed from here a listing may show as it was before.
+        // A listing may show the old state of items that are being changed from here.
         let own = Set(underWay.values.compactMap(\.planned.pending.item.identifier))
         let missing = try trees.write {
             let missing = try $0.mergeListing(of: folder, items, ignoring: own, defaults: defaults).missing
@@ -75,7 +75,7 @@ extension Simulation {
             if try writer.item(identifiedBy: item.parentIdentifier) != nil {
                 try writer.mergeItem(item, defaults: defaults)
             } else {
-                // It is somewhere that nobody has listed: it is found there when somebody does.
+                // The item is in a folder that nobody has listed: the next listing finds it there.
                 try writer.mergeDeletions(of: [identifier], mayHold: false, defaults: defaults)
             }
         }

@@ -1,28 +1,28 @@
 import FileProvider
 import Trees
 
-/// Programs at work in the trees, another client at work in a ``ModelStore``, and an engine between the two that does
-/// nothing but apply the rules. What an inode's bytes are is one number.
+/// Programs that change the trees, another client that changes a ``ModelStore``, and an engine between the two that
+/// only applies the rules. The bytes of an inode are one number.
 package final class Simulation<Trees: SimulatedTrees> {
     let trees: Trees
     let kinds: SimulatedKinds
     var generator: Generator
     var store = ModelStore()
     let defaults = PlaceholderDefaults(uid: 1_000, gid: 1_000)
-    /// What programs have written into an inode.
+    /// The contents that programs have written into each inode.
     private var contents: [InodeID: Int] = [:]
     private var lastContent = 0
     /// Contents that programs have saved and no program has removed since: none may be lost.
     private var owed: Set<Int> = []
-    /// Steps that the store has answered, and whose replies have not come.
+    /// Steps that the store has answered, and whose replies have not arrived.
     var underWay: [ItemID: (planned: Planner.Planned, answer: Result<ItemIdentifier?, ModelStore.Refusal>)] = [:]
-    /// What has happened, for a failure's message.
+    /// The events so far, for the message of a failure.
     private var story: [String] = []
-    /// What went wrong; nil: nothing.
+    /// The failure; nil: none.
     package private(set) var problem: String?
-    /// How many changes and steps there were.
+    /// The number of changes and steps.
     package private(set) var count = 0
-    /// Called after each round, when nothing is under way.
+    /// Called after each round, when no step is in progress.
     package var afterRound: () throws -> Void = {}
 
     package init(seed: UInt64, _ kinds: SimulatedKinds, on trees: Trees) throws {
@@ -32,7 +32,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         _ = try trees.write { try $0.mergeListing(of: .root, [], defaults: defaults) }
     }
 
-    /// Returns what went wrong, with the story that led to it.
+    /// Returns the failure, with the events that led to it.
     package func run() throws -> String? {
         do {
             for _ in 0..<5 where problem == nil {
@@ -45,7 +45,7 @@ package final class Simulation<Trees: SimulatedTrees> {
                     }
                     if kinds.contains(.lateReplies), Bool.random(using: &generator) { try send(rounds: 1) }
                 }
-                // Sometimes the next changes come while some steps are still to be taken.
+                // Sometimes the next changes come while steps are still waiting.
                 try send(rounds: Bool.random(using: &generator) ? 1 : 500)
                 try afterRound()
             }
@@ -56,7 +56,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         return problem.map { "\($0)\n\(story.suffix(120).joined(separator: "\n"))" }
     }
 
-    /// Until both sides agree, if they ever do.
+    /// Runs until both sides agree, if they ever do.
     private func settle() throws {
         for _ in 0..<20 where problem == nil {
             try trees.settleNow()
@@ -73,7 +73,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         fail("here \(try tree().paths), at the store \(store.paths); pending \(waiting.map { Self.show($0) })")
     }
 
-    /// What of the store is to be seen here: all but what has the name of something excluded.
+    /// The paths of the store that must be visible here: all except those with the name of an excluded file.
     private func pathsToShow() throws -> [String: Int?] {
         var paths = store.paths
         try trees.read { reader in
@@ -102,7 +102,7 @@ package final class Simulation<Trees: SimulatedTrees> {
 
     // MARK: Looking
 
-    /// What programs see: the paths that the store is to have, all contents, the folders that have been listed.
+    /// The programs' view: the paths that the store must have, all contents, and the enumerated folders.
     private func tree() throws -> (paths: [String: Int?], contents: Set<Int>, folders: [InodeID]) {
         var (paths, all, folders): ([String: Int?], Set<Int>, [InodeID]) = ([:], [], [])
         try trees.read { reader in
@@ -175,10 +175,10 @@ package final class Simulation<Trees: SimulatedTrees> {
             try change(choice, name, folder, newName, target, settle)
             tell("\(choice) \(folder.rawValue)/\(name) \(target.rawValue)/\(newName) \(settle)")
         } catch let error as CatalogError {
-            // A program's mistake (no such name, a taken one): part of life.
+            // A program's mistake (no such name, or a taken one) is normal.
             if case .system = error.code { throw error }
         }
-        // (A save of several calls may have come half the way.)
+        // A save of several calls may have stopped half-way.
         let after = try tree().contents
         owed.formUnion(after.subtracting(before.contents))
         owed.subtract(before.contents.subtracting(after))
@@ -209,7 +209,7 @@ package final class Simulation<Trees: SimulatedTrees> {
             try create("new", in: folder, settle)
             try rename("new", folder, name, folder, settle)
         case "backup":
-            // vim: away, anew, and perhaps the backup goes.
+            // vim: moves the file away, writes it anew, and perhaps removes the backup.
             try rename(name, folder, Filename(name.string + "~"), folder, settle)
             try create(name, in: folder, settle)
             if Bool.random(using: &generator) { try unlink(Filename(name.string + "~"), in: folder, settle) }
@@ -239,7 +239,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         contents[inode] = newContent()
     }
 
-    /// A program empties a document and writes it anew.
+    /// A program truncates a document and writes it again.
     private func edit(_ name: Filename, in folder: InodeID, _ settle: Double) throws {
         guard let inode = try trees.read({ try $0.child(of: folder, named: name) }), !inode.isFolder else { return }
         _ = try trees.write {
@@ -268,7 +268,7 @@ package final class Simulation<Trees: SimulatedTrees> {
     }
 }
 
-/// What happens in a simulation beside plain changes of documents.
+/// Events in a simulation besides plain changes of documents.
 package struct SimulatedKinds: OptionSet, Sendable {
     package let rawValue: Int
     package init(rawValue: Int) { self.rawValue = rawValue }
@@ -282,7 +282,7 @@ package struct SimulatedKinds: OptionSet, Sendable {
     package static let lateReplies = Self(rawValue: 64)
     /// Another client changes the store.
     package static let remote = Self(rawValue: 128)
-    /// The store does what it is asked for, and its reply is lost.
+    /// The store carries out the request, and its reply is lost.
     package static let lostReplies = Self(rawValue: 256)
     package static let alone: Self = [.folderMoves, .links, .exchanges, .saves, .excluded, .settling, .lateReplies]
     package static let all: Self = [alone, .remote, .lostReplies]

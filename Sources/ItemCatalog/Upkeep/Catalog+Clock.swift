@@ -15,7 +15,7 @@ extension Catalog.Reader {
     private static let retriedTooLate = Query(
         "SELECT 1 FROM item WHERE pending = 1 AND retry_at > 0 AND retry_at > ? LIMIT 1")
 
-    /// Whether a pending change waits longer than the rules allow.
+    /// Whether a pending change waits longer than these limits.
     ///
     /// - Parameters:
     ///   - settle: the longest wait before a change is first sent, in seconds.

@@ -1,6 +1,6 @@
 package import FileProvider
 
-/// What setattr(2)'s relatives change; nil: stays.
+/// Attribute changes of setattr(2) and its relatives; nil: unchanged.
 package struct AttributeChange: Sendable {
     package var mode: UInt32?
     package var uid: UInt32?
@@ -20,11 +20,11 @@ package struct AttributeChange: Sendable {
 }
 
 extension TreeStore {
-    /// chmod(2), chown(2), utimensat(2). Mode and modification time are the provider's business too.
+    /// chmod(2), chown(2), utimensat(2). Mode and modification time are sent to the provider too.
     package func setAttributes(_ id: InodeID, to change: AttributeChange, settle: Double) throws -> InodeRecord {
         var inode = try inode(id)
         let before = inode
-        // What capabilities hide was not there to be kept by whoever changed the rest.
+        // Keep the bits that capabilities hide: the program that calls chmod(2) cannot see them.
         let hidden = inode.hiddenMode
         if let mode = change.mode, mode & hidden != 0 {
             throw CatalogError(
@@ -44,16 +44,17 @@ extension TreeStore {
         return inode
     }
 
-    /// Mode, modification time or attributes changed here.
+    /// Mode, modification time or attributes changed on this machine.
     func bumpMetadata(of id: InodeID, settle: Double) throws {
         guard var item = try item(of: id), !item.isExcluded else { return }
         item.metadataRevision = nextRevision(after: item.metadataRevision)
-        // A writer at work decides for itself when its change is ready.
+        // While a program is writing, its last close decides when the change is ready.
         if item.readyAt != .farFuture { item.becomesReady(at: now.adding(seconds: settle)) }
         try update(item)
     }
 
-    /// The store has, or is to get, another mode or date of it than it has here: its own are sent, when that may be.
+    /// The store has, or will get, another mode or date for the item than this machine: sends the local ones when
+    /// allowed.
     package func metadataIsUnsent(_ id: ItemID) throws {
         guard id != .root, var item = try item(id), item.local != nil, !item.isExcluded, item.metadataRevision == 0
         else {
@@ -63,8 +64,8 @@ extension TreeStore {
         try update(item)
     }
 
-    /// The bytes of an unmodified document are dropped: a placeholder with a new generation.
-    /// Returns the generation whose bytes the caller may remove.
+    /// Drops the bytes of an unmodified document, which becomes a placeholder with a new generation. Returns the
+    /// generation whose bytes the caller may remove.
     package func evict(_ id: InodeID) throws -> Int64 {
         var inode = try inode(id)
         let old = inode.generation

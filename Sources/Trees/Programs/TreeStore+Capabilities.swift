@@ -1,9 +1,9 @@
 package import FileProvider
 
-/// What the store lets be done with an item (``ItemCapabilities``), and what comes of it here.
+/// The capabilities that the store grants for an item (``ItemCapabilities``), and their effects on this machine.
 ///
-/// They are a part of the remote tree. The mode that programs set, or the store, stays as it is; capabilities only hide
-/// bits of it. What the store does not have (yet), or never will, may everything.
+/// Capabilities are part of the remote tree. The mode set by programs or the store stays as it is; capabilities only
+/// hide bits of it. Items that the store does not have (yet), or never will, have all capabilities.
 extension InodeRecord {
     /// The permission bits that are not shown.
     package var hiddenMode: UInt32 {
@@ -21,7 +21,7 @@ extension InodeRecord {
 }
 
 extension TreeStore {
-    /// An item has other capabilities than before: its mode looks different.
+    /// An item's capabilities have changed: its mode looks different.
     func capabilitiesChanged(of item: ItemRecord, from before: ItemCapabilities) throws {
         guard item.remoteFacts.capabilities != before, let id = item.inode, var inode = try inodeIfPresent(id) else {
             return
@@ -31,7 +31,7 @@ extension TreeStore {
         changes.append(.attributes(id))
     }
 
-    /// What the provider says of the topmost folder: only what may be done with it is taken.
+    /// Takes the provider's report about the topmost folder: only its capabilities.
     package func mergeRoot(_ root: Item) throws {
         guard var row = try item(.root), row.remoteFacts.capabilities != root.capabilities else { return }
         let before = row.remoteFacts.capabilities
@@ -42,8 +42,8 @@ extension TreeStore {
 
     // MARK: Asked before a change; each throws ``CatalogError/Code/notAllowed``, or ``CatalogError/Code/otherVolume``
 
-    /// Something new in a folder. What stays on this machine is none of the store's business, and the next version of a
-    /// document that has just made way is not new.
+    /// Adding an item to a folder. An item that stays on this machine does not concern the store, and the next version
+    /// of a document that has just given up its name is not new.
     package func requireMayAdd(_ name: Filename, to folder: InodeID, staysHere: Bool = false) throws {
         guard let parent = try item(of: folder), !parent.capabilities.contains(.addingSubItems), !staysHere,
             !isExcluded(name, in: parent)
@@ -52,7 +52,8 @@ extension TreeStore {
         throw CatalogError(.notAllowed, "\(name): the store lets nothing be added to \(parent.shownName)")
     }
 
-    /// unlink(2), rmdir(2). Of several names only one is the store's; without it the document moves to another.
+    /// unlink(2), rmdir(2). The store has only one name of an inode; when that is removed the document moves to
+    /// another.
     package func requireMayRemove(_ name: Filename, in folder: InodeID) throws {
         guard let inode = try child(of: folder, named: name), let item = try item(of: inode.id),
             try isPrimary(item, name, in: folder)
@@ -96,14 +97,14 @@ extension TreeStore {
         }
     }
 
-    /// link(2). When the first name goes, the store is asked to move the document to the next one.
+    /// link(2). When the first name is removed, the store is asked to move the document to the next one.
     package func requireMayLink(_ inode: InodeID, to name: Filename, in folder: InodeID) throws {
         guard let item = try item(of: inode), let place = try place(of: inode) else { return }
         try requireSameVolume(item, name, from: place.folder, to: folder)
     }
 
-    /// Between two volumes the store moves nothing. What it does not have is made where it goes; a new folder may have
-    /// things in it that it does.
+    /// The store moves nothing between volumes. An item that the store does not have is created at its destination; a
+    /// new folder, however, may contain items that the store has.
     private func requireSameVolume(
         _ item: ItemRecord, _ name: Filename, from folder: InodeID, to newFolder: InodeID
     ) throws {
@@ -113,7 +114,7 @@ extension TreeStore {
         throw CatalogError(.otherVolume, "\(name): the store moves nothing between two of its volumes")
     }
 
-    /// The nearest folder that begins a volume, from this one up.
+    /// The nearest folder, from this one up, that is the top of a volume.
     private func volume(of folder: InodeID) throws -> InodeID {
         var current = folder
         while current != .root {
@@ -144,6 +145,6 @@ extension TreeReading {
 }
 
 extension ItemRecord {
-    /// For a message; the topmost folder has none.
+    /// For messages; the topmost folder has no name.
     fileprivate var shownName: String { id == .root ? "the topmost folder" : local?.name.string ?? id.description }
 }

@@ -1,9 +1,9 @@
 package import FileProvider
 
-/// What a program makes.
+/// A file that a program creates.
 package struct NewFile: Sendable {
     package var kind: InodeKind
-    /// As a provider sees it; nil for what no store has.
+    /// The kind for a provider; nil when no store has files of this kind.
     package var itemKind: ItemKind?
     package var device: UInt64 = 0
     package var mode: UInt32
@@ -28,11 +28,11 @@ package struct NewFile: Sendable {
 }
 
 extension TreeStore {
-    /// A new, empty document, folder or link, or a special file. Its item is pending at once; a document that is
-    /// `open` carries a dirty mark until its writer is done. A document in the place that another has just given
-    /// up is that one's next version.
+    /// Creates an empty document, folder or link, or a special file. Its item is pending at once; a document that is
+    /// `open` has a dirty mark until its writer is done. A document created at a place that another document has just
+    /// given up is the next version of that document.
     ///
-    /// - Parameter isExcluded: whatever its name says, it stays on this machine.
+    /// - Parameter isExcluded: the item stays on this machine, whatever its name.
     package func create(
         _ file: NewFile, in folder: InodeID, named name: Filename, settle: Double, open: Bool = true,
         isExcluded: Bool = false
@@ -46,7 +46,7 @@ extension TreeStore {
         let isWritten = file.kind == .document && open
         var target: [UInt8]?
         if case .symbolicLink(let bytes) = file.itemKind { target = bytes }
-        // A setgid folder hands its group down (BSD semantics, open(2)).
+        // A setgid folder passes its group on (BSD semantics, open(2)).
         let inheritsGroup = parent.mode & 0o2000 != 0
         let inode = try insert(
             InodeRecord(
@@ -79,7 +79,7 @@ extension TreeStore {
 }
 
 extension ItemRecord {
-    /// An item that exists on this machine only, so far.
+    /// An item that so far exists only on this machine.
     static func unconfirmed(
         inode: InodeID, kind: ItemKind, at place: TreePlace, readyAt: FileTime, isExcluded: Bool
     ) -> ItemRecord {
@@ -90,19 +90,19 @@ extension ItemRecord {
             failure: nil, sent: [], isPinned: false, isExcluded: isExcluded)
     }
 
-    /// A local change was made: failures of the one before no longer say anything.
+    /// A local change was made: earlier failures no longer mean anything.
     mutating func becomesReady(at moment: FileTime) {
         readyAt = moment
         failure = nil
     }
 
-    /// Something was done to it that none of its programs did. One that is writing it still says when it may be sent: what
-    /// is half-written never is.
+    /// The item was changed, but not by a program that has it open. While a program is writing the document, its last
+    /// close still decides when the change may be sent: a half-written document is never sent.
     mutating func becomesReadyUnlessWritten(at moment: FileTime) {
         becomesReady(at: readyAt == .farFuture ? .farFuture : moment)
     }
 
-    /// The store has it no more (or must not be asked again): what is here is sent as something new.
+    /// The store no longer has the item, or must not be asked about it again: the local state is sent as a new item.
     package mutating func becomesUnconfirmed(at moment: FileTime) {
         identifier = nil
         base = nil

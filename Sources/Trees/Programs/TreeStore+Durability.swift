@@ -1,12 +1,12 @@
 package import FileProvider
 
-/// What survives the machine going off, where a killed daemon loses nothing: of which changed documents the bytes were
-/// synced (fsync(2)) after their last change, and in which boot the domain was in use.
+/// Records for a power loss (a killed daemon loses nothing): the changed documents whose bytes were synced (fsync(2))
+/// after their last change, and the boot in which the domain was in use.
 extension TreeReading {
-    /// The boot in which a daemon used the catalog and did not put everything away; nil: there is none.
+    /// The boot in which a daemon used the catalog without a clean shutdown; nil when there was none.
     package func bootInUse() throws -> String? { try note("boot").flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Documents whose bytes were durable when they were changed last.
+    /// Documents whose bytes were durable after their last change.
     package func synced() throws -> [InodeID: SyncedContents] {
         var found: [InodeID: SyncedContents] = [:]
         for (key, value) in try notes(beginningWith: "synced.") {
@@ -15,7 +15,7 @@ extension TreeReading {
         return found
     }
 
-    /// Downloads that are recorded, and whose bytes may not be durable yet.
+    /// Recorded downloads whose bytes may not be durable yet.
     package func undurable() throws -> [UndurableContents] {
         try notes(beginningWith: "undurable.").compactMap { UndurableContents(key: $0.key, note: $0.value) }
     }
@@ -25,7 +25,7 @@ extension TreeReading {
         return try note(key).flatMap { UndurableContents(key: key, note: $0) }
     }
 
-    /// Whether a change was not durable when the machine went off, and has not been parted from its document yet.
+    /// Whether the change was not durable at a power loss, and has not been separated from its document yet.
     package func mayBeDamaged(_ id: InodeID) throws -> Bool { try note("doubt.\(id.rawValue)") != nil }
 
     package func isNotedSynced(_ id: InodeID) throws -> Bool { try note("synced.\(id.rawValue)") != nil }
@@ -36,11 +36,11 @@ extension TreeReading {
     }
 }
 
-/// A generation that bytes were downloaded into.
+/// A generation that received downloaded bytes.
 package struct UndurableContents: Sendable, Equatable {
     package let inode: InodeID
     package let number: Int64
-    /// What is in the catalog: it is another one when more bytes have come since.
+    /// The note in the catalog: it differs once more bytes have come.
     fileprivate let note: String
 
     fileprivate init?(key: String, note: String) {
@@ -52,12 +52,12 @@ package struct UndurableContents: Sendable, Equatable {
     }
 }
 
-/// What a local file was when fsync(2) made it durable. If it is that after a power loss, nobody has begun to write
-/// into it since, or what he wrote has not come to the disk either.
+/// The state of a local file when fsync(2) made it durable. If the file still has this state after a power loss, nobody
+/// has written to it since, or the later bytes did not reach the disk either.
 package struct SyncedContents: Sendable, Equatable {
     package var generation: Int64
     package var size: Int64
-    /// The file's own, in ns since 1970.
+    /// The file's modification time, in ns since 1970.
     package var modified: Int64
 
     package init(generation: Int64, size: Int64, modified: Int64) {
@@ -76,7 +76,7 @@ package struct SyncedContents: Sendable, Equatable {
 }
 
 extension TreeReading {
-    /// Whether the provider has not confirmed the bytes of this document.
+    /// Whether the document has bytes that the provider has not confirmed.
     package func hasUnsentContents(_ id: InodeID) throws -> Bool {
         guard let item = try item(of: id) else { return false }
         return item.identifier == nil || item.contentRevision != 0
@@ -84,23 +84,23 @@ extension TreeReading {
 }
 
 extension TreeStore {
-    /// A daemon uses the catalog from now on; nil: all that it has is durable, whatever happens to the machine.
+    /// A daemon uses the catalog from now on; nil: everything in it is durable, even over a power loss.
     package func noteBoot(_ boot: String?) throws { try takeNote("boot", boot ?? "") }
 
-    /// The bytes of a changed document are durable as they are.
+    /// The bytes of a changed document are durable.
     ///
-    /// - Parameter contents: the file's state, before and after it was synced. Of older bytes nothing is noted.
+    /// - Parameter contents: the file's state, the same before and after the sync. Older bytes are not recorded.
     package func noteSynced(_ id: InodeID, _ contents: SyncedContents) throws {
         guard try hasUnsentContents(id), try inodeIfPresent(id)?.generation == contents.generation else { return }
         try takeNote("synced.\(id.rawValue)", contents.text)
     }
 
-    /// Bytes were downloaded into this generation, and not synced yet.
+    /// Bytes were downloaded into this generation and are not synced yet.
     package func noteUndurable(_ id: InodeID, generation: Int64) throws {
         try takeNote("undurable.\(id.rawValue)", "\(generation) \(now.nanoseconds)")
     }
 
-    /// They are durable as they were then; what came since is not.
+    /// These bytes are durable; bytes that came later are not.
     package func forgetUndurable(_ contents: [UndurableContents]) throws {
         for one in contents {
             let key = "undurable.\(one.inode.rawValue)"
@@ -108,20 +108,20 @@ extension TreeStore {
         }
     }
 
-    /// They were changed since, or are gone.
+    /// The bytes have changed since, or are gone.
     package func forgetSynced(_ id: InodeID) throws {
         try forgetNote("synced.\(id.rawValue)")
     }
 
-    /// What has been sent since needs no note.
+    /// Notes on documents that have been sent since are not needed.
     package func forgetSyncedThatWereSent() throws {
         for id in try synced().keys where try !hasUnsentContents(id) { try forgetSynced(id) }
     }
 
     // MARK: After a power loss
 
-    /// A change whose bytes were not durable when the machine went off: they may be older ones, or zeros. What the
-    /// provider has stays under its name; what is here becomes a conflicted copy.
+    /// The bytes of a change were not durable at a power loss: they may be older bytes, or zeros. The provider's
+    /// version keeps the name; the local bytes become a conflicted copy.
     ///
     /// - Returns: the copy's name; nil when the provider has no such document.
     package func partUnsynced(_ id: ItemID, defaults: PlaceholderDefaults) throws -> Filename? {
@@ -132,10 +132,10 @@ extension TreeStore {
         return try keepBoth(id, current: nil, .powerLoss, defaults: defaults)
     }
 
-    /// The same of a change of which a part has to come from the provider first: it is parted when it is whole.
+    /// For a change that lacks bytes of the provider: it is separated once all bytes are here.
     package func markMaybeDamaged(_ id: InodeID) throws { try takeNote("doubt.\(id.rawValue)", "power loss") }
 
-    /// A change of which not even a file is left: what the provider has is shown again, if it has anything.
+    /// Not even the file of a change is left: shows the provider's version again, if there is one.
     package func giveUpLost(_ id: ItemID, defaults: PlaceholderDefaults) throws {
         guard let inode = try item(id)?.inode else { return }
         _ = try partUnsynced(id, defaults: defaults)

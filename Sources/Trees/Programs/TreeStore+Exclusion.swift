@@ -1,19 +1,19 @@
 import FileProvider
 
-/// Keeping to this machine what no store is to have.
+/// Items that stay on this machine.
 extension TreeStore {
-    /// Whether something new of this name in this folder stays on this machine.
+    /// Whether a new item with this name in this folder stays on this machine.
     func isExcluded(_ name: Filename, in parent: ItemRecord) -> Bool {
         parent.isExcluded || exclusions.match(name) || (parent.id == .root && Exclusions.isTrash(name))
     }
 
-    /// An item has a new place: what the store never had is judged anew by its name; what the store has, or a
-    /// folder, takes a folder that was excluded along.
+    /// An item has a new place: an item that the store never had is judged anew by its name. Any other item ends the
+    /// exclusion of the folders above it.
     func judge(_ item: inout ItemRecord, settle: Double) throws {
         guard let local = item.local, let parent = try self.item(local.parent) else { return }
         if item.identifier == nil, item.isExcluded || !item.kind.isFolder {
             let wasExcluded = item.isExcluded
-            // (What the store may have is not of this machine only before that is known.)
+            // An item that the store may have can be excluded only after that is known.
             item.isExcluded = isExcluded(local.name, in: parent) && !item.isLost
             if wasExcluded && !item.isExcluded { try include(&item) }
         } else if parent.isExcluded, try !isInTrash(parent) {
@@ -32,7 +32,7 @@ extension TreeStore {
         }
     }
 
-    /// Something excluded, and what is in it, becomes the store's business.
+    /// An excluded item, and all items in it, become visible to the store.
     private func include(_ item: inout ItemRecord) throws {
         if item.kind.isDocument { item.contentRevision = nextRevision(after: item.contentRevision) }
         guard item.kind.isFolder else { return }

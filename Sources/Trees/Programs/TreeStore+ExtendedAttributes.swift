@@ -1,8 +1,8 @@
 import FileProvider
 
-/// Extended attributes, xattr(7). Those in the `user.` namespace go to stores that keep them; the others live on
-/// this machine only.
-/// What setxattr(2)'s flags say of an attribute that is there, or is not.
+/// The flags of setxattr(2): whether the attribute must exist.
+///
+/// Attributes in the `user.` namespace go to stores that keep them; all others stay on this machine (xattr(7)).
 package enum AttributePresence: Sendable { case any, mustBeNew, mustExist }
 
 extension TreeStore {
@@ -13,7 +13,7 @@ extension TreeStore {
         let old = try extendedAttribute(name, of: id)
         if presence == .mustBeNew && old != nil { throw CatalogError(.exists, "the attribute exists already") }
         if presence == .mustExist && old == nil { throw CatalogError(.noAttribute, "no such attribute") }
-        // More than an item can have would be left out once the store has them.
+        // More attributes than an item can have would be lost once the store has them.
         if name.starts(with: Array("user.".utf8)), value.count > old?.count ?? -1,
             try userAttributeBytes(of: id, besides: name) + name.count + value.count > ExtendedAttribute.mostBytes
         {
@@ -41,7 +41,7 @@ extension TreeStore {
         try bumpMetadata(of: id, settle: settle)
     }
 
-    /// The store's attributes take the place of those here; says whether that changed anything.
+    /// Replaces the local attributes by the store's; returns whether that changed anything.
     func replaceUserAttributes(of id: InodeID, by attributes: [String: [UInt8]]) throws -> Bool {
         guard try userAttributes(of: id) != attributes else { return false }
         try deleteUserAttributes(of: id)
@@ -49,7 +49,7 @@ extension TreeStore {
         return true
     }
 
-    /// A write takes away what made a program more than its user: capabilities(7).
+    /// A write removes the privileges that a program file has beyond its user's: capabilities(7).
     package func dropCapabilities(of id: InodeID) throws {
         try deleteAttribute(Array("security.capability".utf8), of: id)
     }

@@ -1,10 +1,10 @@
 import FileProvider
 
-/// Identity through saves (design.md): POSIX gives a name another inode, the store must see the same document
-/// change. So the item's binding moves from inode to inode.
+/// Identity through saves (design.md): POSIX gives a name another inode, but the store must see a change of the same
+/// document. So the item's binding moves from inode to inode.
 extension TreeStore {
-    /// The document that gave up this name so short a time ago that nothing of it was sent: it was unlinked, or
-    /// made way as a backup. Whatever takes the name now is its next version.
+    /// The document that gave up this name so recently that its change has not been sent: it was unlinked, or renamed
+    /// to a backup. A file that takes the name now is its next version.
     func vacatedDocument(_ place: TreePlace) throws -> ItemRecord? {
         try items(basedAt: place, readyAfter: now).first { item in
             guard item.kind.isDocument, item.identifier != nil, item.remote == item.base, item.local != item.base,
@@ -15,13 +15,13 @@ extension TreeStore {
         }
     }
 
-    /// All bytes are here: the inode can do without the store.
+    /// All bytes are on this machine: the inode does not need the store.
     func isWhole(_ inode: InodeID?) throws -> Bool {
         guard let inode, let record = try inodeIfPresent(inode) else { return false }
         return record.extents == nil
     }
 
-    /// Whether an inode can do without its document. Bytes that are not here are brought first, where the caller can.
+    /// Whether an inode can be separated from its document. Missing bytes are downloaded first, if the caller can.
     func canPart(_ inode: InodeID?) throws -> Bool {
         if try isWhole(inode) { return true }
         if let inode, transaction.bringsBytes?(inode) == true {
@@ -30,17 +30,17 @@ extension TreeStore {
         return false
     }
 
-    /// An item's change is not sent for so many seconds.
+    /// Postpones sending an item's change by this many seconds.
     package func postpone(_ id: InodeID, seconds: Double) throws {
         guard var item = try item(of: id) else { return }
         item.becomesReady(at: now.adding(seconds: seconds))
         try update(item)
     }
 
-    /// A document goes on with the bytes of another inode, which are all here, at `place`. Its old inode, if it has names
-    /// left, goes on as something that the store never had.
+    /// A document takes over the bytes of another inode, all of which are here, at `place`. If its old inode still has
+    /// names, that inode goes on as a file that the store never had.
     ///
-    /// - Parameter before: the item that the bytes were of, if they were any's.
+    /// - Parameter before: the item that the bytes belonged to, if any.
     func rebind(
         _ document: ItemRecord, to inode: InodeRecord, of before: ItemRecord?, at place: TreePlace, settle: Double
     ) throws {
@@ -60,7 +60,7 @@ extension TreeStore {
         try update(document)
     }
 
-    /// A new item for an inode that lost its own.
+    /// Creates an item for an inode that lost its own.
     private func insertUnconfirmed(
         _ id: InodeID, of before: ItemRecord, at place: (folder: InodeID, name: Filename), settle: Double
     ) throws {
@@ -71,8 +71,8 @@ extension TreeStore {
                 readyAt: readyTime(of: inode, before, settle), isExcluded: isExcluded(place.name, in: parent)))
     }
 
-    /// A temporary file's own item, when a document has taken its inode. It is buried, not deleted: its upload
-    /// may be under way, and is then taken back.
+    /// A document has taken the inode of a temporary file: turns the temporary file's item into a tombstone. The item
+    /// is not deleted at once, because its upload may be in progress and must then be undone.
     func discardTemporary(_ item: ItemRecord) throws {
         if item.isExcluded && item.sent.isEmpty { return try deleteItem(item.id) }
         var item = item
@@ -85,8 +85,8 @@ extension TreeStore {
         try update(item)
     }
 
-    /// Takes the item out of the local tree: a tombstone that the planner turns into a deletion, or
-    /// forgets if the provider never had it. Its inode goes its own way.
+    /// Takes the item out of the local tree: leaves a tombstone that the planner turns into a deletion, or forgets if
+    /// the provider never had the item. The inode is separate from then on.
     func makeTombstone(of inode: InodeID, settle: Double) throws {
         guard var item = try item(of: inode) else { return }
         if try passOn(item, settle: settle) { return }
@@ -95,13 +95,13 @@ extension TreeStore {
         item.contentRevision = 0
         item.metadataRevision = 0
         item.becomesReady(at: now.adding(seconds: settle))
-        // What got an excluded name while it was sent may be at the store.
+        // An item that got an excluded name while it was being sent may be in the store.
         if item.isExcluded && item.sent.isEmpty { return try deleteItem(item.id) }
         item.isExcluded = false
         try update(item)
     }
 
-    /// A document that had made way is removed, and something new has its name by now: that is its next version.
+    /// A document that gave up its name is removed, and a new file has the name by now: that file is its next version.
     private func passOn(_ item: ItemRecord, settle: Double) throws -> Bool {
         guard item.kind.isDocument, item.identifier != nil, item.readyAt > now, item.remote == item.base,
             item.capabilities.contains(.writing), item.local != item.base, let place = item.base,
@@ -116,7 +116,8 @@ extension TreeStore {
         return true
     }
 
-    /// Whoever still writes it says when it is ready: he is known to have changed something that is to wait for him.
+    /// While a program is writing, its last close sets the time: the program has changed bytes that the change must
+    /// wait for.
     func readyTime(of inode: InodeRecord, _ item: ItemRecord?, _ settle: Double) -> FileTime {
         let isWaiting = inode.writing != nil && item?.readyAt == .farFuture
         return isWaiting || inode.writing == .modified ? .farFuture : now.adding(seconds: settle)

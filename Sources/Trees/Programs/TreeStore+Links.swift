@@ -1,14 +1,14 @@
 package import FileProvider
 
-/// Hard links. The store has one name of a file, the primary one (its item's local place); the others live on this
-/// machine only.
+/// Hard links. The store has one name of a file, the primary name (its item's local place); further names stay on this
+/// machine.
 extension TreeStore {
     /// link(2).
     package func link(_ id: InodeID, to name: Filename, in folder: InodeID) throws -> InodeRecord {
         var inode = try inode(id)
         _ = try livingFolder(folder)
         if inode.isFolder { throw CatalogError(.notPermitted, "\(name): a folder has one name only") }
-        // Unlinked already: its item is gone.
+        // The file has been unlinked: its item is gone.
         guard inode.linkCount > 0 else { throw CatalogError(.notFound, "\(name): the file has been removed") }
         if try child(of: folder, named: name) != nil { throw CatalogError(.exists, "\(name): exists already") }
         try link(id, in: folder, as: name, number: numberInFront())
@@ -19,8 +19,8 @@ extension TreeStore {
         return inode
     }
 
-    /// One name less; the caller has taken it out of its folder. When it was the primary one another takes its
-    /// place, as a move; with the last one the item is gone from the local tree.
+    /// Drops a name that the caller has taken out of its folder. If the name was the primary one, another name becomes
+    /// primary, as a move; with the last name the item leaves the local tree.
     func dropLink(of inode: InodeRecord, _ place: TreePlace, settle: Double) throws -> InodeRecord {
         var inode = inode
         inode.linkCount -= 1
@@ -34,7 +34,7 @@ extension TreeStore {
         return inode
     }
 
-    /// Another name of its inode becomes an item's primary one.
+    /// Makes another name of the inode the item's primary name.
     func promote(_ item: ItemRecord, settle: Double) throws {
         guard let inode = item.inode, let next = try firstPlace(of: inode), let parent = try self.item(of: next.folder)
         else { return }
@@ -45,7 +45,7 @@ extension TreeStore {
         try update(item)
     }
 
-    /// Whether this is the name that the item goes by.
+    /// Whether this is the item's primary name.
     func isPrimary(_ item: ItemRecord, _ name: Filename, in folder: InodeID) throws -> Bool {
         guard let parent = try self.item(of: folder) else { return false }
         return item.local == TreePlace(parent: parent.id, name: name)

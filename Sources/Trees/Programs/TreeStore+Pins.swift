@@ -1,10 +1,10 @@
 import FileProvider
 
 extension TreeReading {
-    /// By itself, or with a folder that it is in.
+    /// By a pin of its own, or by a pinned folder above it.
     package func isPinned(_ item: ItemRecord) throws -> Bool { try pin(of: item) != nil }
 
-    /// The item that is pinned: this one, or else the nearest folder above it.
+    /// The pinned item: this one, or else the nearest pinned folder above it.
     package func pin(of item: ItemRecord) throws -> ItemRecord? {
         var current = item
         var steps = 0
@@ -24,8 +24,8 @@ extension TreeStore {
         try update(item)
     }
 
-    /// A pinned item is gone from the store; what waits for its place there (a document saved by renaming another
-    /// one over it) is what is pinned now.
+    /// A pinned item is gone from the store; the item that waits for its place (a document saved by renaming another
+    /// file over it) gets the pin.
     func passPin(of item: ItemRecord) throws {
         guard item.isPinned, let place = item.local, var next = try remoteOccupant(of: place, otherThan: item.id),
             next.base == nil, next.kind.isFolder == item.kind.isFolder

@@ -1,8 +1,8 @@
 package import FileProvider
 
 extension TreeStore {
-    /// unlink(2). Returns the inode as it is now; with a link count of 0 it lives on until
-    /// ``deleteInode(_:)``, for whoever has it open.
+    /// unlink(2). Returns the inode's new state; with a link count of 0 the inode stays until ``deleteInode(_:)``, for
+    /// programs that have it open.
     package func unlink(_ name: Filename, in folder: InodeID, settle: Double) throws -> InodeRecord {
         let inode = try existingChild(of: folder, named: name)
         if inode.isFolder { throw CatalogError(.isFolder, "\(name): is a folder") }
@@ -12,7 +12,7 @@ extension TreeStore {
         return try dropLink(of: inode, TreePlace(parent: parent.id, name: name), settle: settle)
     }
 
-    /// Takes an inode out of all folders; no program has asked for it, so the kernel is told.
+    /// Takes an inode out of all folders; no program asked for this, so the kernel is told.
     package func removeEveryName(of inode: InodeID) throws {
         for place in try places(of: inode) {
             _ = try unlink(place.name, in: place.folder, settle: 0)
@@ -21,7 +21,7 @@ extension TreeStore {
         changes.append(.removed(inode))
     }
 
-    /// rmdir(2). Needs the folder's listing to know that it is empty.
+    /// rmdir(2). Needs the folder's listing to know that the folder is empty.
     package func removeFolder(_ name: Filename, in folder: InodeID, settle: Double) throws -> InodeRecord {
         var inode = try existingChild(of: folder, named: name)
         try requireEmpty(inode, name)

@@ -1,15 +1,15 @@
 package import FileProvider
 
-/// What a rename did.
+/// The result of a rename.
 package struct RenameResult: Sendable {
     package var moved: InodeRecord
-    /// What had the new name before; with a link count of 0 it lives on until ``TreeStore/deleteInode(_:)``.
+    /// The inode that had the new name; with a link count of 0 it stays until ``TreeStore/deleteInode(_:)``.
     package var replaced: InodeRecord?
 }
 
 extension TreeStore {
-    /// rename(2), with identity through saves (design.md): a name taken over by a file that the provider
-    /// never had stays the same item.
+    /// rename(2), with identity through saves (design.md): when a file that the provider never had takes over a
+    /// document's name, the name stays the same item.
     package func rename(
         _ name: Filename, in folder: InodeID, to newName: Filename, in newFolder: InodeID, noReplace: Bool,
         settle: Double
@@ -24,7 +24,7 @@ extension TreeStore {
             if !source.isFolder && target.isFolder { throw CatalogError(.isFolder, "\(newName): is a folder") }
         }
         if source.isFolder { try requireOutside(source.id, newFolder) }
-        // Before the names change: which of its names a file goes by is told by them.
+        // Must run before the names change: it decides by the names which one is primary.
         let movesItem = try item(of: source.id).map { try isPrimary($0, name, in: folder) } ?? false
 
         var replaced: InodeRecord?
@@ -44,7 +44,7 @@ extension TreeStore {
         return RenameResult(moved: source, replaced: replaced)
     }
 
-    /// renameat2(2) with RENAME_EXCHANGE: both names stay, each means what the other meant.
+    /// renameat2(2) with RENAME_EXCHANGE: both names stay, and each gets the other's inode.
     package func exchange(
         _ name: Filename, in folder: InodeID, with newName: Filename, in newFolder: InodeID, settle: Double
     ) throws {
@@ -64,7 +64,7 @@ extension TreeStore {
         try touch(folder: folder, links: difference)
         try touch(folder: newFolder, links: -difference)
         if var a, var b, try isSave(a, b) {
-            // Each item stays in its place and goes on with the other's bytes.
+            // Each item keeps its place and gets the other's bytes.
             (a.inode, b.inode) = (b.inode, nil)
             try update(b)
             b.inode = first.id
@@ -87,8 +87,8 @@ extension TreeStore {
         }
     }
 
-    /// Two documents exchange names, and the store knows one of them: a new version of that one. (Both whole: what
-    /// the store knows no more cannot be downloaded.)
+    /// Two documents exchange names, and the store knows one of them: this is a new version of that document. Both must
+    /// be whole: bytes of a version that the store no longer has cannot be downloaded.
     private func isSave(_ a: ItemRecord, _ b: ItemRecord) throws -> Bool {
         try a.kind.isDocument && b.kind.isDocument && (a.identifier == nil) != (b.identifier == nil)
             && a.capabilities.contains(.writing) && b.capabilities.contains(.writing)
@@ -114,8 +114,9 @@ extension TreeStore {
         }
     }
 
-    /// A file that the store never had takes a document's name: the document goes on with its bytes, if it may be
-    /// written. (All of them: what is missing of a file that the store has no more would be read from the document.)
+    /// A file that the store never had takes a document's name: the document gets its bytes, if the document may be
+    /// written. All bytes must be here: missing bytes of a file that the store no longer has would be read from the
+    /// document.
     func isNextVersion(_ temporary: ItemRecord, of document: ItemRecord) throws -> Bool {
         try temporary.identifier == nil && temporary.kind.isDocument && document.kind.isDocument
             && !document.isExcluded && document.capabilities.contains(.writing) && isWhole(temporary.inode)
@@ -136,8 +137,8 @@ extension TreeStore {
         try update(item)
     }
 
-    /// What had the name goes, or keeps its other names; its item goes over to the source where this is a save.
-    /// The name means the source already.
+    /// The inode that had the name is removed, or keeps its other names; in a save its item passes to the source. The
+    /// name already means the source.
     private func displace(
         _ target: InodeRecord, _ name: Filename, _ folder: InodeID, by source: InodeRecord, movesItem: Bool,
         settle: Double
@@ -154,7 +155,7 @@ extension TreeStore {
         if let temporary = sourceItem, let document = targetItem, try isNextVersion(temporary, of: document),
             try target.linkCount == 0 || canPart(target.id)
         {
-            // The document goes on with new bytes.
+            // The document gets the new bytes.
             try discardTemporary(temporary)
             try rebind(document, to: source, of: temporary, at: place, settle: settle)
             return target
@@ -166,7 +167,7 @@ extension TreeStore {
                 try promote(targetItem, settle: settle)
             }
         }
-        // A real move: the source's item survives, the target's is deleted against its base version.
+        // A real move: the source's item survives, the target's item is deleted against its base version.
         if var moved = try sourceItem.flatMap({ try item($0.id) }), moved.inode == source.id {
             moved.local = place
             moved.becomesReady(at: readyTime(of: source, moved, settle))

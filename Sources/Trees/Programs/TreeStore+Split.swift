@@ -1,12 +1,12 @@
 import FileProvider
 
-/// A document gets a new generation while a program has the old one open for writing. The program keeps the old
-/// bytes, as an inode of their own; when it changes them they become a conflicted copy.
+/// A document gets a new generation while a program has the old one open for writing. The program keeps the old bytes,
+/// in a separate inode; when the program changes them they become a conflicted copy.
 extension TreeStore {
-    /// Gives the current bytes of a document, with the writer that is at work on them, to a new inode. The
-    /// document itself is free for a new generation.
+    /// Moves the current bytes of a document, and the program that is writing them, to a new inode. The document is
+    /// then free for a new generation.
     ///
-    /// - Returns: nil when the bytes cannot be kept apart here (nobody said how).
+    /// - Returns: nil when the bytes cannot be separated here (no `linkContents`).
     func split(_ row: inout ItemRecord, _ inode: inout InodeRecord) throws -> InodeID? {
         guard let linkContents = transaction.linkContents else { return nil }
         var old = inode
@@ -24,12 +24,12 @@ extension TreeStore {
         return old.id
     }
 
-    /// What a writer kept of an old generation is changed: it gets a name, beside the document.
+    /// A program has changed the bytes of an old generation: the inode gets a name beside the document.
     func nameSplit(_ inode: InodeRecord) throws -> InodeRecord {
         guard let document = inode.splitFrom else { return inode }
         var inode = inode
         let place = try item(document).flatMap { $0.local ?? $0.base }
-        // Where even the folder is gone: at the top.
+        // If even the folder is gone, use the root.
         var parent = try place.flatMap { try item($0.parent) }
         if parent?.inode == nil { parent = try item(.root) }
         guard let parent, let folder = parent.inode else { return inode }

@@ -1,25 +1,25 @@
 package import FileProvider
 
-/// File managers' trash in the topmost folder (``Exclusions/isTrash(_:)``). It stays on this machine; what is moved
-/// into it leaves the store, and is of this machine as well from then on.
+/// File managers' trash in the topmost folder (``Exclusions/isTrash(_:)``). The trash stays on this machine; items
+/// moved into it leave the store and exist only on this machine from then on.
 extension TreeStore {
-    /// Whether a rename goes from the documents into a trash.
+    /// Whether a rename moves an item from the documents into a trash.
     package func entersTrash(
         _ from: (name: Filename, folder: InodeID), _ to: (name: Filename, folder: InodeID)
     ) throws -> Bool {
         try isTrash(to.name, in: to.folder) && !isTrash(from.name, in: from.folder)
     }
 
-    /// Takes what has this name, a folder with all that is in it, out of the store, where it stands: here it goes on as
-    /// something that the store never had, and the store is to delete what it has of it.
+    /// Takes the item with this name, a folder with all its content, out of the store without moving it: here the item
+    /// goes on as one that the store never had, and the store's copies are to be deleted.
     ///
-    /// - Returns: the attributes that this made stale; nil while some of it is not here, which must come first.
-    /// - Throws: ``CatalogError/Code/notAllowed`` when the store does not let something of it be deleted.
+    /// - Returns: the attributes that this made stale; nil while bytes are missing, which must be downloaded first.
+    /// - Throws: ``CatalogError/Code/notAllowed`` when the store does not let an item of it be deleted.
     package func keepOnlyHere(_ name: Filename, in folder: InodeID, settle: Double) throws -> [CatalogChange]? {
         let inode = try existingChild(of: folder, named: name)
         guard let parent = try item(of: folder), let item = try item(of: inode.id) else { return [] }
         let place = TreePlace(parent: parent.id, name: name)
-        // A further hard link: the store has another name of it.
+        // A further hard link: the store has another name of the file.
         guard item.local == place else { return [] }
         guard try isWholeTree(inode.id) else { return nil }
         let before = changes.count
@@ -44,7 +44,7 @@ extension TreeStore {
                 own = item.id
             } else {
                 try requireMayDelete(item)
-                // Its upload may be under way, and is then taken back.
+                // The upload may be in progress, and must then be undone.
                 var gone = item
                 gone.inode = nil
                 gone.local = nil
@@ -68,7 +68,8 @@ extension TreeStore {
         }
     }
 
-    /// Another name of a document, not in what is leaving and in no trash: the store keeps it under that.
+    /// Another name of a document, outside the leaving folder and outside any trash: the store keeps the document
+    /// there.
     private func nameOutside(
         _ leaving: InodeID, of item: ItemRecord, besides own: (folder: InodeID, name: Filename)
     ) throws -> (folder: InodeID, name: Filename)? {
@@ -91,7 +92,7 @@ extension TreeStore {
 }
 
 extension TreeReading {
-    /// Whether a folder is such a trash, or in one.
+    /// Whether a folder is a trash or in one.
     func isInTrash(_ folder: ItemRecord) throws -> Bool {
         var folder = folder
         var steps = 0
@@ -104,19 +105,19 @@ extension TreeReading {
         return false
     }
 
-    /// Whether a name in a folder is, or is to be, a trash or a part of one.
+    /// Whether a name in a folder is a trash or in one, or would be.
     package func isTrash(_ name: Filename, in folder: InodeID) throws -> Bool {
         guard let parent = try item(of: folder) else { return false }
         return try parent.id == .root ? Exclusions.isTrash(name) : isInTrash(parent)
     }
 
-    /// Not those that nobody can bring any more: what is here is all there is.
+    /// Documents whose missing bytes nobody can download any more do not count: the local bytes are all there are.
     private func lacksBytes(_ inode: InodeRecord) throws -> Bool {
         guard inode.kind == .document, inode.extents != nil else { return false }
         return try item(of: inode.id)?.identifier != nil
     }
 
-    /// Whether all of a document, or of everything in a folder, is on this machine.
+    /// Whether a document, or everything in a folder, is entirely on this machine.
     package func isWholeTree(_ top: InodeID) throws -> Bool {
         var waiting = [top]
         while let next = waiting.popLast() {

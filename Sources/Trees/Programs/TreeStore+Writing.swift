@@ -1,9 +1,9 @@
 package import FileProvider
 
 extension TreeStore {
-    /// The dirty mark, durable before a writer's first byte.
+    /// Sets the dirty mark, which is durable before a writer's first byte.
     ///
-    /// `.modified` makes the change pending as well (not ready: the writer is still at work).
+    /// `.modified` also makes the change pending (but not ready: the program is still writing).
     /// - Throws: ``CatalogError/Code/replaced`` when the bytes are another generation by now.
     package func beginWriting(_ id: InodeID, generation: Int64, mark: WritingMark) throws {
         var inode = try inode(id)
@@ -18,10 +18,11 @@ extension TreeStore {
         }
     }
 
-    /// A writer was marked and killed before its first byte: nothing of the document is here, and it is as long as the
-    /// provider's version. There is no change then, and none is to wait for bytes that the store may not have any more.
+    /// A daemon was killed between setting the dirty mark and the first byte: no bytes of the document are here, and
+    /// its size is that of the provider's version. Then there is no change, and nothing may wait for bytes that the
+    /// store may not have any more.
     ///
-    /// - Returns: whether it is so.
+    /// - Returns: whether this was the case.
     package func takeBackUnwritten(_ id: InodeID) throws -> Bool {
         let inode = try inode(id)
         guard inode.writing == .modified, inode.extents?.isEmpty == true, inode.size == inode.baseSize,
@@ -34,13 +35,12 @@ extension TreeStore {
         return true
     }
 
-    /// The bytes changed and this is their state now. Makes the change pending; when it returns the
-    /// change is not lost any more.
+    /// The bytes have changed to this state. Makes the change pending; when this returns the change cannot be lost.
     ///
     /// - Parameters:
-    ///   - mark: what stays: nil when the last writer is done.
-    ///   - settle: seconds from now until it may be sent; nil: not before the last writer is done.
-    ///   - generation: of the bytes that were written; nil: the current one.
+    ///   - mark: the new dirty mark; nil when the last writer is done.
+    ///   - settle: seconds from now until the change may be sent; nil: not before the last writer is done.
+    ///   - generation: the generation that was written; nil: the current one.
     ///   - killsPrivileges: the writer may not keep setuid and the like.
     /// - Throws: ``CatalogError/Code/replaced`` when the bytes are another generation by now.
     @discardableResult
@@ -54,7 +54,7 @@ extension TreeStore {
         }
         if inode.splitFrom != nil { inode = try nameSplit(inode) }
         if killsPrivileges { try killPrivileges(&inode) }
-        // With another ctime only, of a label perhaps, the bytes are those that were synced.
+        // If only the ctime differs, perhaps because of a label, the bytes are still those that were synced.
         if try !isNotedSynced(id, size: size, modified: modified.nanoseconds) { try forgetSynced(id) }
         inode.size = size
         inode.modified = modified
@@ -65,26 +65,26 @@ extension TreeStore {
         return inode
     }
 
-    /// What has been recorded of a writer's work may be sent although he goes on (fsync(2)).
+    /// The recorded state may be sent although the program goes on writing (fsync(2)).
     package func becomeReady(_ id: InodeID, settle: Double) throws {
         guard var item = try item(of: id), item.readyAt == .farFuture else { return }
         item.becomesReady(at: now.adding(seconds: settle))
         try update(item)
     }
 
-    /// Another dirty mark, and no change besides.
+    /// Sets another dirty mark without making a change.
     package func remark(_ id: InodeID, _ mark: WritingMark) throws {
         guard var inode = try inodeIfPresent(id), inode.writing != nil else { return }
         inode.writing = mark
         try update(inode)
     }
 
-    /// The last writer is done, and what it changed has been recorded. A change of the provider's that
-    /// had to wait for it is taken now.
+    /// The last writer is done, and its changes have been recorded. Takes a change of the provider that had to wait for
+    /// the writer.
     ///
     /// - Parameters:
     ///   - settle: seconds until the change may be sent; nil: not yet.
-    ///   - mapped: the state of a file that somebody may still change through a mapping: it stays marked.
+    ///   - mapped: the state of a file that a program may still change through a mapping: the file stays marked.
     package func endWriting(
         _ id: InodeID, settle: Double?, defaults: PlaceholderDefaults, mapped: BackingStamp? = nil
     ) throws {
@@ -94,7 +94,7 @@ extension TreeStore {
         if let settle { try becomeReady(id, settle: settle) }
         guard let item = try item(of: id) else { return }
         if item.remoteVersion != item.baseVersion || (item.remote == nil && item.base != nil) {
-            // What is still mapped is not split here: the caller may hold the node.
+            // A mapped file is not split here: the caller may hold the node.
             let linkContents = transaction.linkContents
             transaction.linkContents = nil
             defer { transaction.linkContents = linkContents }
@@ -102,9 +102,9 @@ extension TreeStore {
         }
     }
 
-    /// truncate(2), ftruncate(2), O_TRUNC: the catalog first, the bytes afterwards.
+    /// truncate(2), ftruncate(2), O_TRUNC: changes the catalog first, the bytes afterwards.
     ///
-    /// - Parameter extents: which of the provider's bytes are still here, below the new base size.
+    /// - Parameter extents: the provider's bytes that are still here, below the new base size.
     package func truncate(
         _ id: InodeID, generation: Int64? = nil, to size: Int64, baseSize: Int64, extents: RangeSet<Int64>?,
         mark: WritingMark?, settle: Double, killsPrivileges: Bool = false
@@ -121,8 +121,8 @@ extension TreeStore {
         inode.extents = extents
         inode.modified = now
         inode.changed = now
-        // Where only a mapping is left of the writer, any later state of the file counts as changed by it.
-        // (Of a partial document nobody has one, and what its file has behind this size may be holes.)
+        // When the writer has only a mapping left, any later state of the file counts as its change. Nobody maps a
+        // partial document, and its file may have holes past this size.
         inode.writing = mark ?? inode.writing.map { _ in wasPartial ? .maybeModified(.none) : .modified }
         if killsPrivileges { try killPrivileges(&inode) } else { try dropCapabilities(of: id) }
         try update(inode)
@@ -130,8 +130,7 @@ extension TreeStore {
         return inode
     }
 
-    /// What a write by somebody without CAP_FSETID takes away: setuid, setgid of what its group may execute
-    /// (inode(7)), capabilities.
+    /// A write without CAP_FSETID removes setuid, setgid of a group-executable file (inode(7)), and capabilities.
     func killPrivileges(_ inode: inout InodeRecord) throws {
         var bits: UInt32 = 0o4000
         if inode.mode & 0o010 != 0 { bits |= 0o2000 }
@@ -139,7 +138,7 @@ extension TreeStore {
         try dropCapabilities(of: inode.id)
     }
 
-    /// The same for a write that changes nothing else.
+    /// For a write that changes nothing else.
     package func killPrivileges(of id: InodeID) throws {
         var inode = try inode(id)
         let before = inode.mode
@@ -157,10 +156,10 @@ extension TreeStore {
         try update(item)
     }
 
-    /// What is here of the provider's bytes, besides what is known to be: who says so may have looked before another
-    /// who has said it already. Of an unmodified document only ranges that fdatasync(2) has made durable.
+    /// Adds the provider's bytes that are on this machine to the recorded ranges: another caller may have recorded its
+    /// own meanwhile. For an unmodified document, only ranges that fdatasync(2) has made durable.
     ///
-    /// - Returns: false when the bytes are not this inode's any more.
+    /// - Returns: false when the bytes do not belong to this inode any more.
     @discardableResult
     package func recordExtents(_ id: InodeID, generation: Int64, extents: RangeSet<Int64>?) throws -> Bool {
         guard var inode = try inodeIfPresent(id), inode.generation == generation else { return false }
@@ -174,11 +173,11 @@ extension TreeStore {
 }
 
 extension FileTime {
-    /// Later than anything: a change that is not to be sent yet.
+    /// Later than any other moment: for a change that must not be sent yet.
     package static let farFuture = FileTime(nanoseconds: .max)
     static let distantPast = FileTime(nanoseconds: .min)
 
-    /// ``farFuture`` at most.
+    /// At most ``farFuture``.
     package func adding(seconds: Double) -> FileTime {
         let (sum, isTooMuch) = nanoseconds.addingReportingOverflow(Int64(seconds * 1e9))
         return isTooMuch ? .farFuture : FileTime(nanoseconds: sum)

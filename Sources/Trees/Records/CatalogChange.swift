@@ -1,17 +1,17 @@
 package import FileProvider
 
-/// What a change from the provider's side made stale in the kernel's caches.
+/// Kernel caches that a change of the provider has made stale.
 package enum CatalogChange: Sendable, Equatable {
-    /// This name in this folder now means something else, or nothing; or, `isNew`, something where there was nothing.
+    /// This name in this folder now means another inode, or none; `isNew`: the name did not exist before.
     case entry(folder: InodeID, name: Filename, isNew: Bool = false)
     /// The attributes of this inode.
     case attributes(InodeID)
-    /// The inode's bytes are another generation now; the old one is whatever its openers hold.
+    /// The inode has a new generation; programs that have the document open hold the old one.
     case contents(InodeID)
     /// The inode has no name any more.
     case removed(InodeID)
-    /// Whoever has this inode open for writing goes on with that one; see ``TreeStore/split(_:_:)``.
+    /// Programs that have this inode open for writing go on with the other; see ``TreeStore/split(_:_:)``.
     case split(InodeID, to: InodeID)
-    /// A conflicted copy was made of what a program wrote: this inode.
+    /// A conflicted copy was made of bytes that a program wrote: this inode.
     case conflict(InodeID)
 }

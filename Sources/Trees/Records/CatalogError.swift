@@ -1,19 +1,19 @@
-/// What a look-up or a change in the catalog can fail with.
+/// An error of a look-up or a change in the catalog.
 package struct CatalogError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable, Equatable {
         case notFound, exists, notFolder, isFolder, notEmpty, intoItself, crossType, unsupported
         case notPermitted, noAttribute
-        /// The store does not let it be done (``ItemCapabilities``).
+        /// The store does not allow the change (``ItemCapabilities``).
         case notAllowed
-        /// It cannot be moved there: another volume of the store (``Item/isVolume``).
+        /// The destination is on another volume of the store (``Item/isVolume``).
         case otherVolume
-        /// A program is writing it.
+        /// A program is writing the document.
         case beingWritten
-        /// The folder's listing has not been fetched, and is needed to answer.
+        /// The answer needs the folder's listing, which has not been fetched.
         case notEnumerated(InodeID)
-        /// The inode is to go its own way, and not all of its bytes are here.
+        /// The inode is to be separated from its document, and some of its bytes are missing.
         case incomplete(InodeID)
-        /// The bytes of an inode are another generation than the caller has.
+        /// The caller has another generation of the inode.
         case replaced
         case diskFull
         case damaged

@@ -1,35 +1,35 @@
 package import FileProvider
 import Glibc
 
-/// Which names stay on this machine: what programs make for themselves beside a document (locks, swap files,
-/// backups). Only a file that the store has never had is excluded by its name.
+/// Names that stay on this machine: files that programs make beside a document for themselves (locks, swap files,
+/// backups). Only files that the store has never had are excluded by name.
 package struct Exclusions: Sendable, Codable {
-    /// Patterns as fnmatch(3) has them, for one name, not for a path.
+    /// Patterns as in fnmatch(3), for a name, not a path.
     package static let defaults = [
         // Backups: Emacs, vim, nano, gedit, kate.
         "*~", "#*#",
         // Swap and lock files: vim, Emacs, LibreOffice, Microsoft Office.
         ".*.sw?", ".sw?", ".#*", ".~lock.*#", "~$*", "~*.tmp",
-        // Files on their way to being a document: GLib, LibreOffice.
+        // Files that will become documents: GLib, LibreOffice.
         ".goutputstream-*", "lu[0-9]*.tmp",
-        // What file systems and desktops leave.
+        // Files of file systems and desktops.
         ".fuse_hidden*", ".nfs*", ".Trash-*", ".DS_Store", "Thumbs.db",
     ]
 
-    /// What file managers call the trash in the topmost folder of a mount: `.Trash-UID`, or `.Trash` with a folder for
-    /// each user. Never in a store, whatever the patterns say.
+    /// Names of file managers' trash in the topmost folder of a mount: `.Trash-UID`, or `.Trash` with a folder for each
+    /// user. Never in a store, whatever the patterns say.
     ///
     /// Source: freedesktop.org Trash specification 1.0, *Trash directories*.
     package static func isTrash(_ name: Filename) -> Bool {
         name.bytes.elementsEqual(".Trash".utf8) || name.bytes.starts(with: ".Trash-".utf8)
     }
 
-    /// Begins the names of what programs make beside an item that is all they see of a domain.
+    /// Prefix of the names of files that programs make beside an item when they see only this item of a domain.
     package static let scopedPrefix = Array(".hydrant-scoped-".utf8)
 
     package static func isScoped(_ name: Filename) -> Bool { name.bytes.starts(with: scopedPrefix) }
 
-    /// As given.
+    /// As given by the caller.
     package let patterns: [String]
 
     package init(patterns: [String] = Exclusions.defaults) { self.patterns = patterns }
@@ -40,7 +40,7 @@ package struct Exclusions: Sendable, Codable {
         return patterns.contains { fnmatch($0, name, 0) == 0 }
     }
 
-    /// Whether a program that needs the name `original` for a new version may have put the old one there.
+    /// Whether a program that needs the name `original` for a new version may have moved the old version to `name`.
     func isBackup(_ name: Filename, of original: Filename) -> Bool {
         if match(name) { return true }
         let (bytes, first) = (name.bytes, original.bytes)

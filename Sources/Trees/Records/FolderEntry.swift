@@ -2,8 +2,8 @@ package import FileProvider
 
 /// One entry of a folder.
 package struct FolderEntry: Sendable {
-    /// Where the listing goes on after this entry; stable for as long as the entry exists, whatever it is renamed to.
-    /// Above 0.
+    /// Where the listing continues after this entry; stable for the lifetime of the entry, through every rename. Above
+    /// 0.
     package var cookie: Int64
     package var name: Filename
     package var inode: InodeRecord
@@ -14,7 +14,7 @@ package struct FolderEntry: Sendable {
         self.inode = inode
     }
 
-    /// A cookie is the name's number plus this: names that programs make have numbers from 0 downwards.
-    /// Not more, for the sake of programs to which a place in a listing has 31 bits.
+    /// A cookie is the name's number plus this: names that programs make are numbered downwards from 0. Not larger,
+    /// because some programs have 31 bits for a position in a listing.
     package static let origin: Int64 = 1 << 30
 }

@@ -8,12 +8,12 @@ package struct InodeID: RawRepresentable, Hashable, Sendable, CustomStringConver
     package var description: String { "inode \(rawValue)" }
 }
 
-/// What the file system shows an inode as.
+/// The file type that the file system shows.
 package enum InodeKind: Int64, Sendable {
     case document = 0
     case folder = 1
     case link = 2
-    // No store has these; they live on this machine only, and have no item.
+    // No store has these kinds; such inodes stay on this machine and have no item.
     case pipe = 3
     case socket = 4
     case characterDevice = 5
@@ -28,7 +28,7 @@ package enum InodeKind: Int64, Sendable {
     }
 }
 
-/// What POSIX sees of a file: one row of table `inode`.
+/// A file as POSIX sees it: one row of table `inode`.
 package struct InodeRecord: Sendable, Equatable {
     package var id: InodeID
     package var kind: InodeKind
@@ -43,27 +43,27 @@ package struct InodeRecord: Sendable, Equatable {
     package var modified: FileTime
     package var changed: FileTime
     package var born: FileTime
-    /// Of a symbolic link.
+    /// For a symbolic link.
     package var target: [UInt8]?
-    /// Which body of bytes is the current one.
+    /// The number of the current body of bytes.
     package var generation: Int64
-    /// Bytes at and past this offset never come from the provider; below it, those in ``extents`` are here.
+    /// Bytes at and past this offset never come from the provider; below it, those in ``extents`` are on this machine.
     package var baseSize: Int64
-    /// The present ranges below ``baseSize``; nil: all of them (the document is downloaded).
+    /// The downloaded ranges below ``baseSize``; nil: all of it (the document is downloaded).
     package var extents: RangeSet<Int64>?
     /// Whether a program may be changing the bytes; survives a crash.
     package var writing: WritingMark?
-    /// Of a folder: its whole listing has been seen once.
+    /// For a folder: its whole listing has been seen once.
     package var isEnumerated: Bool
-    /// Of a device: its number, as `st_rdev`.
+    /// For a device: its number, as `st_rdev`.
     package var device: UInt64
-    /// When a program last let go of it: the first to be evicted was used longest ago.
+    /// When a program last closed the file; the least recently used is evicted first.
     package var used: FileTime
-    /// The bytes of a writer whose document got a new generation meanwhile: of which item. Without a name
-    /// until he changes something, then a conflicted copy.
+    /// For the bytes of a writer whose document got a new generation meanwhile: the document's item. The inode has no
+    /// name until the program changes the bytes; then it is a conflicted copy.
     package var splitFrom: ItemID?
-    /// What the store lets be done with it; all, of what the store does not have. The item's, not the inode's: read
-    /// with it, never written.
+    /// The item's capabilities; all, if the store does not have the item. They belong to the item: they are read with
+    /// the inode and never written with it.
     package var capabilities: ItemCapabilities
 
     package init(
@@ -98,7 +98,7 @@ package struct InodeRecord: Sendable, Equatable {
 
     package var isFolder: Bool { kind == .folder }
 
-    /// How many of the provider's bytes are here; at most ``Item/largestSize``, whatever the row says.
+    /// How many of the provider's bytes are on this machine; at most ``Item/largestSize``, whatever the row says.
     package var bytesPresent: Int64 {
         guard let extents else { return min(size, Item.largestSize) }
         let within = extents.intersection(RangeSet(0..<Item.largestSize))
@@ -109,13 +109,13 @@ package struct InodeRecord: Sendable, Equatable {
 
 /// The dirty mark of an inode (design.md, *Metadata after data*).
 package enum WritingMark: Sendable, Equatable {
-    /// A writer may change the bytes without our seeing it (passthrough): compare with this afterwards.
+    /// A program may change the bytes unnoticed (passthrough): compare the file with this stamp afterwards.
     case maybeModified(BackingStamp)
-    /// Bytes have been, or are just being, written.
+    /// Bytes have been written, or are being written.
     case modified
 }
 
-/// What fstat(2) said of a backing file at some moment: tells whether it was written since.
+/// fstat(2) of a backing file at some moment; tells whether the file was written since.
 package struct BackingStamp: Sendable, Equatable {
     package var size: Int64
     package var modified: FileTime
@@ -125,7 +125,7 @@ package struct BackingStamp: Sendable, Equatable {
         self.modified = modified
         self.changed = changed
     }
-    /// The stamp of a file that was just made: any content differs from it.
+    /// The stamp of a newly made file: any content differs from it.
     package static let none = BackingStamp(
         size: -1, modified: FileTime(nanoseconds: 0), changed: FileTime(nanoseconds: 0))
 }

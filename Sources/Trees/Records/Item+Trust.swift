@@ -1,20 +1,20 @@
 package import FileProvider
 
-/// A provider is not trusted: what it says of an item may be impossible, or more than a catalog should hold.
+/// A provider is not trusted: its facts about an item may be impossible, or larger than a catalog should hold.
 extension Item {
-    /// In bytes: 8 PiB, more than any store's document. Beyond it sums of sizes could overflow.
+    /// In bytes: 8 PiB, larger than any document of a store. Sums of larger sizes could overflow.
     package static let largestSize: Int64 = 1 << 53
     /// In bytes, of an ``ItemIdentifier``.
     package static let longestIdentifier = 1_024
-    /// In bytes, of each of both versions.
+    /// In bytes, of each of an item's two versions.
     package static let longestVersion = 64 << 10
-    /// In bytes, without the NUL: PATH_MAX, as symlink(2) and the kernel's readlink have it.
+    /// In bytes, without the NUL: PATH_MAX, the limit of symlink(2) and of the kernel's readlink.
     package static let longestTarget = 4_095
 
-    /// Why it cannot be shown; nil when it can.
+    /// Why the item cannot be shown; nil when it can.
     package var problem: String? { filename.problem ?? factsProblem }
 
-    /// As ``problem``, whatever it is called.
+    /// Like ``problem``, without checking the name.
     package var factsProblem: String? {
         if kind.isDocument, size < 0 { return "its size is negative" }
         if kind.isDocument, size > Self.largestSize { return "its size, \(size) bytes, is impossible" }
@@ -40,14 +40,14 @@ extension Item {
         return nil
     }
 
-    /// Its permission bits without setuid and setgid: here the file belongs to the user of the mount, whose rights no store
-    /// gives away.
+    /// The permission bits without setuid and setgid: here the file belongs to the user of the mount, whose rights no
+    /// store may give away.
     package var trustedPermissions: UInt16? { posixPermissions.map { $0 & 0o1777 } }
 
-    /// Its extended attributes without those that no file can have here.
+    /// The extended attributes without those that no file can have on this machine.
     ///
-    /// Nil, as if nothing were known of them, where they are too much together: a part of them would be sent back one day as
-    /// all that there are, and the provider would remove the rest.
+    /// Nil (unknown) when they exceed the total limit: a subset would later be sent back as the complete set, and the
+    /// provider would remove the rest.
     var trustedAttributes: [String: [UInt8]]? {
         guard let extendedAttributes, !hasTooManyAttributes else { return nil }
         return extendedAttributes.filter { ExtendedAttribute.problem(name: $0.key, value: $0.value) == nil }

@@ -8,7 +8,7 @@ package struct ItemID: RawRepresentable, Hashable, Sendable, CustomStringConvert
     package var description: String { "item \(rawValue)" }
 }
 
-/// Where an item is in one of the three trees.
+/// The place of an item in one of the three trees.
 package struct TreePlace: Hashable, Sendable {
     package var parent: ItemID
     package var name: Filename
@@ -18,23 +18,23 @@ package struct TreePlace: Hashable, Sendable {
     }
 }
 
-/// What the provider sees of a file: one row of table `item`, with its entry in each of the three
-/// trees. An absent place is a tombstone (or not yet there).
+/// An item as the provider sees it: one row of table `item`, with its place in each of the three trees. Without a place
+/// the item is deleted in that tree, or not there yet.
 package struct ItemRecord: Sendable, Equatable {
     package var id: ItemID
     package var inode: InodeID?
-    /// The provider's; nil until the provider has confirmed the item.
+    /// The provider's identifier; nil until the provider has confirmed the item.
     package var identifier: ItemIdentifier?
     package var kind: ItemKind
 
-    /// What both sides last agreed on.
+    /// The last state that both sides agreed on.
     package var base: TreePlace?
     package var baseVersion: ItemVersion?
 
     package var local: TreePlace?
-    /// 0: the bytes are those of the base version; else the number of the last local change to them, which no other
-    /// change of the item has (``TreeStore/nextRevision(after:)``): by it an upload that ends knows whether what it
-    /// sent is still what is here.
+    /// 0: the bytes are those of the base version; else the number of the last local change to them, unique among the
+    /// changes of the item (``TreeStore/nextRevision(after:)``): an upload that ends compares it to learn whether the
+    /// bytes have changed since.
     package var contentRevision: Int64
     /// The same for mode and modification date.
     package var metadataRevision: Int64
@@ -43,18 +43,17 @@ package struct ItemRecord: Sendable, Equatable {
     package var remoteVersion: ItemVersion?
     package var remoteFacts: RemoteFacts
 
-    /// Not before this moment is a local change sent; nil: not while a writer is at work.
+    /// A local change is not sent before this moment; ``FileTime/farFuture``: not while a program is writing.
     package var readyAt: FileTime
     package var failure: ItemFailure?
-    /// What was sent since the provider last confirmed its contents, the latest last. A provider that seemed to fail, or a
-    /// daemon that was killed, may have put any of them there all the same: it is no conflict with what is here.
+    /// Contents sent since the provider last confirmed them, the latest last. After an apparent failure, or when the
+    /// daemon was killed, the provider may have any of them all the same: that is no conflict with the local bytes.
     package var sent: [SentContent]
     package var isPinned: Bool
     package var isExcluded: Bool
-    /// Since when the store has it no more, and it stays here until a person agrees (``DeletionHold``); nil: it is none of
-    /// those.
+    /// When the item was deleted in the store and held here until a person agrees (``DeletionHold``); nil: not held.
     package var heldSince: FileTime?
-    /// Where the store may have made it: it was asked to, and its reply has not come, or was lost.
+    /// The place where the store may have made the item: it was asked to, and its reply has not come or was lost.
     package var attempted: TreePlace?
 
     package init(
@@ -85,25 +84,25 @@ package struct ItemRecord: Sendable, Equatable {
         self.attempted = attempted
     }
 
-    /// Nobody knows whether the store has it where it was once to be, and it is somewhere else here by now, or nowhere:
-    /// that is to be found out first.
+    /// The store may have made the item at a place where it no longer is on this machine, because it was moved or
+    /// deleted: find out first.
     package var isLost: Bool { identifier == nil && attempted != nil && attempted != local }
 
-    /// The provider has it in another place, and nobody here moved it.
+    /// The provider has the item in another place, and nobody here moved it.
     package var isMovedRemotelyOnly: Bool {
         remote != nil && remote != base && local != nil && local == base && inode != nil
     }
 
-    /// What the store lets be done with it; all, of what it does not have.
+    /// The capabilities that the store grants; all, for an item that the store does not have.
     package var capabilities: ItemCapabilities { identifier == nil || isExcluded ? .all : remoteFacts.capabilities }
 
-    /// The local bytes or metadata are not what the provider confirmed.
+    /// The local bytes or metadata are not those that the provider confirmed.
     package var isModified: Bool {
         !isExcluded && (local != base || contentRevision != 0 || metadataRevision != 0)
     }
 }
 
-/// What a placeholder needs to know, as the provider last said it.
+/// The provider's last facts about an item, as a placeholder needs them.
 package struct RemoteFacts: Sendable, Equatable {
     package var size: Int64
     package var modified: FileTime
@@ -112,7 +111,7 @@ package struct RemoteFacts: Sendable, Equatable {
     /// Nil: the store keeps none.
     package var extendedAttributes: [String: [UInt8]]?
     package var capabilities: ItemCapabilities
-    /// Nothing can be moved in or out.
+    /// Nothing can be moved into or out of the volume.
     package var isVolume: Bool
 
     package init(
@@ -136,7 +135,7 @@ package struct RemoteFacts: Sendable, Equatable {
     }
 }
 
-/// Why the last attempt to send a change failed, and when the next one comes.
+/// Why the last attempt to send a change failed, and when the next attempt comes.
 package struct ItemFailure: Sendable, Equatable {
     package var code: String
     package var message: String
@@ -159,6 +158,6 @@ package struct SentContent: Sendable, Equatable {
         self.size = size
     }
 
-    /// More attempts than anybody makes between two answers with different contents.
+    /// More attempts with different contents than ever happen between two answers.
     static let mostKept = 16
 }

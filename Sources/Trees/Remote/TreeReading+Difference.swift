@@ -1,10 +1,10 @@
 package import FileProvider
 
-/// How a folder's listing differs from what the catalog has of it.
+/// The difference between a folder's listing and the catalog.
 package struct ListingDifference: Sendable {
-    /// New, changed, or not yet brought to the local tree.
+    /// Items that are new, changed, or not yet in the local tree.
     package var changed: [Item] = []
-    /// In the catalog and not in the listing.
+    /// Items in the catalog that are not in the listing.
     package var missing: [ItemIdentifier] = []
     /// Entries that cannot be shown, and why.
     package var refused: [(name: Filename, reason: String)] = []
@@ -13,8 +13,8 @@ package struct ListingDifference: Sendable {
 }
 
 extension TreeReading {
-    /// Compares a complete listing with the remote tree; reads few columns, for listings are long and
-    /// mostly unchanged.
+    /// Compares a complete listing with the remote tree; reads few columns, because listings are long and mostly
+    /// unchanged.
     ///
     /// - Parameter others: rows that are in the listing besides `items`, as the catalog has them
     ///   (``unchangedItem(_:in:)``).
@@ -26,7 +26,7 @@ extension TreeReading {
         var difference = ListingDifference()
         var names: Set<Filename> = []
         var identifiers: Set<ItemIdentifier> = []
-        // From the last one: of a file that is renamed while the pages come, what came later is right.
+        // From the last one: when a file is renamed while the pages come, the later entry is right.
         for item in items.reversed() where !ignoring.contains(item.identifier) {
             if let problem = Self.problem(item, in: folder, isKnown: known[item.identifier] != nil) {
                 difference.refused.append((item.filename, problem))
@@ -44,13 +44,13 @@ extension TreeReading {
         return difference
     }
 
-    /// Why an item of a listing cannot be shown, whatever else is in it.
+    /// Why an item of a listing cannot be shown, regardless of the other items.
     static func problem(_ item: Item, in folder: ItemID, isKnown: Bool) -> String? {
         let isForeignTrash = folder == .root && Exclusions.isTrash(item.filename) && !isKnown
         return item.problem ?? (isForeignTrash ? trashProblem : nil)
     }
 
-    /// The row of an item of a listing that is shown as the listing says; nil: there is something to do.
+    /// The row of an item that is already shown as the listing says; nil: the item has changes.
     package func unchangedItem(_ item: Item, in folder: ItemID) throws -> ItemID? {
         if item.problem != nil { return nil }
         guard let found = try knownChild(item.identifier), found.folder == folder, found.known == KnownChild(item)
@@ -60,7 +60,7 @@ extension TreeReading {
         return found.item
     }
 
-    /// Whether another one of `rows` has the name.
+    /// Whether another of `rows` has the name.
     private func isName(of item: Item, in folder: ItemID, amongst rows: Set<ItemID>) throws -> Bool {
         if rows.isEmpty { return false }
         return try remoteIdentifiers(at: TreePlace(parent: folder, name: item.filename)).contains {
@@ -68,17 +68,17 @@ extension TreeReading {
         }
     }
 
-    /// What a file manager deletes here, and there, are two matters.
+    /// The trash on this machine and the trash in the store are unrelated.
     private static var trashProblem: String { "a file manager's trash is each machine's own" }
 }
 
-/// The facts by which an item of a listing is recognised as unchanged.
+/// The facts that show whether an item of a listing is unchanged.
 package struct KnownChild: Equatable {
     package var name: [UInt8]
     package var content: [UInt8]
     package var metadata: [UInt8]
     package var size: Int64
-    /// Base and remote tree agree on it.
+    /// The base tree and the remote tree agree on the item.
     package var isSettled: Bool
 
     package init(name: [UInt8], content: [UInt8], metadata: [UInt8], size: Int64, isSettled: Bool) {

@@ -1,11 +1,11 @@
 package import FileProvider
 import Foundation
 
-/// What the provider says had changed since an anchor.
+/// The provider's changes since an anchor.
 extension TreeReading {
     static var anchorKey: String { "sync anchor" }
 
-    /// Up to where the store's changes are in this catalog; nil: not known.
+    /// The anchor up to which this catalog has the store's changes; nil: unknown.
     package func syncAnchor() throws -> SyncAnchor? {
         try note(Self.anchorKey).flatMap { Data(base64Encoded: $0) }.map { SyncAnchor(bytes: $0) }
     }
@@ -13,24 +13,24 @@ extension TreeReading {
 }
 
 extension TreeStore {
-    /// To be committed with what led to it.
+    /// Commit the anchor together with its changes.
     package func takeSyncAnchor(_ anchor: SyncAnchor) throws {
         try takeNote(Self.anchorKey, Data(anchor.bytes).base64EncodedString())
     }
 
-    /// Everything is to be listed anew.
+    /// Everything must be listed again.
     package func forgetSyncAnchor() throws {
         try forgetNote(Self.anchorKey)
     }
 
-    /// Takes changes, in any order: of items that are known, and of new ones in folders that have been listed. What is in
-    /// a folder that nobody has looked at is listed when somebody does.
+    /// Merges changes, in any order: of known items, and of new items in enumerated folders. Items in folders that
+    /// nobody has listed come when a program lists the folder.
     ///
     /// - Parameters:
-    ///   - shown: new items that are taken wherever they are: something known has moved into them.
+    ///   - shown: new items that are merged in any folder, because a known item has moved into them.
     ///   - settling: items of earlier pages, which may have waited for these.
     ///   - ignoring: items that were changed from here meanwhile.
-    /// - Returns: in ``MergeResult/missing`` what is to be asked for one by one, because the changes do not tell.
+    /// - Returns: in ``MergeResult/missing`` the items to ask for one by one, because the changes do not tell.
     package func mergeChanges(
         updated: [Item], deleted: [ItemIdentifier], showing shown: Set<ItemIdentifier> = [],
         settling earlier: [ItemIdentifier] = [], ignoring: Set<ItemIdentifier> = [], defaults: PlaceholderDefaults
@@ -41,7 +41,7 @@ extension TreeStore {
         var waiting: [Item] = []
         var seen: Set<ItemIdentifier> = []
         if let root = updated.last(where: { $0.identifier == .rootContainer }) { try mergeRoot(root) }
-        // Of one that is told twice, what came later is right.
+        // Of two reports on one item, the later is right.
         for item in updated.reversed() where item.identifier != .rootContainer && seen.insert(item.identifier).inserted
         {
             if let problem = item.problem {
@@ -55,13 +55,13 @@ extension TreeStore {
         waiting.reverse()
         let (placed, left) = try place(waiting, showing: shown, defaults)
         for item in left where try self.item(identifiedBy: item.identifier) != nil { doubtful.insert(item.identifier) }
-        // New folders first: something may move into them.
+        // New folders first: items may move into them.
         try reconcile(placed.folders, defaults: defaults)
         try reconcile(placed.others, defaults: defaults)
-        // After the moves: what has left a folder is not gone with it.
+        // After the moves: an item that has left a folder is not deleted with it.
         var certain: [ItemIdentifier] = []
         for identifier in deleted where !doubtful.contains(identifier) {
-            // What we are just moving out of a folder is not gone with it.
+            // An item that we are moving out of a folder is not deleted with it.
             if try ignoring.contains(where: { try isRemotelyInside($0, identifier) }) {
                 doubtful.insert(identifier)
             } else {
@@ -69,16 +69,16 @@ extension TreeStore {
             }
         }
         try mergeDeletions(of: certain, defaults: defaults)
-        // What waited for a folder or a name.
+        // Items that waited for a folder or a name.
         let waited = try earlier.compactMap { try self.item(identifiedBy: $0)?.id }
         try reconcile(placed.folders + placed.others + waited, defaults: defaults)
         result.missing = Array(doubtful)
         return result
     }
 
-    /// Writes items into the remote tree, parents before what is in them.
+    /// Writes items into the remote tree, parents first.
     ///
-    /// - Returns: which rows those are, and the items of which the folder is not known, or inside of them.
+    /// - Returns: the rows of these items; and the items whose folder is unknown, or that are inside such an item.
     private func place(
         _ items: [Item], showing shown: Set<ItemIdentifier>, _ defaults: PlaceholderDefaults
     ) throws -> (placed: (folders: [ItemID], others: [ItemID]), left: [Item]) {
@@ -99,7 +99,7 @@ extension TreeStore {
                     try updateRemote(row, to: item, in: parent.id)
                     placed.others.append(row.id)
                 } else if parent.id == .root, Exclusions.isTrash(item.filename) {
-                    // As in a listing: not shown.
+                    // As in a listing: the item is not shown.
                     continue
                 } else if try shown.contains(item.identifier) || isListed(parent) {
                     let row = try insertRemote(item, in: parent.id)
@@ -120,7 +120,7 @@ extension TreeStore {
         try folder.inode.flatMap { try inodeIfPresent($0) }?.isEnumerated == true
     }
 
-    /// The store does not have the folder (any more): what is in it here is all there is.
+    /// The store does not have the folder (any more): its local content is complete.
     package func becomesListed(_ folder: InodeID) throws {
         guard var inode = try inodeIfPresent(folder), inode.isFolder, !inode.isEnumerated,
             try item(of: folder)?.identifier == nil
@@ -132,7 +132,7 @@ extension TreeStore {
 
     // MARK: Placeholders
 
-    /// Shows an item of the provider's in a folder, listed or not.
+    /// Shows an item of the provider in a folder, listed or not.
     ///
     /// - Throws: ``CatalogError/Code/unsupported`` or ``CatalogError/Code/intoItself`` when it cannot be shown there,
     ///   ``CatalogError/Code/notFound`` when the store does not know the folder, ``CatalogError/Code/exists`` when
@@ -161,7 +161,7 @@ extension TreeStore {
             }
         }
         if let occupant = try child(of: folder, named: item.filename), occupant.id != known?.inode {
-            // A folder that was made on both sides is one.
+            // A folder that was made on both sides is one folder.
             let other = try self.item(of: occupant.id)
             guard let other, item.kind.isFolder, other.kind.isFolder, other.identifier == nil, !other.isExcluded else {
                 throw CatalogError(.exists, "\(item.filename): something else has the name here")

@@ -1,7 +1,7 @@
 import FileProvider
 
-/// Deletions in the store that wait for a person. What is held has no place in the remote tree any more, and keeps the
-/// other two: to a program nothing has happened, and nothing of it is pending.
+/// Deletions in the store that wait for a person. A held item has no place in the remote tree any more, and keeps its
+/// place in the base and local trees: programs see no change, and the item is not pending.
 extension TreeReading {
     /// Whether an item, or a folder that it is in, is held.
     package func isHeld(_ item: ItemRecord) throws -> Bool {
@@ -17,17 +17,17 @@ extension TreeReading {
 extension TreeStore {
     // MARK: Holding
 
-    /// Which of the items that are gone from the store are to be held. They are all still in the remote tree.
+    /// Chooses the items to hold among those gone from the store. All of them are still in the remote tree.
     ///
-    /// What has a successor at its place in the store, or none of whose bytes would go (it was deleted here as well, or
-    /// is somebody's work, which stays anyway), does not count.
+    /// An item does not count if another one has taken its place in the store, or if none of its bytes would be lost:
+    /// it was deleted here as well, or has local changes, which stay anyway.
     func toBeHeld(_ gone: [ItemRecord]) throws -> Set<ItemID> {
         guard hold.percent < 100 else { return [] }
         let vanishing = try gone.filter { try vanishes($0) }
         guard !vanishing.isEmpty else { return [] }
         let before = try vanishedBefore()
         try countVanished(vanishing.count, at: now)
-        // (To count what is known takes longer the more that is.)
+        // Counting the known items takes longer the more there are.
         guard before + vanishing.count > hold.most else { return [] }
         let known = try remoteItemCount()
         guard hold.isExceeded(by: before + vanishing.count, of: known - 1 + before) else { return [] }
@@ -38,13 +38,13 @@ extension TreeStore {
     private func vanishes(_ row: ItemRecord) throws -> Bool {
         guard let local = row.local, row.inode != nil else { return false }
         if try row.isModified && !row.kind.isFolder && (row.contentRevision != 0 || isWhole(row.inode)) { return false }
-        // (A folder goes on under its successor, with what is in it.)
+        // A folder goes on under its successor, with its content.
         return try row.kind.isFolder || remoteOccupant(of: row.remote ?? local, otherThan: row.id) == nil
     }
 
-    /// How many items the store deleted in the last while.
+    /// How many items the store has deleted within the window.
     private func vanishedBefore() throws -> Int {
-        // Where the clock was set back: the store has deleted now what it deleted at moments that have not come.
+        // The clock was set back: count deletions at future moments as made now.
         let ahead = try vanished(after: now)
         if ahead > 0 {
             try forgetVanished(FileTime(nanoseconds: now.nanoseconds + 1)...FileTime.farFuture)
@@ -57,7 +57,7 @@ extension TreeStore {
 
     // MARK: Coming back
 
-    /// The store has it (again): if it was held it is no more, and does not count as deleted.
+    /// The store has the item (again): it is no longer held, and does not count as deleted.
     func comesBack(_ row: inout ItemRecord) throws {
         guard let moment = row.heldSince else { return }
         row.heldSince = nil
@@ -66,8 +66,8 @@ extension TreeStore {
         try countVanished(-1, at: moment)
     }
 
-    /// The store has something under the name of what is held. Of the same kind, it is that again, under another
-    /// identifier (a server that was restored) or in another version; another kind takes the name.
+    /// The store has an item under the name of a held one. If the kind is the same, it is the held item under another
+    /// identifier (a restored server) or in another version; an item of another kind takes the name.
     func succeed(_ row: ItemRecord, _ held: ItemRecord, _ defaults: PlaceholderDefaults) throws {
         guard InodeKind(row.kind) == InodeKind(held.kind), let identifier = row.identifier else {
             try stepAside(held)
@@ -89,7 +89,7 @@ extension TreeStore {
         try reconcile([again.id], defaults: defaults)
     }
 
-    /// What is held gives its name up to what the store has now; it goes on being held.
+    /// A held item gives up its name to the store's new item, and stays held.
     func stepAside(_ held: ItemRecord) throws {
         guard var row = try item(held.id), row.inode != nil, let place = row.local,
             let folder = try item(place.parent)?.inode
@@ -104,9 +104,9 @@ extension TreeStore {
 
     // MARK: A person's word
 
-    /// The deletions are carried out here. What was changed here since is somebody's work, and is made anew in the store.
+    /// Carries out the deletions here. Items that were changed here since are created again in the store.
     ///
-    /// - Returns: how many items that were.
+    /// - Returns: how many items were held.
     package func carryOutDeletions(within item: ItemID, defaults: PlaceholderDefaults) throws -> Int {
         let held = try heldItems(within: item)
         for var row in held {
@@ -114,26 +114,26 @@ extension TreeStore {
             try update(row)
         }
         try reconcile(held.reversed().map(\.id), defaults: defaults)
-        // Somebody has looked: what goes from now on is counted anew.
+        // A person has looked: count later deletions from zero.
         if !held.isEmpty { try forgetVanished(FileTime.distantPast...FileTime.farFuture) }
         return held.count
     }
 
-    /// What is held is made anew in the store, with the folders that it is in. What is not here as a whole nobody can put
-    /// back; it goes on being held.
+    /// Creates held items again in the store, with the folders above them. Items with missing bytes cannot be put back;
+    /// they stay held.
     ///
-    /// - Returns: how many items will be there, and how many cannot.
+    /// - Returns: how many items will be created, and how many cannot.
     package func putBack(within item: ItemID) throws -> (restored: Int, incomplete: Int) {
         let held = try heldItems(within: item)
         var restored = 0
         for row in held where try putBack(row.id) { restored += 1 }
-        // (A folder that nobody has looked into goes with what is in it.)
+        // A folder that nobody has listed is lost with its content.
         return (restored, try heldItems(within: item).count)
     }
 
-    /// An item, and every held folder that it is in, is made anew.
+    /// Creates an item again in the store, and every held folder above it.
     ///
-    /// - Returns: false when the item is held, and there is nothing whole to make it from; nothing was changed then.
+    /// - Returns: false when the item is held and its bytes are incomplete; then nothing changes.
     package func putBack(_ id: ItemID) throws -> Bool {
         transaction.concernsStore = true
         guard let row = try item(id), let inode = try row.inode.flatMap({ try inodeIfPresent($0) }) else { return true }

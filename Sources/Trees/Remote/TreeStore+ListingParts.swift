@@ -1,24 +1,25 @@
 package import FileProvider
 
-/// A part of a listing that was written down.
+/// A recorded part of a listing.
 package struct MergedPart: Sendable {
-    /// Rows of what is in it.
+    /// The rows of the part's items.
     package var known: Set<ItemID> = []
     /// Entries that cannot be shown, and why.
     package var refused: [(name: Filename, reason: String)] = []
-    /// Something has their names that the listing has not spoken of yet, and may call otherwise: they are for its end.
+    /// Items whose names are taken by items that the listing has not mentioned yet, and may rename: left to the
+    /// listing's end.
     package var waiting: [Item] = []
 }
 
-/// A first listing that is written down while it comes.
+/// Records a folder's first listing while it arrives.
 extension TreeStore {
-    /// Takes a part of the first listing of a folder. ``mergeListing(of:_:besides:ignoring:defaults:)`` ends it: until then
-    /// the folder does not count as listed.
+    /// Merges a part of the first listing of a folder. ``mergeListing(of:_:besides:ignoring:defaults:)`` ends the
+    /// listing; the folder does not count as enumerated before.
     ///
     /// - Parameters:
-    ///   - others: what the parts before have brought; nil: this is the first one, and nothing may be in the folder but what
-    ///     an earlier listing, which broke off, has brought.
-    /// - Returns: nil when there is something else.
+    ///   - others: the rows of the previous parts; nil: this is the first part, and the folder may contain only items
+    ///     of an earlier listing that broke off.
+    /// - Returns: nil when the folder contains anything else.
     package func mergePart(
         of folder: InodeID, _ items: [Item], after others: Set<ItemID>?, ignoring: Set<ItemIdentifier> = [],
         defaults: PlaceholderDefaults
@@ -63,8 +64,8 @@ extension TreeStore {
         return part
     }
 
-    /// Takes rows away that parts of a listing brought, which then turned out to be no listing. What somebody has
-    /// changed, downloaded (in part), pinned or opened meanwhile, by a bookmark, stays.
+    /// Removes rows of parts that turned out not to be a listing. Items that were changed, downloaded (even in part),
+    /// pinned, or opened by a bookmark meanwhile stay.
     package func takeBackPart(
         _ rows: some Sequence<ItemID>, unless isOpen: (InodeID) -> Bool, defaults: PlaceholderDefaults
     ) throws {
@@ -85,7 +86,7 @@ extension TreeStore {
             && !inode.isEnumerated && !hasChildren(inode.id)
     }
 
-    /// Nobody has looked into the folder yet, and what is in it is as the store has it.
+    /// Nobody has listed the folder yet, and its content is as the store has it.
     private func holdsOnlyPlaceholders(_ folder: InodeID, _ item: ItemRecord) throws -> Bool {
         if try reopened.contains(folder) || lostCreations(in: item.id) { return false }
         return try showsOnlyRemoteChildren(folder, of: item.id)

@@ -1,6 +1,6 @@
 package import FileProvider
 
-/// How placeholders are dressed: who owns them and which mode they have where the store says nothing.
+/// Owner and mode of placeholders, where the store keeps none.
 package struct PlaceholderDefaults: Sendable {
     package var uid: UInt32
     package var gid: UInt32
@@ -13,7 +13,7 @@ package struct PlaceholderDefaults: Sendable {
         self.folderMode = folderMode
     }
 
-    /// Of a link the mode means nothing, and is shown as everywhere (symlink(7)).
+    /// The mode of a link has no meaning, and is the usual one (symlink(7)).
     func mode(of kind: ItemKind) -> UInt32 {
         switch kind {
         case .document: documentMode
@@ -23,24 +23,24 @@ package struct PlaceholderDefaults: Sendable {
     }
 }
 
-/// What merging a listing left open.
+/// The open questions after merging a listing.
 package struct MergeResult: Sendable {
-    /// Items that were in the folder and are not in its listing any more. Absence is not deletion: ask
-    /// for each of them.
+    /// Items that were in the folder and are missing from its listing. Missing does not mean deleted: ask for each of
+    /// them.
     package var missing: [ItemIdentifier] = []
     /// Entries that cannot be shown, and why.
     package var refused: [(name: Filename, reason: String)] = []
 }
 
-/// Writing down what the provider says. It edits the remote tree only; ``reconcile(_:)`` then brings to
-/// the local tree what no local change stands against.
+/// Records the provider's reports, in the remote tree only; ``reconcile(_:)`` then applies to the local tree the
+/// changes that no local change stands against.
 extension TreeStore {
-    /// Takes the complete listing of a folder.
+    /// Merges the complete listing of a folder.
     ///
     /// - Parameters:
-    ///   - others: rows that are in it besides `items`, as the catalog has them already.
-    ///   - ignoring: items that were changed from here while the listing was made: what it says of them, or that they are
-    ///     not in it, is not taken.
+    ///   - others: rows that are in the listing besides `items`, and that the catalog already has.
+    ///   - ignoring: items that were changed from here while the listing was made: what the listing says about them, or
+    ///     that they are missing, is ignored.
     package func mergeListing(
         of folder: InodeID, _ items: [Item], besides others: Set<ItemID> = [], ignoring: Set<ItemIdentifier> = [],
         defaults: PlaceholderDefaults
@@ -52,8 +52,8 @@ extension TreeStore {
         let difference = try difference(of: parent.id, items, besides: others, ignoring: ignoring)
         result.refused = difference.refused
         var missing = Set(difference.missing)
-        // A store may give a document a new identifier (paths after a rename of the folder): the same
-        // name, kind and contents are the same document.
+        // A store may give a document a new identifier (a path, after its folder was renamed): the same name, kind and
+        // contents mean the same document.
         var missingByName: [Filename: ItemRecord] = [:]
         for identifier in missing {
             guard let row = try self.item(identifiedBy: identifier), let place = row.remote else { continue }
@@ -62,7 +62,7 @@ extension TreeStore {
         var changed: [ItemID] = []
         let isUntouched = try !inode.isEnumerated && isUntouched(folder, parent)
         var newFolders: Int64 = 0
-        // By name: what is new goes to the end of every index, and not into pages all over the catalog.
+        // Sorted by name, so that new items go to the end of every index and not into pages all over the catalog.
         let newcomers = isUntouched ? difference.changed.sorted { $0.filename < $1.filename } : difference.changed
         for var item in newcomers {
             item.parentIdentifier = parentIdentifier
@@ -98,13 +98,13 @@ extension TreeStore {
         return result
     }
 
-    /// Nobody has looked into the folder yet, and nothing is in it here: what the store has there stands against nothing.
+    /// Nobody has listed the folder yet and it is empty here: the store's items cannot conflict with anything.
     private func isUntouched(_ folder: InodeID, _ item: ItemRecord) throws -> Bool {
         try !reopened.contains(folder) && !hasChildren(folder) && !lostCreations(in: item.id)
     }
 
-    /// As ``insertRemote(_:in:)`` and then ``attachNew(_:_:)``, in a folder that is untouched. Of its names the kernel
-    /// knows nothing yet.
+    /// Like ``insertRemote(_:in:)`` followed by ``attachNew(_:_:)``, for an untouched folder. The kernel knows no names
+    /// of this folder yet.
     @discardableResult
     func insertShown(
         _ item: Item, in parent: ItemID, _ folder: InodeID, _ defaults: PlaceholderDefaults
@@ -122,7 +122,7 @@ extension TreeStore {
         return try insert(row).id
     }
 
-    /// Takes what the provider says of one item that is known here.
+    /// Merges the provider's report about one item that is known here.
     package func mergeItem(_ item: Item, defaults: PlaceholderDefaults) throws {
         if item.identifier == .rootContainer { return try mergeRoot(item) }
         guard item.problem == nil, let row = try sameKind(item, defaults), row.id != .root,
@@ -133,15 +133,15 @@ extension TreeStore {
         try reconcile([row.id], defaults: defaults)
     }
 
-    /// The provider answered that it has no such item.
+    /// The provider answered that it does not have the item.
     package func mergeDeletion(of identifier: ItemIdentifier, defaults: PlaceholderDefaults) throws {
         try mergeDeletions(of: [identifier], defaults: defaults)
     }
 
-    /// The provider answered that it has none of these. What is told together is to be taken together: how much it is
-    /// decides whether it is held (``DeletionHold``).
+    /// The provider answered that it has none of these items. Merge items that were reported together in one call:
+    /// their number decides whether they are held (``DeletionHold``).
     ///
-    /// - Parameter mayHold: false: they are not deleted, only no longer to be shown as they were.
+    /// - Parameter mayHold: false: the items are not deleted, only no longer to be shown as before.
     package func mergeDeletions(
         of identifiers: [ItemIdentifier], mayHold: Bool = true, defaults: PlaceholderDefaults
     ) throws {
@@ -149,10 +149,10 @@ extension TreeStore {
         var seen: Set<ItemID> = [.root]
         for identifier in identifiers {
             guard let row = try item(identifiedBy: identifier), seen.insert(row.id).inserted else { continue }
-            // Of what is held already it is no news.
+            // An item that is held already is not deleted once more.
             if row.heldSince == nil || !mayHold { gone.append(row) }
         }
-        // What is in a folder is gone with it.
+        // Items in a deleted folder are deleted with it.
         var index = 0
         while index < gone.count {
             gone += try remoteChildren(of: gone[index].id).filter { seen.insert($0.id).inserted }
@@ -168,14 +168,15 @@ extension TreeStore {
             try update(row)
         }
         try reconcile(gone.reversed().map(\.id), defaults: defaults)
-        // Something else may have the place of what is held.
+        // Another item may have the place of a held one.
         for row in gone where holding.contains(row.id) {
             if let place = row.local { freedPlaces.append(place) }
         }
         try showWaiting(defaults)
     }
 
-    /// Whatever order they were told in: what is in a folder is looked at before the folder goes.
+    /// Folders first, in whatever order they were reported, so that reconciling in reverse sees items before their
+    /// folder.
     private func foldersFirst(_ rows: [ItemRecord]) -> [ItemRecord] {
         let ids = Set(rows.map(\.id))
         var inside: [ItemID: [ItemRecord]] = [:]
@@ -195,10 +196,10 @@ extension TreeStore {
         return ordered + inside.values.flatMap { $0 }
     }
 
-    /// What was moved here in a folder goes on as far as it is here, as a document that was moved by itself does: somebody
-    /// cares for it.
+    /// Keeps the complete documents in a folder that was moved here, like a document that was moved by itself: a person
+    /// cares about them.
     ///
-    /// - Parameter gone: folders before what is in them.
+    /// - Parameter gone: folders before their content.
     private func keepMoved(_ gone: inout [ItemRecord]) throws {
         var moved: Set<ItemID> = []
         for index in gone.indices {
@@ -211,7 +212,7 @@ extension TreeStore {
         }
     }
 
-    /// The row that an item goes by. One that became another kind of thing is no longer the same.
+    /// The row of an item. An item that has changed its kind is not the same item any more.
     func sameKind(_ item: Item, _ defaults: PlaceholderDefaults) throws -> ItemRecord? {
         guard let row = try self.item(identifiedBy: item.identifier) else { return nil }
         if InodeKind(row.kind) == InodeKind(item.kind) { return row }

@@ -1,10 +1,11 @@
 import FileProvider
 
 extension TreeStore {
-    /// A folder of the store's has the name of another that has gone into it: each would wait for the other. The one that
-    /// is here steps out of the name, the new one is shown, and it goes in, with all that lies between them.
+    /// A new folder of the store has the name of a folder that the store has moved into it: each would wait for the
+    /// other. Frees the name of the local folder, shows the new folder, and moves the local one into it, with all
+    /// folders between the two.
     ///
-    /// - Returns: whether it was so.
+    /// - Returns: whether this was the case.
     func nest(_ occupant: InodeRecord, in row: ItemRecord, _ defaults: PlaceholderDefaults) throws -> Bool {
         guard row.kind.isFolder, let inner = try item(of: occupant.id), inner.isMovedRemotelyOnly,
             let chain = try chain(from: row, to: inner)
@@ -17,7 +18,7 @@ extension TreeStore {
         return true
     }
 
-    /// What lies below `top` in the store down to `inner`, from above; nil: `inner` is not in it, or something between
+    /// The items from below `top` down to `inner` in the remote tree; nil: `inner` is not in `top`, or an item between
     /// them cannot be shown there.
     private func chain(from top: ItemRecord, to inner: ItemRecord) throws -> [ItemRecord]? {
         var (chain, seen) = ([inner], Set([inner.id]))

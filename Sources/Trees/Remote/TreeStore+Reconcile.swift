@@ -1,11 +1,11 @@
 import FileProvider
 
-/// Bringing the provider's changes to the local tree, where no local change stands against them.
+/// Applies the provider's changes to the local tree, where no local change stands against them.
 extension TreeStore {
-    /// Compares the remote tree of these items with base and moves local and base along.
+    /// Compares the remote tree of these items with base, and updates local and base accordingly.
     ///
-    /// What a local change stands against is left as it is: sending that change will meet the
-    /// mismatch, and both are kept. What has no free name waits in the same way.
+    /// An item with a conflicting local change is left as it is: sending that change will meet the mismatch, and both
+    /// versions are kept. An item without a free name waits in the same way.
     package func reconcile(_ ids: [ItemID], defaults: PlaceholderDefaults) throws {
         transaction.concernsStore = true
         var new: [ItemRecord] = []
@@ -33,8 +33,8 @@ extension TreeStore {
         try showWaiting(defaults)
     }
 
-    /// A name has become free in the local tree: an item of the provider's may have waited for it (a
-    /// document that was replaced by another one, above all).
+    /// A name has become free in the local tree: an item of the provider may have waited for it, most often a document
+    /// that replaced another one.
     func showWaiting(_ defaults: PlaceholderDefaults) throws {
         repeat {
             while let place = freedPlaces.popLast() {
@@ -45,8 +45,8 @@ extension TreeStore {
         } while try showLongWaiting(defaults)
     }
 
-    /// What had a name here was moved or removed by a program: that is not shown in its place before it is known to be no
-    /// save. Says whether something was shown.
+    /// Shows items of the provider that have waited for a name longer. When a program moved or removed the file with
+    /// the name, the item is not shown before it is known that this was no save. Returns whether an item was shown.
     private func showLongWaiting(_ defaults: PlaceholderDefaults) throws -> Bool {
         var isShown = false
         for id in try waiting.some(itemsNotInPlace) {
@@ -57,9 +57,9 @@ extension TreeStore {
             guard let folder = try folderInode(of: place.parent) else { continue }
             if let occupant = try child(of: folder, named: place.name) {
                 if row.isNew, try nest(occupant, in: row, defaults) {
-                    // It is where the store has it.
+                    // The item is where the store has it.
                 } else if row.isNew, try yieldSecondName(row, occupant) {
-                    // (Shown next: the place is free.)
+                    // Shown in the next round: the place is free.
                     isShown = true
                     continue
                 } else {
@@ -79,8 +79,8 @@ extension TreeStore {
 
     // MARK: Moves
 
-    /// Moves items to where the provider has them. All names that move are let go of first, so that two
-    /// items may swap theirs; one whose place is not free stays until it is.
+    /// Moves items to where the provider has them. First frees all names that move, so that two items can swap names;
+    /// an item whose new place is not free stays until it is.
     private func move(_ rows: [ItemRecord]) throws {
         var possible = rows
         while true {
@@ -102,7 +102,7 @@ extension TreeStore {
         guard let occupant = try child(of: folder, named: place.name), !vacating.contains(occupant.id) else {
             return true
         }
-        // A known item is on its way out of the name; what the provider does not know there stays beside.
+        // A known item is about to leave the name; an item that the provider does not know there stays beside this one.
         guard let other = try item(of: occupant.id), try isPrimary(other, place.name, in: folder) else { return true }
         return other.identifier == nil || other.local != other.base || other.heldSince != nil
     }
@@ -138,8 +138,8 @@ extension TreeStore {
         changes.append(.attributes(folder))
     }
 
-    /// Both sides made something of one name. Two folders are one; two documents wait for the local
-    /// one's upload, which compares them.
+    /// Both sides made an item of the same name. Two folders become one; two documents wait for the local one's upload,
+    /// which compares them.
     private func meet(_ row: ItemRecord, _ occupant: InodeRecord, _ defaults: PlaceholderDefaults) throws {
         if try yieldSecondName(row, occupant) { return }
         if let held = try item(of: occupant.id), held.heldSince != nil { return try succeed(row, held, defaults) }
@@ -153,7 +153,7 @@ extension TreeStore {
         }
     }
 
-    /// A further hard link, or a file that no store can hold, has the name: it makes way.
+    /// A further hard link, or a file that no store can hold, has the name: it gets another name.
     private func yieldSecondName(_ row: ItemRecord, _ occupant: InodeRecord) throws -> Bool {
         guard let place = row.remote, let folder = try folderInode(of: place.parent) else { return false }
         if let other = try item(of: occupant.id), try isPrimary(other, place.name, in: folder) { return false }
@@ -165,7 +165,7 @@ extension TreeStore {
         return true
     }
 
-    /// What `row` is at the provider is what `local` is here: one item.
+    /// The provider's item `row` and the local item `local` are the same: makes them one item.
     package func adopt(_ row: ItemRecord, as local: ItemRecord) throws {
         try deleteItem(row.id)
         var local = local
@@ -177,7 +177,7 @@ extension TreeStore {
         local.base = row.remote
         local.baseVersion = row.remoteVersion
         local.failure = nil
-        // Where it is just being made from here, the listing that has it may have seen it half made.
+        // While the item is being created from here, a listing may show it incomplete.
         if local.metadataRevision == 0, local.attempted == nil {
             local.baseVersion?.metadata = MetadataVersion("")
             try reconcileMetadata(&local)
@@ -185,7 +185,7 @@ extension TreeStore {
         try update(local)
         try capabilitiesChanged(of: local, from: before)
         if local.kind.isFolder, let inode = local.inode, var folder = try inodeIfPresent(inode) {
-            // What else is in it at the provider is not known yet.
+            // The folder's other items at the provider are not known yet.
             folder.isEnumerated = false
             reopened.add(inode)
             try update(folder)
@@ -212,7 +212,7 @@ extension TreeStore {
             if let other = try item(of: occupant.id), other.heldSince != nil {
                 try stepAside(other)
             } else if let other = try item(of: occupant.id), other.identifier == nil || other.local != other.base {
-                // What the provider has keeps its name; ours, which it does not know (there), becomes the copy.
+                // The provider's item keeps its name; ours, which the provider does not know (there), becomes the copy.
                 try yieldName(other.id)
                 try recordConflict(original: row.id, copy: occupant.id, .nameTaken)
             } else {
@@ -235,9 +235,9 @@ extension TreeStore {
         if case .symbolicLink(let target) = row.kind { return try retarget(&row, target, remote.content) }
         guard row.kind.isDocument, let id = row.inode, var inode = try inodeIfPresent(id) else { return }
         if inode.writing != nil {
-            // What was sent may be our own, and its reply lost: the upload finds out.
+            // The new version may be our own upload, whose reply was lost: the next upload finds out.
             guard row.sent.isEmpty, try split(&row, &inode) != nil else { return }
-            // Its mode and date were to go along with them.
+            // Its mode and date would have been sent with the bytes.
             if row.metadataRevision == 0 { row.baseVersion?.metadata = MetadataVersion("") }
         } else if row.contentRevision != 0 {
             return
@@ -247,7 +247,7 @@ extension TreeStore {
         inode.baseSize = row.remoteFacts.size
         inode.extents = inode.size == 0 ? nil : RangeSet()
         inode.modified = row.remoteFacts.modified
-        // These rights were given to other bytes.
+        // setuid and setgid were granted to other bytes.
         inode.mode &= ~0o6000
         try dropCapabilities(of: id)
         inode.changed = now
@@ -276,7 +276,7 @@ extension TreeStore {
             changes.append(.attributes(id))
         }
         guard remote.metadata != base.metadata else { return }
-        // Dates and modes are no conflict: a local change of them, sent later, stands.
+        // Dates and modes do not conflict: a local change of them is sent later and wins.
         row.baseVersion?.metadata = remote.metadata
         guard row.metadataRevision == 0, row.contentRevision == 0, let id = row.inode,
             var inode = try inodeIfPresent(id), inode.writing == nil
@@ -292,7 +292,7 @@ extension TreeStore {
 
     private func reconcileDeletion(_ row: ItemRecord) throws {
         guard let inodeID = row.inode, var inode = try inodeIfPresent(inodeID) else {
-            // Gone here too, or never shown.
+            // Deleted here too, or never shown.
             try deleteItem(row.id)
             return
         }
@@ -303,17 +303,17 @@ extension TreeStore {
             row.heldSince = now
             return try update(row)
         }
-        // (Of a placeholder that was only moved there is nothing to make it from, and of a folder only what is in it.)
+        // A placeholder that was only moved has no bytes to create it from, and a folder only its content.
         let isWork = try row.isModified && !row.kind.isFolder && (row.contentRevision != 0 || isWhole(inodeID))
         let survives = isWork || inode.writing != nil || hasNames
         if survives {
-            // Somebody's work is in it: it is made anew at the provider.
+            // The item contains local work: it is created again at the provider.
             var row = row
             row.becomesUnconfirmed(at: now)
             try update(row)
             return
         }
-        // Further names are of this machine: what has them goes on, if it can do without the store.
+        // Further names exist on this machine only: the inode keeps them if it does not need the store.
         let keepsOthers = try inode.linkCount > 1 && !row.kind.isFolder && isWhole(inodeID)
         for place in try keepsOthers ? [self.place(of: inodeID)].compactMap({ $0 }) : places(of: inodeID) {
             try unlinkName(place.name, in: place.folder)
@@ -340,7 +340,7 @@ extension TreeStore {
 }
 
 extension InodeRecord {
-    /// What shows an item of the provider's, without its bytes.
+    /// A placeholder for an item of the provider, without bytes.
     init(placeholderOf row: ItemRecord, _ defaults: PlaceholderDefaults) {
         let facts = row.remoteFacts
         var target: [UInt8]?
@@ -357,7 +357,8 @@ extension InodeRecord {
 }
 
 extension InodeRecord {
-    /// The store's mode. A folder's setgid, by which its files get its group, is this machine's.
+    /// Takes the store's mode. A folder's setuid and setgid bits stay as they are on this machine; setgid determines
+    /// the group of new files.
     mutating func takeMode(_ remote: UInt16?) {
         guard let remote else { return }
         mode = UInt32(remote) | (isFolder ? mode & 0o6000 : 0)
@@ -365,6 +366,6 @@ extension InodeRecord {
 }
 
 extension ItemRecord {
-    /// The provider has it, and it has not been shown here yet.
+    /// The provider has the item, and it has not been shown here yet.
     var isNew: Bool { local == nil && base == nil && inode == nil && remote != nil }
 }

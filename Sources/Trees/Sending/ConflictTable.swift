@@ -1,34 +1,34 @@
 package import FileProvider
 
-/// What becomes of a step that the provider refused because it has something else than the step was made for: every
+/// The resolution of a step that the provider refused because its state differs from the step's assumption: every
 /// conflict is a row here. In all of them both contents survive.
 package enum ConflictTable {
     package enum Kind: CaseIterable, Sendable { case create, uploadContents, move, updateMetadata, delete }
 
     package enum Resolution: Equatable, Sendable {
-        /// It is what we wanted there, by an earlier attempt whose reply was lost, or by chance: confirmed.
+        /// The provider has the wanted state, from an earlier attempt whose reply was lost, or by chance: confirm it.
         case confirm
-        /// The provider's stays under its name, ours becomes a conflicted copy beside it.
+        /// The provider's version keeps the name, ours becomes a conflicted copy beside it.
         case keepBoth
-        /// What has the name keeps it, the moved item gets a name for conflicted copies.
+        /// The item with the name keeps it; the moved item gets a name for conflicted copies.
         case giveWay
-        /// Gone there, changed here: the change goes there as something new.
+        /// Deleted there, changed here: the item is created again there.
         case makeAnew
-        /// Something newer is there: it is shown again.
+        /// The provider has a newer version, which is shown again.
         case takeBackDeletion
-        /// The provider's stand is taken into the trees first; then it is planned anew.
+        /// Merge the provider's state into the trees, then plan again.
         case refreshFirst
-        /// The folder that it is to be in is gone there: that is found out, and made anew, first.
+        /// The destination folder is deleted there: verify this and create the folder again first.
         case refreshFolder
-        /// The provider did not say what has the name: the folder is listed, and the step is tried again.
+        /// The provider did not say which item has the name: list the folder, then try the step again.
         case listFolder
-        /// The provider keeps no such thing: it stays here.
+        /// The provider cannot store the item: it stays on this machine.
         case keepLocal
     }
 
-    /// What is known of the thing that the provider has instead.
+    /// What is known of the provider's item.
     package enum Found: CaseIterable, Sendable {
-        /// The same contents, target or (folders) nature as ours.
+        /// The same contents or target as ours, or a folder as well.
         case same
         case different
         case unknown

@@ -1,21 +1,21 @@
 package import FileProvider
 
-/// What brings the provider's tree a step nearer to the local one.
+/// A change that brings the provider's tree closer to the local tree.
 package enum Step: Equatable, Sendable {
     case create
     case uploadContents
     case move(to: TreePlace)
-    /// Out of the way of another move, to a name that nobody has: two items swap theirs.
+    /// Moves an item to a free name, out of the way of another move: needed when two items swap names.
     case moveAside
     case updateMetadata
     case delete
-    /// The store was asked to make it somewhere, and its reply got lost: is it there?
+    /// The store was asked to create the item, and its reply was lost: looks whether the item is there.
     case findCreation
-    /// Neither side has it: the row can go.
+    /// Neither side has the item: its row can be deleted.
     case forget
-    /// The provider has something new in a folder that was deleted here: it is shown again.
+    /// The provider has a new item in a folder that was deleted here: the folder is shown again.
     case takeBackDeletion
-    /// Two folders were moved into each other, one here and one in the store: the store's move stands.
+    /// Two folders were moved into each other, one here and one in the store: the store's move wins.
     case takeBackMove
 }
 
@@ -25,8 +25,8 @@ package enum Planner {
         package var pending: PendingItem
         package var step: Step
 
-        /// Beside a step whose reply has not come: what that one will have done is not in the trees yet. The place
-        /// that it goes to may be taken, and a folder that it moves be inside another by now.
+        /// Whether this step must wait for `other`, whose reply has not come. The effect of `other` is not in the trees
+        /// yet: this step's place may be taken, or a folder it moves may be inside another by now.
         package func waits(for other: Planned) -> Bool {
             if pending.item.id == other.pending.item.id { return true }
             if other.changesFolder, isIn(other.pending.item.id) { return true }
@@ -35,7 +35,7 @@ package enum Planner {
         }
         private var moves: Bool { if case .move = step { true } else { false } }
         private var takesPlace: Bool { moves || step == .create }
-        /// It may take the right away to change what is in the folder, and gives it its date.
+        /// The step may remove the right to change the folder's content, and it sets the folder's date.
         private var changesFolder: Bool { step == .updateMetadata && pending.item.kind.isFolder }
         private func isIn(_ folder: ItemID) -> Bool {
             let item = pending.item
@@ -44,14 +44,14 @@ package enum Planner {
         package var movesFolder: Bool { (moves || step == .moveAside) && pending.item.kind.isFolder }
     }
 
-    /// The steps that may be taken now, in any order, or at once but for ``Planned/waits(for:)``. What waits for
-    /// another step is left out, and comes when that one is confirmed.
+    /// The steps that may be taken now, in any order, or concurrently except for ``Planned/waits(for:)``. A step that
+    /// waits for another one is left out, and comes when the other is confirmed.
     package static func plan(_ pending: [PendingItem]) -> [Planned] {
         pending.compactMap { one in step(for: one).map { Planned(pending: one, step: $0) } }
     }
 
-    /// Nothing can be done and nothing is under way: the items wait for one another's names. One that has
-    /// a name that another wants goes out of its way. Or a folder is to go into one that the store has put into it.
+    /// Call when no step is possible and none is in progress: items wait for one another's names. Moves aside an item
+    /// whose name another item needs, or takes back the move of a folder into one that the store has put inside it.
     package static func breakDeadlock(among waiting: [PendingItem], at moment: FileTime) -> Planned? {
         for one in waiting {
             guard let occupant = one.occupant, isLeaving(occupant), occupant.identifier != nil,
@@ -64,7 +64,7 @@ package enum Planner {
         return waiting.first { $0.staysInItself }.map { Planned(pending: $0, step: .takeBackMove) }
     }
 
-    /// The step for one item, or nil when it waits for another's.
+    /// The step for one item, or nil when the item waits for another item's step.
     private static func step(for pending: PendingItem) -> Step? {
         let item = pending.item
         if item.isLost { return .findCreation }
@@ -85,8 +85,8 @@ package enum Planner {
         return nil
     }
 
-    /// Whoever has the name at the provider is leaving it: first that, then this. (One that the provider has just given the
-    /// name, and that could not come to it here, is not.)
+    /// Whether the item with this name at the provider is about to leave it: that step comes first. Not when the
+    /// provider has just moved that item to the name, and it could not be moved here.
     private static func isWaitingForName(_ pending: PendingItem) -> Bool {
         pending.placeIsDoubtful || pending.occupant.map(isLeaving) == true
     }

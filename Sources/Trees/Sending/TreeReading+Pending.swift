@@ -1,30 +1,30 @@
 package import FileProvider
 
-/// One item whose local tree differs from base, with what a plan for it needs to know.
+/// An item whose local tree differs from base, with the facts that planning needs.
 package struct PendingItem: Sendable, Equatable {
     package var item: ItemRecord
-    /// The identifier of the folder it is to be in; nil when that folder is itself not confirmed.
+    /// The identifier of the item's destination folder; nil when that folder is not confirmed.
     package var parentIdentifier: ItemIdentifier?
-    /// Who has its place in the remote tree, if somebody has.
+    /// The item at this item's place in the remote tree, if any.
     package var occupant: ItemRecord?
-    /// What the provider still has in it (folders that were deleted here).
+    /// For a folder that was deleted here: the items that the provider still has in it.
     package var remoteChildren: RemoteChildren
 
-    /// At the provider, the folder it is to be in is still inside it: that one must come out first.
+    /// At the provider, the destination folder is still inside this item, and must be moved out first.
     package var goesIntoItself = false
-    /// And nobody here moves it out: the other side put it there, crosswise.
+    /// No step will move the destination folder out: the other side has put it there, crosswise.
     package var staysInItself = false
-    /// Something else may have been made in its place at the provider: that is found out first.
+    /// Another item may have been created at this place at the provider: find out first.
     package var placeIsDoubtful = false
-    /// Of a folder with another mode or date: something in it is to be sent first. The mode may forbid it, and it gives the
-    /// folder another date.
+    /// For a folder with another mode or date: an item in it must be sent first. The mode may forbid that, and sending
+    /// the item changes the folder's date.
     package var hasUnsentChildren = false
 
     package enum RemoteChildren: Sendable {
         case none
-        /// Only what is being deleted or moved away from here as well.
+        /// Only items that are being deleted here or moved away as well.
         case leaving
-        /// Something that has never been shown here, or not in there: the provider has moved it into it.
+        /// Items that were never shown here, or never in this folder: the provider has moved them into it.
         case new
     }
 
@@ -42,7 +42,7 @@ package struct PendingItem: Sendable, Equatable {
 extension TreeReading {
     /// The next pending changes that may be sent at `moment`, oldest first, at most `limit`.
     ///
-    /// - Parameter lasting: codes of failures that do not pass by themselves: what failed by them keeps no folder waiting.
+    /// - Parameter lasting: codes of permanent failures: items that failed with these keep no folder waiting.
     package func pending(at moment: FileTime, limit: Int, lasting: [String] = []) throws -> [PendingItem] {
         try pendingItems(at: moment, limit: limit).map { item, parent in
             var pending = PendingItem(
@@ -64,7 +64,7 @@ extension TreeReading {
         }
     }
 
-    /// Of an item that is in another in the remote tree: whether it, or a folder between the two, is being moved here.
+    /// For an item inside another in the remote tree: whether it, or a folder between the two, is being moved here.
     private func leaves(_ inner: ItemID, _ outer: ItemID) throws -> Bool {
         var current = try item(inner)
         while let row = current, row.id != outer {
@@ -78,7 +78,7 @@ extension TreeReading {
         switch try hasNewRemoteChildren(id) {
         case nil: return try lostCreations(in: id) ? .leaving : .none
         case false: return .leaving
-        // (What is new may be what was made from here: that is found out first.)
+        // The new item may have been created from here: find out first.
         case true: return try lostCreations(in: id) ? .leaving : .new
         }
     }

@@ -1,22 +1,22 @@
 import FileProvider
 
-/// Creations whose reply was lost: a daemon was killed, or a network failed, when the store had been asked to make
-/// something. While that is still in its place here, asking again finds it there. What has been moved or deleted since
-/// is looked for first, or it would come back as something new of the store's.
+/// Creations whose reply was lost: a daemon was killed, or a network failed, after the store was asked to create an
+/// item. While the item is still at its place here, asking again finds it. An item that has been moved or deleted since
+/// must be looked for first; otherwise it would come back as a new item of the store.
 extension TreeReading {
-    /// What may have been made at this place of the store, and is not there here any more.
+    /// An item that the store may have created at this place, and that is not there on this machine any more.
     func lostCreation(at place: TreePlace) throws -> ItemRecord? {
         try attempts(at: place).first { $0.isLost }
     }
 
-    /// Whether something may have been made in this folder of the store, and is not there here any more.
+    /// Whether the store may have created an item in this folder that is not there on this machine any more.
     func lostCreations(in folder: ItemID) throws -> Bool {
         try attempts(in: folder).contains { $0.isLost }
     }
 }
 
 extension TreeStore {
-    /// The store is about to be asked to make it there. False: it is somewhere else by now.
+    /// Records that the store is about to be asked to create the item at `place`. False: the item is elsewhere by now.
     package func recordAttempt(_ id: ItemID, at place: TreePlace) throws -> Bool {
         guard var row = try item(id), row.identifier == nil, row.local == place else { return false }
         if row.attempted == place { return true }
@@ -25,7 +25,7 @@ extension TreeStore {
         return true
     }
 
-    /// The store did not make it there.
+    /// The store did not create the item at `place`.
     package func forgetAttempt(_ id: ItemID, at place: TreePlace, defaults: PlaceholderDefaults) throws {
         guard var row = try item(id), row.attempted == place else { return }
         row.attempted = nil
@@ -35,7 +35,7 @@ extension TreeStore {
         try showWaiting(defaults)
     }
 
-    /// What the store has told of may be what was made from here: it is not shown before that is known.
+    /// A creation from here whose result `row` may be: `row` is not shown before that is known.
     func lostCreation(like row: ItemRecord) throws -> ItemRecord? {
         guard let place = row.remote, let lost = try lostCreation(at: place), lost.id != row.id else { return nil }
         switch (lost.kind, row.kind) {

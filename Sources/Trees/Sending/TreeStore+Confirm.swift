@@ -1,14 +1,15 @@
 package import FileProvider
 
-/// What a step that the provider confirmed does to the trees: base and remote move to what it said.
+/// The effect of a confirmed step on the trees: base and remote get the provider's answer.
 extension TreeStore {
     /// A document, folder or link now exists at the provider.
     ///
     /// - Parameters:
     ///   - contentRevision: the local revision that was sent; a later one stays pending.
-    ///   - sent: where it was to be. If the store calls it otherwise, so does this machine from now on.
-    ///   - asked: the catalog's last item when the store was asked for it (``TreeReading/lastItem()``).
-    /// - Returns: false when the answer cannot be about it: its identifier is another item's, its folder unknown.
+    ///   - sent: the requested place. If the store chose another name, this machine takes that name.
+    ///   - asked: the catalog's last item when the store was asked (``TreeReading/lastItem()``).
+    /// - Returns: false when the answer cannot be about this item: the identifier belongs to another item, or the
+    ///   folder is unknown.
     @discardableResult
     package func confirmCreation(
         _ id: ItemID, as created: Item, contentRevision: Int64, metadataRevision: Int64, sent: TreePlace? = nil,
@@ -32,7 +33,8 @@ extension TreeStore {
         return true
     }
 
-    /// A listing may have told of an item before the reply to what made it did. False: it is another item's.
+    /// A listing may have reported the item before the reply to its creation. False: the identifier belongs to another
+    /// item.
     private func makeWay(for identifier: ItemIdentifier, of id: ItemID) throws -> Bool {
         guard let seen = try item(identifiedBy: identifier), seen.id != id else { return true }
         guard seen.inode == nil else { return false }
@@ -40,8 +42,8 @@ extension TreeStore {
         return true
     }
 
-    /// A store that gives what it makes another name than was asked for may have listed it before its reply came: then it
-    /// is shown here twice. The one that nobody has done anything with goes.
+    /// If a store creates an item under another name than requested and lists it before the reply, the item is shown
+    /// here twice. Removes the one from the listing if nobody has used it.
     private func withdraw(
         _ created: Item, of id: ItemID, shownSince asked: ItemID, _ defaults: PlaceholderDefaults
     ) throws {
@@ -64,7 +66,7 @@ extension TreeStore {
             .exists, "\(name): the provider's answer cannot be right: its identifier is that of another item")
     }
 
-    /// Changed contents (or metadata) are at the provider.
+    /// The provider has the changed contents (or metadata).
     package func confirmContents(_ id: ItemID, as changed: Item, contentRevision: Int64, metadataRevision: Int64)
         throws
     {
@@ -73,7 +75,7 @@ extension TreeStore {
         let before = row.remoteFacts.capabilities
         row.identifier = changed.identifier
         try confirm(&row, changed, in: place.parent, contentRevision, metadataRevision)
-        // Its place is a matter of its own: a move by others shows in the next listing.
+        // Ignore the place in this answer: a move by others shows in the next listing.
         row.remote = place
         try update(row)
         try capabilitiesChanged(of: row, from: before)
@@ -86,7 +88,7 @@ extension TreeStore {
         transaction.concernsStore = true
         row.setRemote(item, in: parent)
         row.baseVersion = item.version
-        // The store has it: whatever it is called now, and wherever it is, it is the store's business.
+        // The store has the item: whatever its name and place are now, it is not excluded.
         row.isExcluded = false
         try judge(&row, settle: 0)
         if row.contentRevision == contentRevision { row.contentRevision = 0 }
@@ -96,11 +98,11 @@ extension TreeStore {
         row.attempted = nil
     }
 
-    /// The item is where it was to go (`sent`); it may have been moved on here meanwhile. If the store calls it
-    /// otherwise, so does this machine from now on.
+    /// The item has arrived at its destination `sent`; it may have been moved again here meanwhile. If the store chose
+    /// another name, this machine takes that name.
     package func confirmMove(_ id: ItemID, as moved: Item, sent: TreePlace, defaults: PlaceholderDefaults) throws {
         transaction.concernsStore = true
-        // One that the store was said to have no more is sent anew, and found there under the same name.
+        // An item reported deleted from the store is sent again, and is found there under the same name.
         guard var row = try item(id), row.identifier != nil else { return }
         try requireOwn(moved.identifier, of: row)
         if let left = row.base { freedPlaces.append(left) }
@@ -113,11 +115,11 @@ extension TreeStore {
         row.failure = nil
         try update(row)
         try capabilitiesChanged(of: row, from: before)
-        // The reply may tell of new contents, or of another place, as well.
+        // The reply may also report new contents or another place.
         if row.isMovedRemotelyOnly || row.baseVersion?.content != row.remoteVersion?.content {
             try reconcile([row.id], defaults: defaults)
         }
-        // Where identifiers are paths, everything below has another one now; the next listing tells.
+        // Where identifiers are paths, all items below have new ones now; the next listing reports them.
         if reidentified, row.kind.isFolder, let inode = row.inode, var folder = try inodeIfPresent(inode) {
             folder.isEnumerated = false
             reopened.add(inode)
@@ -126,7 +128,7 @@ extension TreeStore {
         try showWaiting(defaults)
     }
 
-    /// The provider has other metadata than what was sent, and nothing of it was changed here: its own are taken.
+    /// The provider has other metadata than were sent, and the item was not changed here: takes the provider's.
     package func takeMetadata(_ id: ItemID, defaults: PlaceholderDefaults) throws {
         guard var row = try item(id), row.metadataRevision == 0, row.contentRevision == 0, row.remoteVersion != nil
         else { return }
@@ -135,14 +137,14 @@ extension TreeStore {
         try reconcile([id], defaults: defaults)
     }
 
-    /// The provider keeps no such metadata: it stays a local matter.
+    /// The provider keeps no such metadata: the change stays on this machine.
     package func keepMetadataLocal(_ id: ItemID, metadataRevision: Int64) throws {
         guard var row = try item(id), row.metadataRevision == metadataRevision else { return }
         row.metadataRevision = 0
         try update(row)
     }
 
-    /// The provider has it no more.
+    /// The provider does not have the item any more.
     package func confirmDeletion(_ id: ItemID, defaults: PlaceholderDefaults) throws {
         transaction.concernsStore = true
         guard let row = try item(id) else { return }
@@ -157,7 +159,7 @@ extension TreeStore {
         }
     }
 
-    /// The deletion is not carried out: the provider has something newer, which is shown again.
+    /// The deletion is not carried out: the provider has a newer version, which is shown again.
     package func takeBackDeletion(_ id: ItemID, current: Item?, defaults: PlaceholderDefaults) throws {
         guard var row = try item(id), row.local == nil else { return }
         row.base = nil
@@ -167,11 +169,11 @@ extension TreeStore {
         }
         try update(row)
         try reconcile([id], defaults: defaults)
-        // What waited for the folder.
+        // Items that waited for the folder.
         if row.kind.isFolder { try reconcile(try remoteChildren(of: id).map(\.id), defaults: defaults) }
     }
 
-    /// The provider did not take the change; it is tried again at `retryAt`.
+    /// The provider did not accept the change; it is tried again at `retryAt`.
     package func recordFailure(_ id: ItemID, code: String, message: String, retryAt: FileTime) throws {
         guard var row = try item(id) else { return }
         row.failure = ItemFailure(
@@ -179,7 +181,7 @@ extension TreeStore {
         try update(row)
     }
 
-    /// The change is not sent now, and why; no attempt was made.
+    /// Records why the change is not sent now; no attempt was made.
     package func recordHeld(_ id: ItemID, message: String, retryAt: FileTime) throws {
         guard var row = try item(id) else { return }
         row.failure = ItemFailure(
@@ -187,7 +189,7 @@ extension TreeStore {
         try update(row)
     }
 
-    /// What is about to be sent, so that it is known again if the reply gets lost.
+    /// Records the contents about to be sent, so that they are recognised if the reply is lost.
     package func recordSending(_ id: ItemID, _ sent: SentContent) throws {
         guard var row = try item(id) else { return }
         row.sent = (row.sent.filter { $0 != sent } + [sent]).suffix(SentContent.mostKept)
@@ -195,7 +197,7 @@ extension TreeStore {
         try update(row)
     }
 
-    /// An item, or the folder it is to be in, is not at the provider any more: it is sent anew.
+    /// The item, or its destination folder, is not at the provider any more: the item is sent again as new.
     package func becomesUnconfirmed(_ id: ItemID) throws {
         guard var row = try item(id), row.id != .root else { return }
         row.becomesUnconfirmed(at: now)

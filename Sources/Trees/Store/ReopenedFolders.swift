@@ -1,7 +1,7 @@
 import Locking
 
-/// Folders that were listed, and are to be listed anew: of their names the kernel may know something. Of all others that
-/// have not been listed it knows nothing. (What it knows ends with this process.)
+/// Folders that were enumerated and must be listed again: the kernel may know some of their names. Of all other folders
+/// that are not enumerated the kernel knows no names. Kernel caches end with this process.
 package final class ReopenedFolders: Sendable {
     package init() {}
 
