@@ -352,7 +352,7 @@ package final class Catalog: Sendable {
         }
     }
 
-    /// In pages. The next changes use up less than this anyway.
+    /// In pages: fewer free pages are left for the next changes.
     private static let leastFree = 2_048
     /// In pages; rewriting this many takes a few tenths of a second.
     private static let mostRewritten = 16_384

@@ -102,7 +102,7 @@ package final class MemoryTrees: TreeStore {
         (names[folder] ?? [:]).map { ($0.key, $0.value.number, $0.value.inode) }.sorted { $0.1 < $1.1 }
     }
 
-    // MARK: Changes of rows, each with its undoing
+    // MARK: Row changes with undo
 
     private func set(_ id: ItemID, to row: ItemRecord?) {
         let old = itemRows[id]

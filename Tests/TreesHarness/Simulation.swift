@@ -100,7 +100,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         story.append(what)
     }
 
-    // MARK: Looking
+    // MARK: Checks
 
     /// The programs' view: the paths that the store must have, all contents, and the enumerated folders.
     private func tree() throws -> (paths: [String: Int?], contents: Set<Int>, folders: [InodeID]) {

@@ -119,7 +119,7 @@ extension Catalog.Reader {
     /// Names that have changed since they were indexed (``NameIndex``).
     package func movedNames() throws -> [Int64] { try all(Self.moved, { _ in }) { $0.int(0) } }
 
-    // MARK: What few items are
+    // MARK: Inodes with a property
 
     private static let pending = Query(
         "SELECT inode FROM item INDEXED BY item_ready WHERE pending = 1 AND inode IS NOT NULL ORDER BY ready_at, id")

@@ -111,7 +111,7 @@ package final class NameIndex: Sendable {
         state.withLock { $0 = State() }
     }
 
-    // MARK: Looking
+    // MARK: Searching
 
     /// Numbers of names that have all trigrams of this text, above `number`, in order. The caller checks the name
     /// itself: the trigrams may be in another order, and the name may have changed or be gone.

@@ -19,7 +19,7 @@ package struct ChangedRows: Sendable {
         names.isEmpty && inodes.isEmpty && items.isEmpty && !hasConflicts && !isTooMany
     }
 
-    /// Merges both.
+    /// Adds the rows of `other`.
     package mutating func add(_ other: ChangedRows) {
         names.formUnion(other.names)
         inodes.formUnion(other.inodes)

@@ -2,7 +2,7 @@ package import FileProvider
 import GRDB
 package import Trees
 
-/// When pending changes are sent, many at once.
+/// Schedules pending changes, many at once.
 extension Catalog.Writer {
     /// Pending changes may be sent now: `hydrant sync` does not wait for settle times.
     ///

@@ -121,9 +121,9 @@ extension TreeReading {
         }
     }
 
-    // MARK: What goes
+    // MARK: Removals
 
-    /// Removes an item that the store never had, after all items in it.
+    /// The removal of an item that the store never had, after the removals of all items in it.
     private func removals(of row: ItemRecord) throws -> [Discard] {
         guard let id = row.inode else { return [] }
         let path = try path(of: row)
@@ -171,7 +171,7 @@ extension TreeReading {
         return entries.isEmpty ? nil : entries
     }
 
-    // MARK: What comes back
+    // MARK: Restorations
 
     private func restorations(of row: ItemRecord) throws -> [Discard] {
         guard row.identifier != nil, let place = row.remote else {

@@ -40,7 +40,7 @@ extension TreeStore {
         try capabilitiesChanged(of: row, from: before)
     }
 
-    // MARK: Asked before a change; each throws ``CatalogError/Code/notAllowed``, or ``CatalogError/Code/otherVolume``
+    // MARK: Checks before a change; each throws ``CatalogError/Code/notAllowed``, or ``CatalogError/Code/otherVolume``
 
     /// Adding an item to a folder. An item that stays on this machine does not concern the store, and the next version
     /// of a document that has just given up its name is not new.

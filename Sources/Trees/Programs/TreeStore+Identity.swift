@@ -116,8 +116,8 @@ extension TreeStore {
         return true
     }
 
-    /// While a program is writing, its last close sets the time: the program has changed bytes that the change must
-    /// wait for.
+    /// When a change of the inode may be sent; ``FileTime/farFuture`` while a program is known to have unfinished
+    /// changes.
     func readyTime(of inode: InodeRecord, _ item: ItemRecord?, _ settle: Double) -> FileTime {
         let isWaiting = inode.writing != nil && item?.readyAt == .farFuture
         return isWaiting || inode.writing == .modified ? .farFuture : now.adding(seconds: settle)

@@ -111,7 +111,7 @@ extension TreeReading {
         return try parent.id == .root ? Exclusions.isTrash(name) : isInTrash(parent)
     }
 
-    /// Documents whose missing bytes nobody can download any more do not count: the local bytes are all there are.
+    /// Whether bytes are missing that can still be downloaded; without an identifier the local bytes are all there are.
     private func lacksBytes(_ inode: InodeRecord) throws -> Bool {
         guard inode.kind == .document, inode.extents != nil else { return false }
         return try item(of: inode.id)?.identifier != nil

@@ -3,7 +3,7 @@ import FileProvider
 /// Deletions in the store that wait for a person. A held item has no place in the remote tree any more, and keeps its
 /// place in the base and local trees: programs see no change, and the item is not pending.
 extension TreeReading {
-    /// Whether an item, or a folder that it is in, is held.
+    /// Whether an item, or a folder above it, is held.
     package func isHeld(_ item: ItemRecord) throws -> Bool {
         var current: ItemRecord? = item
         while let row = current, row.id != .root {
@@ -102,7 +102,7 @@ extension TreeStore {
         changes += [.entry(folder: folder, name: place.name), .entry(folder: folder, name: name), .attributes(folder)]
     }
 
-    // MARK: A person's word
+    // MARK: A person's decision
 
     /// Carries out the deletions here. Items that were changed here since are created again in the store.
     ///

@@ -28,7 +28,7 @@ package enum ConflictTable {
 
     /// What is known of the provider's item.
     package enum Found: CaseIterable, Sendable {
-        /// The same contents or target as ours, or a folder as well.
+        /// The same contents or target as ours, or both are folders.
         case same
         case different
         case unknown

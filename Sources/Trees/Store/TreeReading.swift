@@ -56,7 +56,7 @@ package protocol TreeReading: AnyObject {
     /// Every name of an inode, oldest first.
     func places(of inode: InodeID) throws -> [(folder: InodeID, name: Filename)]
     func firstPlace(of inode: InodeID) throws -> (folder: InodeID, name: Filename)?
-    /// The number of a name: its place in the folder's listing.
+    /// The number of a name: its position in the folder's listing.
     func number(of name: Filename, in folder: InodeID) throws -> Int64?
     func extendedAttribute(_ name: [UInt8], of inode: InodeID) throws -> [UInt8]?
     /// The attributes in the `user.` namespace whose names are UTF-8.
