@@ -106,7 +106,7 @@ let package = Package(
             dependencies: ["FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "SyncEngine", .logging]),
         .target(
             name: "MountFrontend",
-            dependencies: ["FUSE", "FileProvider", "ItemCatalog", "Trees", "Surroundings", "SyncEngine", "Volume"]),
+            dependencies: ["FUSE", "FileProvider", "ItemCatalog", "Trees", "SyncEngine", "Volume"]),
 
         .target(
             name: "ControlAPI",

@@ -34,7 +34,7 @@ OURS = {
         "Waiting",
     ],
     "Volume": ["FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "SyncEngine"],
-    "MountFrontend": ["FUSE", "FileProvider", "ItemCatalog", "Trees", "Surroundings", "SyncEngine", "Volume"],
+    "MountFrontend": ["FUSE", "FileProvider", "ItemCatalog", "Trees", "SyncEngine", "Volume"],
     "DirectoryProvider": ["CLinux", "FileProvider", "Surroundings"],
     "HTTPTransport": ["FileProvider", "Waiting"],
     "WebDAVProvider": ["CExpat", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting"],

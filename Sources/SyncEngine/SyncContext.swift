@@ -210,7 +210,7 @@ package final class SyncContext: Sendable {
 /// A commit publishes: the volume, kernel, events and queues learn of it here, and nowhere else.
 extension SyncContext: CommitObserver {
     package func begins(_ transaction: TreeTransaction) {
-        transaction.linkContents = { [store] from, generation, to in
+        transaction.linkContents = { [store, unowned transaction] from, generation, to in
             let new = GenerationID(inode: to.rawValue, number: 1)
             try store.link(GenerationID(inode: from.rawValue, number: generation), to: new)
             transaction.linked.append(to)

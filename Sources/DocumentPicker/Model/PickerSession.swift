@@ -449,7 +449,7 @@ actor PickerSession {
 
     private func importCopy(of url: URL) async throws -> URL {
         let owner = picker.owner
-        guard MountedItem.isInDomain(url) else {
+        guard Self.isInDomain(url) else {
             return try await ImportedCopy.make(of: url.path(percentEncoded: false), for: owner)
         }
         return try await coordinator.coordinate(readingItemAt: url) { readable in
@@ -541,7 +541,7 @@ actor PickerSession {
         }
         // Only in a domain can others coordinate their use of the source. The unlink runs in a task of its own, because
         // after the commit it must not be cancelled.
-        guard MountedItem.isInDomain(source) else {
+        guard Self.isInDomain(source) else {
             try commit(number)
             return try await Task { try await onThread(operation) }.value
         }
@@ -590,11 +590,8 @@ actor PickerSession {
             try? await Task.sleep(for: .milliseconds(150))
         }
     }
-}
 
-/// Tests whether a URL is in a mounted domain.
-enum MountedItem {
-    static func isInDomain(_ url: URL) -> Bool {
+    private static func isInDomain(_ url: URL) -> Bool {
         MountTable.hydrantMount(containing: url.standardizedFileURL.path(percentEncoded: false)) != nil
     }
 }
