@@ -82,7 +82,7 @@ struct Daemon: Sendable {
                 volume: volume, stateDirectory: state.path, domain: location.canonical,
                 patience: configuration.presenterPatience),
             policy: PolicyService(
-                context: parts.engine.context, configured: configuration.downloadRules, mountPoint: mountPoint),
+                parts.engine, configured: configuration.downloadRules, mountPoint: mountPoint),
             thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: mountPoint),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
         let server: ControlServer
@@ -141,13 +141,13 @@ struct Daemon: Sendable {
                 try $0.applyDefaults(defaults, before: PlaceholderDefaults(uid: geteuid(), gid: getegid()))
             }
             let content = try ContentStore(directory: state.storePath)
-            let context = SyncContext(
+            let engine = SyncEngine(
                 provider: provider, catalog: catalog, store: content, times: configuration.times,
                 defaults: defaults, cache: configuration.cache,
                 isReadOnly: configuration.isReadOnly || provider.isReadOnly, logger: logger)
-            context.transfers.downloadLimit.set(configuration.downloadLimit)
-            context.transfers.uploadLimit.set(configuration.uploadLimit)
-            return Parts(engine: SyncEngine(context: context), catalog: catalog)
+            engine.transfers.downloadLimit.set(configuration.downloadLimit)
+            engine.transfers.uploadLimit.set(configuration.uploadLimit)
+            return Parts(engine: engine, catalog: catalog)
         } catch {
             guard let error = error as? CatalogError, error.code == .wrongDomain else { throw DaemonError("\(error)") }
             let advice = configuration.domain.map { "the name \($0) is taken, choose another --domain" }
@@ -166,12 +166,12 @@ struct Daemon: Sendable {
         _ mountPoint: String, _ volume: Volume, _ parts: Parts, _ link: SessionLink
     ) throws(DaemonError) -> FUSESession {
         let source = location.canonical.replacing("\\", with: "\\\\").replacing(",", with: "\\,")
-        let frontend = MountFrontend(showing: volume, workers: parts.engine.context.workers)
+        let frontend = MountFrontend(showing: volume, workers: parts.engine.mount.workers)
         do {
             var options = FUSESession.Options()
             options.mountOptions =
                 ["default_permissions", "subtype=hydrant", "fsname=\(source)"]
-                + (parts.engine.context.isReadOnly ? ["ro"] : []) + configuration.mountOptions
+                + (parts.engine.mount.isReadOnly ? ["ro"] : []) + configuration.mountOptions
             options.passthrough = configuration.passthrough
             options.passthroughHelper = configuration.passthroughHelper
             options.mountPointIsResolved = true

@@ -53,7 +53,7 @@ extension DomainService {
     private func carryOut(_ plan: Plan, _ pinning: Bool, _ tally: Tally) async throws -> Done {
         var brought: Int64 = 0
         for (inode, missing) in plan.documents {
-            tally.begin(volume.engine.context.path(of: inode), missing)
+            tally.begin(volume.engine.mount.path(of: inode), missing)
             defer { tally.finish() }
             do { brought += try await volume.engine.download(inode) } catch {
                 // The document may have been deleted since the search.

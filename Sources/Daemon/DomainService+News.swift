@@ -28,7 +28,7 @@ extension DomainService {
     private static let mostEventsAtOnce = 100
 
     private func events(last: Int, follows: Bool, _ listener: ControlListener) async -> ControlResponse {
-        let log = volume.engine.context.events.listen(last: last)
+        let log = volume.engine.reports.log.listen(last: last)
         do {
             while true {
                 let most = Self.mostEventsAtOnce
@@ -103,7 +103,7 @@ extension DomainService {
             group.addTask {
                 var last: TransferProgress?
                 while (try? await Task.sleep(for: .milliseconds(250))) != nil {
-                    let now = progress(volume.engine.context.transfers.now())
+                    let now = progress(volume.engine.transfers.now())
                     // When the client has gone, the request's task is cancelled as well.
                     if now != last, (try? await listener.tell(.progress(now))) == nil { break }
                     last = now
@@ -128,5 +128,5 @@ extension DomainService {
             bytesTotal: own.map(\.total).boundedSum, running: own.map(domainPaths.running))
     }
 
-    func transfers() -> [RunningTransfer] { volume.engine.context.transfers.now().map(domainPaths.running) }
+    func transfers() -> [RunningTransfer] { volume.engine.transfers.now().map(domainPaths.running) }
 }

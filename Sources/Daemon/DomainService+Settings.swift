@@ -7,10 +7,10 @@ import Volume
 /// Settings that a user changes while the domain is mounted.
 extension DomainService {
     func settings() -> DomainSettings {
-        let context = volume.engine.context
+        let engine = volume.engine
         return DomainSettings(
-            isPaused: context.pause.isOn, downloadLimit: context.transfers.downloadLimit.rate,
-            uploadLimit: context.transfers.uploadLimit.rate, holdDeletions: context.catalog.hold.percent)
+            isPaused: engine.switches.pause.isOn, downloadLimit: engine.transfers.downloadLimit.rate,
+            uploadLimit: engine.transfers.uploadLimit.rate, holdDeletions: engine.mount.catalog.hold.percent)
     }
 
     func setPaused(_ isPaused: Bool) async throws -> DomainSettings {
@@ -19,7 +19,7 @@ extension DomainService {
     }
 
     func limit(_ download: LimitChange, _ upload: LimitChange) -> DomainSettings {
-        let transfers = volume.engine.context.transfers
+        let transfers = volume.engine.transfers
         apply(download, to: transfers.downloadLimit)
         apply(upload, to: transfers.uploadLimit)
         return settings()

@@ -72,7 +72,7 @@ extension DomainService {
 
     /// The pin is recorded when this returns; missing bytes are downloaded in the background.
     func pin(_ record: InodeRecord) async throws -> Done {
-        let catalog = volume.engine.context.catalog
+        let catalog = volume.engine.mount.catalog
         guard let item = try pinnable(record) else { return Done(note: Self.notPinnable) }
         try await volume.engine.setPinned(item.id, true)
         var note: String?
@@ -88,14 +88,14 @@ extension DomainService {
     static let notPinnable = "has nothing to pin: it is not a document or folder of the store"
 
     func pinnable(_ record: InodeRecord) throws -> ItemRecord? {
-        guard let item = try volume.engine.context.catalog.read({ try $0.item(of: record.id) }), !item.isExcluded,
+        guard let item = try volume.engine.mount.catalog.read({ try $0.item(of: record.id) }), !item.isExcluded,
             record.isFolder || record.kind == .document
         else { return nil }
         return item
     }
 
     func unpin(_ record: InodeRecord) async throws -> Done {
-        let catalog = volume.engine.context.catalog
+        let catalog = volume.engine.mount.catalog
         guard let item = try catalog.read({ try $0.item(of: record.id) }),
             let pinned = try catalog.read({ try $0.pin(of: item) })
         else { return Done(note: "was not pinned") }
@@ -119,7 +119,7 @@ extension DomainService {
         while let next = waiting.popLast() {
             // The client may have hung up.
             try Task.checkCancellation()
-            let catalog = volume.engine.context.catalog
+            let catalog = volume.engine.mount.catalog
             if listing, try !catalog.read({ try $0.inode(next).isEnumerated }) {
                 try await volume.engine.enumerate(next)
             }

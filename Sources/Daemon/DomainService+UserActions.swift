@@ -8,7 +8,7 @@ import Volume
 
 /// A user's decisions about changes that the store does not take.
 extension DomainService {
-    private var catalog: Catalog { volume.engine.context.catalog }
+    private var catalog: Catalog { volume.engine.mount.catalog }
 
     /// For people; for an item that was deleted here, its last path.
     func shownPath(_ item: ItemRecord) -> String {

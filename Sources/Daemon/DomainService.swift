@@ -108,12 +108,12 @@ struct DomainService: ControlService {
             domain: domain, provider: provider, mountPoint: mountPoint, pid: getpid(),
             pending: try volume.engine.pending().map(change), passthrough: hasPassthrough(),
             stateDirectory: stateDirectory, disk: disk, transfers: transfers(), settings: settings(),
-            conflicts: try volume.engine.context.catalog.read { try $0.conflictCount() },
+            conflicts: try volume.engine.mount.catalog.read { try $0.conflictCount() },
             store: volume.engine.quota.last.map { StoreUse(used: $0.used, total: $0.total) },
-            heldDeletions: try volume.engine.context.catalog.read { try $0.heldDeletions() }.map(status),
-            connection: connection, providerIdentifier: volume.engine.context.client.providerIdentifier,
-            isReadOnly: volume.engine.context.isReadOnly, readAhead: readAhead, title: title,
-            signsIn: volume.engine.context.client.hasAccounts)
+            heldDeletions: try volume.engine.mount.catalog.read { try $0.heldDeletions() }.map(status),
+            connection: connection, providerIdentifier: volume.engine.client.providerIdentifier,
+            isReadOnly: volume.engine.mount.isReadOnly, readAhead: readAhead, title: title,
+            signsIn: volume.engine.client.hasAccounts)
     }
 
     private var readAhead: ReadAheadUse {
@@ -122,20 +122,20 @@ struct DomainService: ControlService {
     }
 
     private var connection: ConnectionStatus {
-        let state = volume.engine.context.connection.state
+        let state = volume.engine.client.connection.state
         return ConnectionStatus(
             isOnline: state.failure == nil, since: state.since.map { Double($0.nanoseconds) / 1e9 },
             reason: state.failure?.message, needsSignIn: state.failure?.code == .notAuthenticated)
     }
 
     private func diskUse() async throws -> DiskUse {
-        let context = volume.engine.context
-        let missing = try context.catalog.read { try $0.hasPins() ? $0.missingPinned() : [] }
-        let disk = context.room.free() ?? (0, 0)
+        let mount = volume.engine.mount
+        let missing = try mount.catalog.read { try $0.hasPins() ? $0.missingPinned() : [] }
+        let disk = mount.room.free() ?? (0, 0)
         // (On a worker's thread, as this may read the disk.)
-        let use = try await Task(executorPreference: context.workers) { try context.cacheUse() }.value
+        let use = try await Task(executorPreference: mount.workers) { try mount.cacheUse() }.value
         return DiskUse(
-            here: use.bytes, limit: context.room.limits.most, free: disk.free,
+            here: use.bytes, limit: mount.room.limits.most, free: disk.free,
             minimumFree: disk.minimum,
             pinnedToCome: missing.map(\.bytes).boundedSum)
     }
@@ -151,7 +151,7 @@ struct DomainService: ControlService {
 
     /// Every modified or failed item, and the first of the held ones.
     private func unsettled() throws -> [ItemStatus] {
-        let catalog = volume.engine.context.catalog
+        let catalog = volume.engine.mount.catalog
         let held = try catalog.read { try $0.heldItems(limit: Self.mostHeldShown) }.filter { !$0.isModified }
         return try (volume.engine.pending() + held).compactMap { item in
             guard let inode = item.inode else { return nil }
@@ -175,7 +175,7 @@ struct DomainService: ControlService {
         case .folder: state = record.isEnumerated ? .downloaded : .placeholder
         default: state = .downloaded
         }
-        let isPinned = try item.map { item in try volume.engine.context.catalog.read { try $0.isPinned(item) } }
+        let isPinned = try item.map { item in try volume.engine.mount.catalog.read { try $0.isPinned(item) } }
         return ItemStatus(
             path: path, identifier: item?.identifier?.rawValue, kind: kind, state: state,
             modified: item?.isModified == true || record.writing == .modified, pinned: isPinned ?? false,
@@ -184,8 +184,8 @@ struct DomainService: ControlService {
             version: item?.baseVersion?.content.description,
             error: item?.failure.map(text) ?? item?.heldSince.map { _ in Self.heldText }
                 // (A fully downloaded document is readable, whatever failed before.)
-                ?? (state == .downloaded ? nil : volume.engine.context.downloadFailures.last(of: record.id))
-                ?? volume.engine.context.refused.summary(of: record.id))
+                ?? (state == .downloaded ? nil : volume.engine.downloadFailures.last(of: record.id))
+                ?? volume.engine.refused.summary(of: record.id))
     }
 
     private static let heldText = "the store deleted it; it stays here until hydrant resolve --keep mine|theirs"
@@ -197,7 +197,7 @@ struct DomainService: ControlService {
     }
 
     func shownPath(_ inode: InodeID) -> String {
-        guard let names = try? volume.engine.context.catalog.read({ try $0.path(of: inode) }) else { return mountPoint }
+        guard let names = try? volume.engine.mount.catalog.read({ try $0.path(of: inode) }) else { return mountPoint }
         return domainPaths.shown(names)
     }
 

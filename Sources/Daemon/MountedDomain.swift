@@ -26,9 +26,9 @@ package struct MountedDomain: FileProviderDomain {
         self.volume = volume
         self.identifiers = identifiers
         urls = DocumentURL(mountPoint: mountPoint)
-        let client = volume.engine.context.client
+        let client = volume.engine.client
         providerIdentifier = client.providerIdentifier
-        documentGroupURL = Self.folder(ofGroup: client.documentGroup, logger: volume.engine.context.logger)
+        documentGroupURL = Self.folder(ofGroup: client.documentGroup, logger: volume.engine.mount.logger)
     }
 
     /// The folder exists when this returns.
@@ -48,7 +48,7 @@ package struct MountedDomain: FileProviderDomain {
         return URL(filePath: path, directoryHint: .isDirectory)
     }
 
-    private var catalog: Catalog { volume.engine.context.catalog }
+    private var catalog: Catalog { volume.engine.mount.catalog }
 
     // MARK: URLs
 
@@ -67,7 +67,7 @@ package struct MountedDomain: FileProviderDomain {
         let identifier = try translating { try catalog.read { try $0.persistentIdentifier(of: item.id) } }
         do { try identifiers?.note(identifier, at: urls.names(of: url), isFolder: item.kind.isFolder) } catch {
             // The identifier works as long as the catalog exists.
-            volume.engine.context.logger.warning("an identifier cannot be noted", metadata: ["error": "\(error)"])
+            volume.engine.mount.logger.warning("an identifier cannot be noted", metadata: ["error": "\(error)"])
         }
         return identifier
     }
@@ -184,7 +184,7 @@ package struct MountedDomain: FileProviderDomain {
         if let thumbnail {
             do { try volume.engine.thumbnails.put(thumbnail, of: item.identifier, item.version.content) } catch {
                 // Only the placeholder matters; this failure does not.
-                volume.engine.context.logger.warning(
+                volume.engine.mount.logger.warning(
                     "a thumbnail cannot be kept", metadata: ["item": "\(item.filename)", "error": "\(error)"])
             }
         }

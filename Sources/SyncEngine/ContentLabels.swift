@@ -87,7 +87,7 @@ package final class ContentLabels: Sendable {
     }
 
     /// Whether the inode has no label and needs none.
-    fileprivate func isSettled(_ inode: InodeRecord, in reader: Catalog.Reader) throws -> Bool {
+    func isSettled(_ inode: InodeRecord, in reader: Catalog.Reader) throws -> Bool {
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         guard let known = known.withLock({ $0[id] }), known.facts == nil else { return false }
         return try reader.labelFacts(of: inode.id)?.isOnlyHere != true
@@ -134,27 +134,5 @@ extension BackingStamp {
         self.init(
             size: status.size, modified: FileTime(nanoseconds: status.modified),
             changed: FileTime(nanoseconds: status.changed))
-    }
-}
-
-extension SyncContext {
-    /// Renews the label after a change that made it wrong; a failure is left to the next change.
-    package func relabel(_ inode: InodeID?) {
-        guard let inode else { return }
-        do {
-            let isSettled = try catalog.read { reader in
-                try reader.inodeIfPresent(inode).map { try labels.isSettled($0, in: reader) } ?? true
-            }
-            if isSettled { return }
-            try catalog.write { try relabel(inode, in: $0) }
-        } catch {
-            logger.warning("cannot label modified content", metadata: ["inode": "\(inode)", "error": "\(error)"])
-        }
-    }
-
-    /// Renews the label in the transaction that makes it wrong.
-    func relabel(_ inode: InodeID?, in writer: Catalog.Writer) throws {
-        guard let record = try inode.flatMap(writer.inodeIfPresent) else { return }
-        _ = try labels.updateMarked(record, in: writer)
     }
 }

@@ -8,14 +8,14 @@ extension SyncEngine {
     /// - Throws: the errors of ``Catalog/Writer/writePlaceholder(_:in:defaults:)``;
     ///   ``FileProviderError/Code/busy`` while a change of the item is on its way to the provider.
     package func writePlaceholder(_ item: Item, in folder: InodeID) throws(SyncError) {
-        let moment = context.ownChanges.ask()
-        defer { context.ownChanges.answered() }
+        let moment = remote.ownChanges.ask()
+        defer { remote.ownChanges.answered() }
         do {
-            try context.catalog.write { writer in
-                if context.ownChanges.since(moment).contains(item.identifier) {
+            try mount.catalog.write { writer in
+                if remote.ownChanges.since(moment).contains(item.identifier) {
                     throw CatalogError(.notPermitted, "\(item.filename) is just being changed from here")
                 }
-                try writer.writePlaceholder(item, in: folder, defaults: context.defaults)
+                try writer.writePlaceholder(item, in: folder, defaults: mount.defaults)
             }
         } catch {
             throw SyncError(error)
@@ -24,6 +24,6 @@ extension SyncEngine {
 
     /// A program copied a document to a new one: the store may copy it too.
     package func copied(_ source: InodeID, to copy: InodeID) {
-        if context.client.copiesItems { context.copies.note(copy, from: source) }
+        if client.copiesItems { uploads.copies.note(copy, from: source) }
     }
 }

@@ -12,20 +12,22 @@ final class StopScheduler: Sendable {
         /// One timer for all documents: they are closed thousands of times a second.
         var timer: Task<Void, Never>?
     }
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
     private let evictor: Evictor
     private let state = AdaptiveMutex(State())
 
-    init(context: SyncContext, evictor: Evictor) {
-        self.context = context
+    init(mount: MountState, client: StoreClient, evictor: Evictor) {
+        self.mount = mount
+        self.client = client
         self.evictor = evictor
     }
 
     func released(_ inode: InodeID) {
         state.withLock { state in
-            state.deadlines[inode] = .now + .seconds(context.times.stopProviding)
+            state.deadlines[inode] = .now + .seconds(mount.times.stopProviding)
             guard state.timer == nil else { return }
-            state.timer = Task(executorPreference: context.workers) { await self.run() }
+            state.timer = Task(executorPreference: mount.workers) { await self.run() }
         }
     }
 
@@ -55,16 +57,16 @@ final class StopScheduler: Sendable {
 
     private func stopProviding(_ inode: InodeID) async {
         let found: ItemRecord?
-        do { found = try context.catalog.read { try $0.item(of: inode) } } catch {
-            context.logger.warning(
+        do { found = try mount.catalog.read { try $0.item(of: inode) } } catch {
+            mount.logger.warning(
                 "the provider is not told that a document is no longer in use",
                 metadata: ["inode": "\(inode)", "error": "\(error)"])
             return
         }
-        guard context.volume?.isOpen(inode) != true, let item = found, let identifier = item.identifier else { return }
-        guard await context.client.stopProviding(identifier, at: context.path(of: item)) == .evict else { return }
+        guard mount.volume?.isOpen(inode) != true, let item = found, let identifier = item.identifier else { return }
+        guard await client.stopProviding(identifier, at: mount.path(of: item)) == .evict else { return }
         do { _ = try evictor.evict(inode) } catch {
-            context.logger.debug("not evicted", metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
+            mount.logger.debug("not evicted", metadata: ["item": "\(mount.path(of: item))", "error": "\(error)"])
         }
     }
 }

@@ -36,30 +36,13 @@ final class SentByOthers: Sendable {
     func settled(_ item: ItemID) { _ = doubtful.withLock { $0.remove(item) } }
 }
 
-extension SyncContext {
-    /// Whether another program sends the item, so that it is not sent from here now.
-    func isSentByOthers(_ item: ItemRecord) -> Bool {
-        let held = sentByOthers.held
-        if held.isEmpty { return false }
-        // When the catalog does not answer, wait.
-        guard let above = try? catalog.read({ try $0.folders(above: item.id) }) else { return true }
-        let isHeld =
-            ([item.id] + above).contains { held.contains(.item($0)) }
-            || [item.local, item.base].contains { place in
-                place.map { held.contains(.name(folder: $0.parent, $0.name)) } ?? false
-            }
-        if isHeld { sentByOthers.markDoubtful(item.id) }
-        return isHeld
-    }
-}
-
 extension SyncEngine {
     /// Downloads a document and copies its present contents to a new file that only the file's owner may read.
     package func copy(_ inode: InodeID, to path: String) async throws {
         for attempt in 1...5 {
             _ = try await download(inode)
             do {
-                let content = try context.openCurrent(inode).content
+                let content = try mount.openCurrent(inode).content
                 // The store may have replaced the document just now.
                 guard content.isComplete else { throw SyncError.superseded }
                 return try await copy(content, to: path)
@@ -73,15 +56,15 @@ extension SyncEngine {
 
     /// Makes room for the copy as for a download, when it goes to the same disk.
     private func copy(_ content: ContentFile, to path: String) async throws {
-        let count = try context.store.isOnItsDisk(path) ? Int(content.status().allocated) : 0
-        try await context.room.begin(count)
-        defer { context.room.end(count) }
-        try context.store.snapshot(of: content, at: path)
+        let count = try mount.store.isOnItsDisk(path) ? Int(content.status().allocated) : 0
+        try await mount.room.begin(count)
+        defer { mount.room.end(count) }
+        try mount.store.snapshot(of: content, at: path)
     }
 
     /// Does not send changes of these items until ``releaseUploads(of:when:)``: the program that makes the changes
     /// sends them.
-    package func holdUploads(of roots: Set<SentByOthersRoot>) { for root in roots { context.sentByOthers.hold(root) } }
+    package func holdUploads(of roots: Set<SentByOthersRoot>) { for root in roots { uploads.sentByOthers.hold(root) } }
 
     /// Counts documents as sent when the store has the same contents as this machine. Sends the others once their
     /// writer has ended, so that no closed document waits for ever.
@@ -95,11 +78,11 @@ extension SyncEngine {
             for root in left {
                 guard isLast ? true : await isInTheStore(root, &compared) else { continue }
                 if case .item(let id) = root {
-                    for item in (try? context.catalog.read { try $0.pending(within: id) }) ?? [] {
-                        context.sentByOthers.markDoubtful(item)
+                    for item in (try? mount.catalog.read { try $0.pending(within: id) }) ?? [] {
+                        uploads.sentByOthers.markDoubtful(item)
                     }
                 }
-                context.sentByOthers.release(root)
+                uploads.sentByOthers.release(root)
                 left.remove(root)
             }
             changed()
@@ -117,7 +100,7 @@ extension SyncEngine {
 
     private func isInTheStore(_ root: SentByOthersRoot, _ compared: inout [ItemID: Compared]) async -> Bool {
         // A new item has no identifier to look for yet: wait for the end of its writer.
-        guard case .item(let id) = root, let pending = try? context.catalog.read({ try $0.pending(within: id) }) else {
+        guard case .item(let id) = root, let pending = try? mount.catalog.read({ try $0.pending(within: id) }) else {
             return false
         }
         for item in pending {
@@ -127,34 +110,34 @@ extension SyncEngine {
     }
 
     private func isInTheStore(_ id: ItemID, _ compared: inout [ItemID: Compared]) async throws -> Bool {
-        guard let row = try context.catalog.read({ try $0.item(id) }), row.isModified else { return true }
+        guard let row = try mount.catalog.read({ try $0.item(id) }), row.isModified else { return true }
         guard let identifier = row.identifier, let inode = row.inode, row.local == row.base else { return false }
-        let there = try await context.client.quietPlaceholder(for: identifier)
+        let there = try await client.quietPlaceholder(for: identifier)
         let now = Compared(revision: row.contentRevision, version: there.version.content)
         guard there.version.content != row.baseVersion?.content, compared[id] != now else { return false }
         compared[id] = now
-        let content = try context.openCurrent(inode).content
+        let content = try mount.openCurrent(inode).content
         guard content.isComplete else { return false }
-        let digest = try SnapshotSource(snapshot: try context.store.original(of: content)).digest()
-        return try await RemoteComparison(context: context).matches(there, digest)
+        let digest = try SnapshotSource(snapshot: try mount.store.original(of: content)).digest()
+        return try await RemoteComparison(mount: mount, client: client, transfers: transfers).matches(there, digest)
     }
 }
 
 extension StepRunner {
     /// The store's item if it has the same contents as this machine, no matter which program sent them.
     func wasSentByOthers(_ item: ItemRecord, _ prepared: Prepared) async throws -> Item? {
-        guard context.sentByOthers.isDoubtful(item.id), let identifier = item.identifier else { return nil }
+        guard uploads.sentByOthers.isDoubtful(item.id), let identifier = item.identifier else { return nil }
         let there: Item
         do { there = try await placeholder(identifier, item) } catch {
             // The upload will find out why the item is gone.
             guard error.code == .noSuchItem else { throw error }
-            context.sentByOthers.settled(item.id)
+            uploads.sentByOthers.settled(item.id)
             return nil
         }
         let isTheSame =
             there.version.content == item.baseVersion?.content
             ? false : try await compare(there, item, prepared) == .same
-        context.sentByOthers.settled(item.id)
+        uploads.sentByOthers.settled(item.id)
         return isTheSame ? there : nil
     }
 }

@@ -15,16 +15,16 @@ extension SyncEngine {
         do {
             let begin = FileTime.now
             let wanted = items.map(Set.init)
-            try context.catalog.write { try $0.tryNow(items) }
+            try mount.catalog.write { try $0.tryNow(items) }
             await queue.hurry()
             while true {
                 if Task.isCancelled { throw SyncError.cancelled }
                 let left = try pending().filter { wanted?.contains($0.id) ?? true }
-                let isOver = try context.catalog.read { reader in
+                let isOver = try mount.catalog.read { reader in
                     try left.allSatisfy { try hasBeenTried($0, since: begin, reader) }
                 }
                 // Nothing is sent now, however long the caller waits.
-                let isIdle = context.isReadOnly || context.pause.isOn
+                let isIdle = mount.isReadOnly || switches.pause.isOn
                 if isOver || isIdle || .now >= deadline { return left }
                 try? await Task.sleep(for: .milliseconds(50))
             }
@@ -50,7 +50,7 @@ extension SyncEngine {
 
     /// What would be lost with the local change of an item. Changes nothing.
     package func discards(of item: ItemID) async throws(SyncError) -> [Discard] {
-        try await afterWriters { try self.context.catalog.read { try $0.discards(of: item) } }
+        try await afterWriters { try self.mount.catalog.read { try $0.discards(of: item) } }
     }
 
     /// Retries for a while, because some refusals pass by themselves: the kernel reports a program's close a moment
@@ -77,16 +77,16 @@ extension SyncEngine {
     package func discard(_ item: ItemID, agreed: [Discard]) async throws(SyncError) {
         let items = Set(agreed.compactMap(\.item)).union([item])
         try await reserving(items) {
-            try self.context.catalog.write { try $0.discard(item, agreed: agreed, defaults: self.context.defaults) }
+            try self.mount.catalog.write { try $0.discard(item, agreed: agreed, defaults: self.mount.defaults) }
         }
         // The remote tree may be a little out of date.
         let identifiers: [ItemIdentifier]
         do {
-            identifiers = try context.catalog.read { reader in try items.compactMap { try reader.item($0)?.identifier }
+            identifiers = try mount.catalog.read { reader in try items.compactMap { try reader.item($0)?.identifier }
             }
-        } catch { return context.recheck(.everything, SyncError(error)) }
-        let refresh = RemoteRefresh(context: context, fetcher: fetcher)
-        Task(executorPreference: context.workers) {
+        } catch { return remote.recheck(.everything, SyncError(error)) }
+        let refresh = RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: fetcher)
+        Task(executorPreference: mount.workers) {
             for identifier in identifiers { await refresh.refresh(identifier) }
         }
     }
@@ -98,7 +98,7 @@ extension SyncEngine {
 
     /// Records two versions that a program has kept. Durable on return.
     package func noteConflict(original: InodeID, copy: InodeID) throws(SyncError) {
-        do { try context.catalog.write { try $0.noteConflict(original: original, copy: copy) } } catch {
+        do { try mount.catalog.write { try $0.noteConflict(original: original, copy: copy) } } catch {
             throw SyncError(error)
         }
         changed()
@@ -120,7 +120,7 @@ extension SyncEngine {
         }
         let copy = try looking { try $0.item(of: conflict.copy)?.id }
         try await reserving(Set([conflict.original, copy].compactMap { $0 })) {
-            try self.context.catalog.write { writer in
+            try self.mount.catalog.write { writer in
                 switch kept {
                 case .mine: try writer.keepCopy(conflict)
                 case .theirs: try writer.removeCopy(conflict)
@@ -128,12 +128,12 @@ extension SyncEngine {
                 }
             }
         }
-        if kept == .mine { context.relabel(conflict.copy) }
+        if kept == .mine { mount.relabel(conflict.copy) }
         changed()
     }
 
     private func looking<T>(_ body: (Catalog.Reader) throws -> T) throws(SyncError) -> T {
-        do { return try context.catalog.read(body) } catch { throw SyncError(error) }
+        do { return try mount.catalog.read(body) } catch { throw SyncError(error) }
     }
 
     /// Carries out held deletions of the store, or makes the deleted items there again.
@@ -148,9 +148,9 @@ extension SyncEngine {
     ) async throws(SyncError) -> (items: Int, incomplete: Int) {
         let result: (items: Int, incomplete: Int)
         do {
-            result = try context.catalog.write { writer in
+            result = try mount.catalog.write { writer in
                 if kept == .theirs {
-                    return (try writer.carryOutDeletions(within: item, defaults: context.defaults), 0)
+                    return (try writer.carryOutDeletions(within: item, defaults: mount.defaults), 0)
                 }
                 let (restored, incomplete) = try writer.putBack(within: item)
                 return (restored, incomplete)

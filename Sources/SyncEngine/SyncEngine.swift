@@ -1,13 +1,22 @@
 package import ContentStore
 package import FileProvider
-import ItemCatalog
+package import ItemCatalog
 import Locking
-import Logging
+package import Logging
 package import Trees
 
 /// Everything between the local trees and the provider.
 package final class SyncEngine: Sendable {
-    package let context: SyncContext
+    package let mount: MountState
+    package let client: StoreClient
+    package let reports: EventReports
+    package let switches: SyncSwitches
+    package let transfers: Transfers
+    package let downloadFailures = DownloadFailures()
+    package let given: GivenThumbnails
+    let remote: RemoteState
+    let uploads: UploadState
+    package let publisher: CommitPublisher
     package let downloader: Downloader
     package let readAhead: ReadAhead
     let fetcher: FolderFetcher
@@ -16,6 +25,7 @@ package final class SyncEngine: Sendable {
     private let listener: ChangeListener
     private let stopper: StopScheduler
     private let probe: ReturnProbe
+    private let activity = Callback<Void>()
     private let looks = Callback<(InodeID, Int32)>()
     package let cache: CacheKeeper
     package let quota: QuotaKeeper
@@ -25,59 +35,84 @@ package final class SyncEngine: Sendable {
     private let evictor: Evictor
     private let tasks = AdaptiveMutex<[Task<Void, Never>]>([])
 
-    package init(context: SyncContext) {
-        self.context = context
-        fetcher = FolderFetcher(context: context)
-        walks = ListingPrefetcher(context: context)
-        downloader = Downloader(context: context, fetcher: fetcher)
+    /// Makes the parts of one mount. Begins nothing: ``start()`` does.
+    package init(
+        provider: any FileProviderExtension, catalog: Catalog, store: ContentStore, times: SyncTimes,
+        defaults: PlaceholderDefaults, cache limits: CacheLimits = .none, isReadOnly: Bool = false, logger: Logger,
+        ticker: any Ticking = MachineTicker(), workers: Workers? = nil
+    ) {
+        mount = MountState(
+            catalog: catalog, store: store, times: times, defaults: defaults, cache: limits, isReadOnly: isReadOnly,
+            logger: logger, workers: workers)
+        let log = EventLog()
+        client = StoreClient(provider, events: log, workers: mount.workers, logger: logger)
+        reports = EventReports(mount, log)
+        switches = SyncSwitches(catalog)
+        transfers = Transfers(ticker: ticker)
+        given = GivenThumbnails(directory: store.directory, logger: logger)
+        remote = RemoteState(mount, log)
+        uploads = UploadState(catalog)
+        publisher = CommitPublisher(mount, reports)
+        fetcher = FolderFetcher(mount: mount, client: client, remote: remote, reports: reports)
+        walks = ListingPrefetcher(mount: mount, client: client, switches: switches)
+        downloader = Downloader(
+            mount: mount, client: client, remote: remote, reports: reports, switches: switches, transfers: transfers,
+            downloadFailures: downloadFailures, fetcher: fetcher)
+        quota = QuotaKeeper(mount: mount, client: client)
         queue = UploadQueue(
-            context: context,
-            runner: StepRunner(context: context, downloader: downloader, fetcher: fetcher))
-        listener = ChangeListener(context: context, fetcher: fetcher)
-        evictor = Evictor(context: context, downloader: downloader)
-        stopper = StopScheduler(context: context, evictor: evictor)
-        cache = CacheKeeper(context: context, evictor: evictor)
-        readAhead = ReadAhead(context: context, downloader: downloader, cache: cache)
-        pinner = Pinner(context: context, fetcher: fetcher, downloader: downloader)
-        quota = QuotaKeeper(context: context)
-        thumbnails = ThumbnailShelf(directory: context.store.directory)
-        thumbnailSender = ThumbnailSender(context: context, shelf: thumbnails)
-        context.onRecheck { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
-        probe = ReturnProbe(context: context)
-        context.client.onAnswer { [weak listener, weak queue, weak thumbnailSender] in
+            mount: mount, client: client, uploads: uploads, reports: reports, switches: switches,
+            runner: StepRunner(
+                mount: mount, client: client, remote: remote, uploads: uploads, reports: reports, transfers: transfers,
+                given: given, quota: quota, downloader: downloader, fetcher: fetcher))
+        listener = ChangeListener(mount: mount, client: client, remote: remote, fetcher: fetcher)
+        evictor = Evictor(mount: mount, reports: reports, downloader: downloader)
+        stopper = StopScheduler(mount: mount, client: client, evictor: evictor)
+        cache = CacheKeeper(mount: mount, client: client, evictor: evictor)
+        readAhead = ReadAhead(
+            mount: mount, client: client, switches: switches, transfers: transfers, downloader: downloader, cache: cache
+        )
+        pinner = Pinner(mount: mount, client: client, switches: switches, fetcher: fetcher, downloader: downloader)
+        thumbnails = ThumbnailShelf(directory: store.directory)
+        thumbnailSender = ThumbnailSender(
+            mount: mount, client: client, switches: switches, given: given, shelf: thumbnails)
+        remote.onRecheck { [weak listener] signal, error in Task { await listener?.keep(signal, error) } }
+        probe = ReturnProbe(mount: mount, client: client)
+        client.onAnswer { [weak listener, weak queue, weak thumbnailSender] in
             thumbnailSender?.wake()
             Task {
                 await queue?.storeAnswers()
                 await listener?.storeAnswers()
             }
         }
-        context.client.onLoss { [weak probe] in Task { await probe?.begin() } }
-        context.onCommit {
-            [weak cache, weak pinner, weak quota, weak context, weak thumbnailSender] changes, isOfStore in
+        client.onLoss { [weak probe] in Task { await probe?.begin() } }
+        publisher.onCommit {
+            [weak cache, weak pinner, weak quota, weak thumbnailSender, activity] changes, isOfStore in
             if isOfStore {
                 thumbnailSender?.wake()
                 // A confirmed upload makes its document evictable.
                 cache?.wake()
                 quota?.wake()
             }
-            context?.isActive()
+            activity()
             if changes.contains(where: \.bringsContents) { pinner?.wake() }
         }
     }
 
     /// Begins to send pending changes and to follow the store's changes.
     package func start() {
-        let workers = context.workers
-        context.reserveRoom()
+        let workers = mount.workers
+        mount.reserveRoom()
         tasks.withLock {
             $0 = [
-                Task(executorPreference: workers) { [queue, context] in if !context.isReadOnly { await queue.run() } },
+                Task(executorPreference: workers) { [queue, mount] in if !mount.isReadOnly { await queue.run() } },
                 Task(executorPreference: workers) { [listener] in await listener.run() },
                 Task(executorPreference: workers) { [cache] in await cache.run() },
-                Task(executorPreference: workers) { [context] in await RootCapabilities(context: context).run() },
+                Task(executorPreference: workers) { [mount, client] in
+                    await RootCapabilities(mount: mount, client: client).run()
+                },
                 Task(executorPreference: workers) { [quota] in await quota.run() },
                 Task(executorPreference: workers) { [thumbnailSender] in await thumbnailSender.run() },
-                Task(executorPreference: workers) { [context] in await context.downloadSyncer.run() },
+                Task(executorPreference: workers) { [mount] in await mount.downloadSyncer.run() },
                 Task(executorPreference: workers) { [pinner, listener] in
                     await pinner.run(poll: { await listener.wasLookedAt($0) })
                 },
@@ -97,16 +132,16 @@ package final class SyncEngine: Sendable {
         for task in running { task.cancel() }
         readAhead.stop()
         downloader.recordNow()
-        context.volume?.endWritingNow()
+        mount.volume?.endWritingNow()
         queue.wake()
         cache.wake()
         pinner.wake()
         stopper.stop()
         cache.record()
-        context.evictions.withLock { $0 = true }
+        evictor.stop()
         await probe.end()
         let isIdle = await queue.drain(seconds: 5)
-        await context.client.invalidate()
+        await client.invalidate()
         return isIdle
     }
 
@@ -119,7 +154,7 @@ package final class SyncEngine: Sendable {
     /// Makes earlier downloads survive a power loss; the log says if that failed.
     package func makeDownloadsDurable() {
         downloader.recordNow()
-        context.downloadSyncer.syncNow()
+        mount.downloadSyncer.syncNow()
     }
 
     /// A program gives a document a thumbnail of the contents that these records describe.
@@ -128,19 +163,19 @@ package final class SyncEngine: Sendable {
     package func giveThumbnail(
         _ thumbnail: Thumbnail, to item: ItemRecord, _ inode: InodeRecord
     ) throws -> Bool {
-        try context.given.put(thumbnail, item, inode)
+        try given.put(thumbnail, item, inode)
         thumbnailSender.wake()
-        return context.keepsThumbnails && !item.isExcluded
+        return thumbnailSender.keepsThumbnails && !item.isExcluded
     }
 
     /// The user may have signed in again.
     package func credentialMayHaveChanged() async {
-        context.client.credentialMayHaveChanged()
+        client.credentialMayHaveChanged()
         await probe.now()
     }
 
     /// Called, often, when something may have happened to an item, here or in the store. Set once; must not block.
-    package func onActivity(_ body: @escaping @Sendable () -> Void) { context.onActivity(body) }
+    package func onActivity(_ body: @escaping @Sendable () -> Void) { activity.set(body) }
 
     // MARK: For the volume
 
@@ -156,16 +191,19 @@ package final class SyncEngine: Sendable {
         }
     }
 
+    /// Names in listings that cannot be shown.
+    package var refused: RefusedEntries { remote.refused }
+
     /// The provider signals its changes; no polling is needed.
-    package var followsChanges: Bool { context.followsChanges }
+    package var followsChanges: Bool { client.signalsChanges }
 
     /// Deleted items go to the store's trash.
-    package var hasTrash: Bool { context.client.hasTrash }
+    package var hasTrash: Bool { client.hasTrash }
 
     /// - Parameter thread: the reading program's thread, as FUSE gives it.
     package func wasLookedAt(_ folder: InodeID, thread: Int32? = nil) {
         if let thread { looks((folder, thread)) }
-        if context.followsChanges { return }
+        if client.signalsChanges { return }
         goAhead(of: folder)
         Task { [listener] in await listener.wasLookedAt(folder) }
     }
@@ -174,7 +212,7 @@ package final class SyncEngine: Sendable {
     package func onLook(_ body: @escaping @Sendable (InodeID, Int32) -> Void) { looks.set { body($0.0, $0.1) } }
 
     /// A program was given this many names of a folder.
-    package func gaveOut(names: Int) { context.listingMemory.took(names) }
+    package func gaveOut(names: Int) { remote.listingMemory.took(names) }
 
     /// Downloads the range; a program waits for it.
     ///
@@ -189,13 +227,13 @@ package final class SyncEngine: Sendable {
     /// The document's folder will be polled as if a program had listed it.
     package func wasOpened(_ document: InodeID) {
         readAhead.isOpened(document)
-        if !context.followsChanges { context.opened.add(document) }
+        if !client.signalsChanges { remote.opened.add(document) }
     }
 
     /// A local change is pending.
     package func changed() {
         queue.changed()
-        context.isActive()
+        activity()
         // The change may be a move into a pinned folder.
         pinner.wake()
     }
@@ -203,7 +241,7 @@ package final class SyncEngine: Sendable {
     /// A program has moved the item. If that undid its local move, a move in the store no longer conflicts, and we ask
     /// for the item again.
     package func wasMoved(_ item: ItemRecord) {
-        if item.isMovedRemotelyOnly, let identifier = item.identifier { context.recheck(.item(identifier)) }
+        if item.isMovedRemotelyOnly, let identifier = item.identifier { remote.recheck(.item(identifier)) }
     }
 
     /// The last program closed a document.
@@ -214,7 +252,7 @@ package final class SyncEngine: Sendable {
         cache.used(inode)
         if wrote {
             queue.changed()
-            context.isActive()
+            activity()
         }
         stopper.released(inode)
     }
@@ -227,18 +265,18 @@ package final class SyncEngine: Sendable {
     package func sync(timeout: Double?) async throws(SyncError) -> [ItemRecord] {
         let deadline = timeout.map { ContinuousClock.now + .seconds($0) }
         do {
-            if context.isReadOnly || context.pause.isOn { return try pending() }
-            context.volume?.endWritingNow()
-            try context.catalog.write { try $0.settleNow(retrying: true) }
+            if mount.isReadOnly || switches.pause.isOn { return try pending() }
+            mount.volume?.endWritingNow()
+            try mount.catalog.write { try $0.settleNow(retrying: true) }
             await queue.hurry()
-            while try context.catalog.read({ try $0.hasPending() }) {
+            while try mount.catalog.read({ try $0.hasPending() }) {
                 if Task.isCancelled { throw SyncError.cancelled }
                 if let deadline, .now >= deadline { return try pending() }
-                if context.pause.isOn { return try pending() }
+                if switches.pause.isOn { return try pending() }
                 await queue.isAwaited()
                 // Include a change that came meanwhile.
-                if try context.catalog.read({ try $0.nextMoment(after: .now) }) != nil {
-                    try context.catalog.write { try $0.settleNow(retrying: false) }
+                if try mount.catalog.read({ try $0.nextMoment(after: .now) }) != nil {
+                    try mount.catalog.write { try $0.settleNow(retrying: false) }
                     queue.wake()
                 }
                 try? await Task.sleep(for: .milliseconds(50))
@@ -251,14 +289,14 @@ package final class SyncEngine: Sendable {
 
     /// The user has signed out: no document is found, opened, downloaded or sent; running uploads are aborted.
     package func mask() async {
-        context.isMasked = true
+        switches.isMasked = true
         await queue.pause()
         await pinner.pause()
     }
 
     /// Undoes ``mask()`` when the sign-out failed.
     package func unmask() async {
-        context.isMasked = false
+        switches.isMasked = false
         await queue.hurry()
         await pinner.hurry()
     }
@@ -266,7 +304,7 @@ package final class SyncEngine: Sendable {
     /// Stops uploads, and downloads that nobody waits for, until resumed, also across a restart; durable on return.
     /// Reads by programs, and downloads that a user asks for, go on.
     package func setPaused(_ isPaused: Bool) async throws(SyncError) {
-        do { try context.pause.set(isPaused, in: context.catalog) } catch { throw SyncError(error) }
+        do { try switches.pause.set(isPaused, in: mount.catalog) } catch { throw SyncError(error) }
         if isPaused {
             await queue.pause()
             await pinner.pause()
@@ -278,19 +316,19 @@ package final class SyncEngine: Sendable {
     }
 
     package func pending() throws -> [ItemRecord] {
-        try context.catalog.read { try $0.pendingForPeople(limit: 1_000) }
+        try mount.catalog.read { try $0.pendingForPeople(limit: 1_000) }
     }
 
     /// Drops the local bytes of an unmodified document that no program uses. Returns the number of bytes.
     package func evict(_ inode: InodeID) throws(SyncError) -> Int64 {
-        context.volume?.endWritingNow()
+        mount.volume?.endWritingNow()
         downloader.recordNow(inode)
         do { return try evictor.evict(inode).bytes } catch { throw SyncError(error) }
     }
 
     /// Pins or unpins an item, with everything in it if it is a folder. Missing bytes come in the background.
     package func setPinned(_ item: ItemID, _ isPinned: Bool) async throws(SyncError) {
-        do { try context.catalog.write { try $0.setPinned(item, isPinned) } } catch { throw SyncError(error) }
+        do { try mount.catalog.write { try $0.setPinned(item, isPinned) } } catch { throw SyncError(error) }
         if isPinned { await pinner.hurry() } else { cache.wake() }
     }
 

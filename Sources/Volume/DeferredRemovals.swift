@@ -71,7 +71,7 @@ extension Volume {
             deferredRemovals.free(gone)
             seeToItLater()
         } else {
-            for id in gone { context.store.removeSetAside(id) }
+            for id in gone { mount.store.removeSetAside(id) }
         }
     }
 }

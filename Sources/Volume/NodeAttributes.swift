@@ -48,13 +48,13 @@ extension Volume {
         var record = record
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
         // A download under way is ahead of the catalog.
-        if record.extents != nil, let content = context.store.opened(id) {
+        if record.extents != nil, let content = mount.store.opened(id) {
             record.extents = content.present
             record.baseSize = content.baseSize
         }
         var attributes = NodeAttributes(record: record, isStable: true)
         if record.extents == nil, record.size >= Self.leastLooked {
-            attributes.allocated = context.store.status(id)?.blocks
+            attributes.allocated = mount.store.status(id)?.blocks
         }
         return attributes
     }
@@ -81,7 +81,7 @@ extension Volume {
             }
             // A download under way is ahead of the catalog as well.
             let id = GenerationID(inode: record.id.rawValue, number: record.generation)
-            if !state.isPast, record.extents != nil, let content = state.content ?? context.store.opened(id) {
+            if !state.isPast, record.extents != nil, let content = state.content ?? mount.store.opened(id) {
                 record.extents = content.present
                 record.baseSize = content.baseSize
             }
@@ -102,7 +102,7 @@ extension Volume {
             var attributes = NodeAttributes(record: record, isStable: !state.isMarked && !isBehind)
             if attributes.isStable { state.isKnownToKernel = true }
             if record.extents == nil, record.size >= Self.leastLooked {
-                attributes.allocated = (state.content.flatMap { try? $0.status() } ?? context.store.status(id))?.blocks
+                attributes.allocated = (state.content.flatMap { try? $0.status() } ?? mount.store.status(id))?.blocks
             }
             return attributes
         }

@@ -67,8 +67,8 @@ extension Volume: VolumeObserving {
         let isWritten = old.map { node in
             node.withLock { state in
                 guard let content = state.content else { return false }
-                context.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
-                context.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
+                mount.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
+                mount.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
                 if let stamp = state.open?.writing?.stamp { state.open?.writing?.stamp = restamp(stamp, new) }
                 state.generation = 1
                 table.split(node, to: new)
@@ -89,7 +89,7 @@ extension Volume: VolumeObserving {
 
     /// A file whose names changed has another ctime: with the same size and date nobody has written to it for that.
     private func restamp(_ stamp: BackingStamp, _ new: InodeID) -> BackingStamp {
-        let now = BackingStamp(context.store.status(GenerationID(inode: new.rawValue, number: 1)))
+        let now = BackingStamp(mount.store.status(GenerationID(inode: new.rawValue, number: 1)))
         guard let now, now.size == stamp.size, now.modified == stamp.modified else { return stamp }
         try? catalog.write { try $0.beginWriting(new, generation: 1, mark: .maybeModified(now)) }
         return now
@@ -98,7 +98,7 @@ extension Volume: VolumeObserving {
     /// The row as it was committed a moment ago. When it cannot be read, programs may go on seeing the old one.
     private func current(_ inode: InodeID) -> InodeRecord? {
         do { return try catalog.read { try $0.inodeIfPresent(inode) } } catch {
-            context.logger.error(
+            mount.logger.error(
                 "the catalog cannot be read: programs may go on seeing an old version of a document",
                 metadata: ["inode": "\(inode)", "error": "\(error)"])
             return nil
@@ -108,7 +108,7 @@ extension Volume: VolumeObserving {
     private func tellConflict(_ inode: InodeID) {
         label(inode)
         let path = (try? catalog.read { try $0.path(of: inode) })??.map(\.string).joined(separator: "/")
-        context.logger.warning(
+        mount.logger.warning(
             "conflict: the store replaced a document while a program was writing it; the program's changes are kept apart",
             metadata: ["local version": "\(path ?? inode.description)"])
     }
@@ -171,6 +171,6 @@ extension Volume: VolumeObserving {
     /// Removes the file of the generation before the current one; programs that have it open go on with it.
     private func dropOldGenerations(_ inode: InodeID) {
         guard let record = try? catalog.read({ try $0.inodeIfPresent(inode) }), record.generation > 1 else { return }
-        context.store.remove(GenerationID(inode: inode.rawValue, number: record.generation - 1))
+        mount.store.remove(GenerationID(inode: inode.rawValue, number: record.generation - 1))
     }
 }

@@ -47,7 +47,7 @@ extension Volume {
                 (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
             }
             synced = SyncedContents(content.id, try content.status())
-            _ = try context.store.synchronize(content.id, content)
+            _ = try mount.store.synchronize(content.id, content)
         }
         guard handle.isWritable || isUnsent else { return true }
         return try changing(node) { state in
@@ -151,7 +151,7 @@ extension Volume {
                 end = leave(node, &state, handle, recorded: recorded)
             }
         } catch {
-            context.logger.error(
+            mount.logger.error(
                 "a change could not be recorded; this is tried again at the next write and at the next mount",
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
             end = node.withLock { leave(node, &$0, handle, recorded: nil) }
@@ -215,7 +215,7 @@ extension Volume {
             // (The watch for changes through a mapping finds these.)
             end.isMapped = end.released != nil && open.content.isComplete
         } else if let released = end.released {
-            end.isMapped = mayBeMapped && context.store.isWritable(released)
+            end.isMapped = mayBeMapped && mount.store.isWritable(released)
             if end.isMapped {
                 _ = endWriting(node.inode, mapped: writing.stamp, isReady: false)
             } else {
@@ -244,13 +244,13 @@ extension Volume {
         do {
             return try catalog.write { writer in
                 try writer.endWriting(
-                    inode, settle: isReady ? times.settle : nil, defaults: context.defaults, mapped: mapped)
+                    inode, settle: isReady ? times.settle : nil, defaults: mount.defaults, mapped: mapped)
                 // The upload may have been confirmed while the writer still had it open.
                 let record = try writer.inodeIfPresent(inode)
-                return try record.flatMap { try context.labels.updateMarked($0, in: writer) }
+                return try record.flatMap { try mount.labels.updateMarked($0, in: writer) }
             }
         } catch {
-            context.logger.error(
+            mount.logger.error(
                 "cannot take a dirty mark away; the document is looked at again at the next mount",
                 metadata: ["inode": "\(inode)", "error": "\(error)"])
             return nil

@@ -56,15 +56,15 @@ extension Volume {
             closedWriters.ended(ended)
             engine.changed()
         } catch {
-            context.logger.error(
+            mount.logger.error(
                 "cannot take dirty marks away; this is tried again at the next close and at the next mount",
                 metadata: ["error": "\(error)"])
         }
     }
 
     private func endWriting(_ inode: InodeID, _ writer: Catalog.Writer) throws {
-        try writer.endWriting(inode, settle: times.settle, defaults: context.defaults)
+        try writer.endWriting(inode, settle: times.settle, defaults: mount.defaults)
         // The upload may have been confirmed while the writer still had it open.
-        if let record = try writer.inodeIfPresent(inode) { _ = try context.labels.updateMarked(record, in: writer) }
+        if let record = try writer.inodeIfPresent(inode) { _ = try mount.labels.updateMarked(record, in: writer) }
     }
 }

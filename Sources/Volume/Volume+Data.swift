@@ -58,7 +58,7 @@ extension Volume {
         }
         let wanted = range.clamped(to: 0..<content.baseSize)
         // (With a bandwidth limit it takes as long as the limit makes it.)
-        let limit = context.transfers.downloadLimit.rate == nil ? times.longestRead : Wait.longest
+        let limit = engine.transfers.downloadLimit.rate == nil ? times.longestRead : Wait.longest
         return Wait(limit: limit) { [engine, node] in
             do { try await engine.provide(wanted, of: content, for: target, thread: thread) } catch {
                 // The document was replaced before a byte of it was handed out: the node stands for the new version
@@ -92,24 +92,24 @@ extension Volume {
             guard let content = state.content, let target = state.open?.target, state.open?.rescue == nil,
                 !content.isComplete
             else { return }
-            context.hold(target.identifier)
-            state.open?.rescue = Task(executorPreference: context.workers) { [engine, context] in
+            mount.hold(target.identifier)
+            state.open?.rescue = Task(executorPreference: mount.workers) { [engine, mount] in
                 defer {
-                    context.release(target.identifier)
+                    mount.release(target.identifier)
                     engine.changed()
                 }
-                var pause = context.times.firstRetry
+                var pause = mount.times.firstRetry
                 while !Task.isCancelled {
                     do {
                         return try await engine.downloader.provide(0..<content.baseSize, of: content, for: target)
                     } catch {
                         if case SyncError.superseded = error { return }
-                        context.logger.warning(
+                        mount.logger.warning(
                             "a deleted document that is still open cannot be downloaded whole",
                             metadata: ["item": "\(target.name)", "error": "\(error)"])
                     }
                     try? await Task.sleep(for: .seconds(pause))
-                    pause = min(pause * 2, context.times.longestRetry)
+                    pause = min(pause * 2, mount.times.longestRetry)
                 }
             }
         }

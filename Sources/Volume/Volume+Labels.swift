@@ -33,7 +33,7 @@ extension Volume {
                 written.inode, generation: written.generation, size: written.size, modified: written.modified,
                 mark: written.mark, settle: nil, killsPrivileges: written.killsPrivileges)
         }
-        guard try context.labels.update(try write(), in: writer) else { return (written.stamp, false) }
+        guard try mount.labels.update(try write(), in: writer) else { return (written.stamp, false) }
         written.stamp = BackingStamp(try content.status()) ?? .none
         // Bytes that were written past us while the label was written are recorded as well: the new stamp hides them.
         if isPassedThrough, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
@@ -50,7 +50,7 @@ extension Volume {
         if let node = table.current(inode) {
             node.withLock { state in
                 let before = try? state.content?.status()
-                context.relabel(inode)
+                mount.relabel(inode)
                 // If only the label made the difference, nobody has written.
                 guard let before, BackingStamp(before) == state.open?.writing?.stamp,
                     let now = try? state.content?.status(), let stamp = BackingStamp(now), now.size == before.size,
@@ -59,7 +59,7 @@ extension Volume {
                 state.open?.writing?.stamp = stamp
             }
         } else {
-            context.relabel(inode)
+            mount.relabel(inode)
         }
     }
 }

@@ -55,9 +55,9 @@ extension Volume {
             let record = try catalog.read({ try $0.child(of: folder, named: database) }), record.kind == .document
         else { return false }
         if record.size == 0 { return true }
-        guard context.store.status(GenerationID(inode: record.id.rawValue, number: record.generation)) != nil else {
+        guard mount.store.status(GenerationID(inode: record.id.rawValue, number: record.generation)) != nil else {
             return false
         }
-        return DatabaseFiles.isDatabase(try context.openCurrent(record.id).content)
+        return DatabaseFiles.isDatabase(try mount.openCurrent(record.id).content)
     }
 }

@@ -22,7 +22,7 @@ extension Volume {
         if let node = table.current(inode), node.withLock({ $0.isMarked }) {
             return mappingWatches.withLock { $0.end(watch, of: inode) }
         }
-        Task(executorPreference: context.workers) { [weak self] in
+        Task(executorPreference: mount.workers) { [weak self] in
             var quietSince = ContinuousClock.now
             while (try? await Task.sleep(for: .seconds(min(1, self?.times.settle ?? 1)))) != nil {
                 guard let self else { return }
@@ -37,7 +37,7 @@ extension Volume {
                         }
                     }
                 } catch {
-                    self.context.logger.warning(
+                    self.mount.logger.warning(
                         "cannot tell whether a document is still mapped",
                         metadata: ["file": "\(id)", "error": "\(error)"])
                 }
@@ -50,12 +50,12 @@ extension Volume {
     private func lookAtMapping(_ id: GenerationID, _ watch: UInt64) throws -> Sight {
         let inode = InodeID(rawValue: id.inode)
         // Asked first: writes until the lease is granted show in the time stamp.
-        let isMapped = context.store.isWritable(id)
+        let isMapped = mount.store.isWritable(id)
         func look(_ writer: Catalog.Writer) throws -> Sight {
             // Asked inside: a writer ends the watch before it writes its own mark, which must not be taken away. The
             // stamp is taken inside as well: an earlier one would replace what the writer has recorded since.
             guard mappingWatches.withLock({ $0.isCurrent(watch, of: inode) }) else { return .over }
-            guard let now = BackingStamp(context.store.status(id)) else { return .over }
+            guard let now = BackingStamp(mount.store.status(id)) else { return .over }
             guard let record = try writer.inodeIfPresent(inode), record.generation == id.number,
                 let mark = record.writing
             else { return .over }
@@ -69,7 +69,7 @@ extension Volume {
                 try recordMapped(record, now, writer)
                 writer.changes.append(.attributes(inode))
             }
-            if !isMapped { try writer.endWriting(inode, settle: times.settle, defaults: context.defaults) }
+            if !isMapped { try writer.endWriting(inode, settle: times.settle, defaults: mount.defaults) }
             return isMapped ? (isChanged ? .changed : .unchanged) : .over
         }
         // Under the node's lock: truncate(2) changes the catalog first and the file afterwards.
@@ -81,7 +81,7 @@ extension Volume {
             }
         if case .over = sight {
             mappingWatches.withLock { $0.end(watch, of: inode) }
-            context.relabel(inode)
+            mount.relabel(inode)
         }
         if case .over = sight {
             engine.changed()
@@ -100,9 +100,9 @@ extension Volume {
                 inode.id, generation: inode.generation, size: stamp.size, modified: stamp.modified,
                 mark: .maybeModified(stamp), settle: nil)
         }
-        guard try context.labels.update(try write(seen), in: writer) else { return }
+        guard try mount.labels.update(try write(seen), in: writer) else { return }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
-        if let now = BackingStamp(context.store.status(id)) { _ = try write(now) }
+        if let now = BackingStamp(mount.store.status(id)) { _ = try write(now) }
     }
 }
 

@@ -89,7 +89,7 @@ extension Volume {
 
     /// Programs go on with the documents that they have open; nobody gets anything else.
     func refuseSignedOut() throws(VolumeError) {
-        if context.isMasked { throw VolumeError(EACCES, "the user has signed out") }
+        if engine.switches.isMasked { throw VolumeError(EACCES, "the user has signed out") }
     }
 
     func checkedParent(_ folder: NodeID, _ name: Filename) throws(VolumeError) -> Node {

@@ -132,10 +132,10 @@ extension Volume {
             // The answer has the attributes of an empty file: the kernel gives them up by itself at any change that
             // makes the file longer.
             state.isKnownToKernel = false
-            let content = try context.store.open(
+            let content = try mount.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil,
                 forProgram: true)
-            _ = try catalog.read { try context.labels.update(record, in: $0, isNew: true) }
+            _ = try catalog.read { try mount.labels.update(record, in: $0, isNew: true) }
             state.isSetID = record.mode & 0o6000 != 0
             var open = state.open ?? Node.Open(content: content)
             var writing = open.writing ?? Node.Writing(stamp: .none)
@@ -189,9 +189,9 @@ extension Volume {
 
     /// Called before a program opens a document that is not (all) here: reading it would download it.
     private func refuseDownload(of inode: InodeID, by thread: Int32) throws {
-        let verdict = context.policy.verdict(onThread: thread)
+        let verdict = engine.reports.policy.verdict(onThread: thread)
         guard verdict.decision != .allow else { return }
-        context.tellRefusal(verdict, of: inode)
+        engine.reports.refusal(verdict, of: inode)
         throw VolumeError(
             DownloadPolicy.refusal, "\(verdict.program ?? "this program") may not download documents")
     }
@@ -203,7 +203,7 @@ extension Volume {
         state.open = nil
         guard isMarked else { return }
         let (inode, generation) = (node.inode, state.generation)
-        Task(executorPreference: context.workers) { [weak self] in
+        Task(executorPreference: mount.workers) { [weak self] in
             self?.watchMapping(of: inode, generation: generation)
         }
     }
@@ -302,7 +302,7 @@ extension Volume {
     func openContent(_ record: InodeRecord) throws -> ContentFile {
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
         do {
-            return try context.open(record, forProgram: true)
+            return try mount.open(record, forProgram: true)
         } catch {
             guard error.code == .missing else { throw error }
             try lostContent(record, id)
@@ -325,7 +325,7 @@ extension Volume {
         guard comesAgain else {
             throw VolumeError(EIO, "the local bytes (storage/\(id)) are missing and were not in the store yet")
         }
-        context.logger.warning("local bytes are missing, they are downloaded again", metadata: ["file": "\(id)"])
+        mount.logger.warning("local bytes are missing, they are downloaded again", metadata: ["file": "\(id)"])
         throw VolumeError(ESTALE, "the local bytes are missing; opened again, they are downloaded")
     }
 }

@@ -24,7 +24,7 @@ extension Volume {
             var (record, item) = try catalog.read { (try $0.inode(inode), try $0.item(of: inode)) }
             if let node = table.current(inode) { record = attributes(record, node).record }
             // A download under way is ahead of the catalog.
-            if let content = context.store.opened(
+            if let content = mount.store.opened(
                 GenerationID(inode: inode.rawValue, number: record.generation))
             {
                 record.extents = content.present

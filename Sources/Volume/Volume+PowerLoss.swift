@@ -13,7 +13,7 @@ extension Volume {
     ///
     /// - Parameter synced: changed documents whose bytes are durable, as their files were then.
     func distrust(besides synced: [InodeID: SyncedContents]) throws {
-        context.logger.warning(
+        mount.logger.warning(
             "the machine went off while the domain was in use: documents that were not synced are examined")
         for item in try catalog.read({ try $0.allPending(limit: .max) }) where item.kind.isDocument {
             guard let inode = item.inode, try catalog.read({ try $0.hasUnsentContents(inode) }) else { continue }
@@ -24,23 +24,23 @@ extension Volume {
 
     private func distrust(_ item: ItemRecord, _ inode: InodeRecord, _ synced: [InodeID: SyncedContents]) throws {
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
-        let file = context.store.status(id)
+        let file = mount.store.status(id)
         if let durable = synced[inode.id], durable == SyncedContents(id, file),
             try catalog.read({ try $0.undurable(inode.id) == nil })
         {
             // Recovering a writer's mark may have removed the note.
             return try catalog.write { try $0.noteSynced(inode.id, durable) }
         }
-        let path = context.path(of: inode.id)
+        let path = mount.path(of: inode.id)
         if file == nil && inode.size > 0 {
-            context.logger.error(
+            mount.logger.error(
                 "nothing is left of a document's changes: they were never synced, and the machine went off",
                 metadata: ["document": "\(path)"])
-            return try catalog.write { try $0.giveUpLost(item.id, defaults: context.defaults) }
+            return try catalog.write { try $0.giveUpLost(item.id, defaults: mount.defaults) }
         }
         if inode.extents != nil { return try catalog.write { try $0.markMaybeDamaged(inode.id) } }
-        guard let copy = try catalog.write({ try $0.partUnsynced(item.id, defaults: context.defaults) }) else { return }
-        context.logger.warning(
+        guard let copy = try catalog.write({ try $0.partUnsynced(item.id, defaults: mount.defaults) }) else { return }
+        mount.logger.warning(
             "a document's changes were not synced when the machine went off, and may be damaged: they are kept beside the store's",
             metadata: ["document": "\(path)", "keptAs": "\(copy)"])
     }
@@ -54,7 +54,7 @@ extension Volume {
         guard let inode = found, let item, !item.isExcluded, item.contentRevision == 0, item.identifier != nil,
             inode.writing == nil, inode.splitFrom == nil
         else { return }
-        let status = context.store.status(GenerationID(inode: id.rawValue, number: inode.generation))
+        let status = mount.store.status(GenerationID(inode: id.rawValue, number: inode.generation))
         // (The store does not have the bytes any more of what it has deleted.)
         let isDurable = try item.heldSince != nil || catalog.read { try $0.undurable(id) == nil }
         if isDurable, inode.extents == nil, let status, status.size == inode.size,
@@ -77,15 +77,15 @@ extension Volume {
                     let inode = try catalog.read({ try $0.inodeIfPresent(id) })
                 else { continue }
                 let file = GenerationID(inode: id.rawValue, number: inode.generation)
-                if let known = synced[id], known == SyncedContents(file, context.store.status(file)) { continue }
-                if let durable = SyncedContents(file, try context.store.synchronize(file)) {
+                if let known = synced[id], known == SyncedContents(file, mount.store.status(file)) { continue }
+                if let durable = SyncedContents(file, try mount.store.synchronize(file)) {
                     try catalog.write { try $0.noteSynced(id, durable) }
                 }
             }
             if try catalog.read({ try $0.inodesBeingWritten() }).isEmpty { try catalog.write { try $0.noteBoot(nil) } }
             try synchronizeCatalogNow()
         } catch {
-            context.logger.warning(
+            mount.logger.warning(
                 "some pending changes could not be made durable; after a power loss they would be kept as copies",
                 metadata: ["error": "\(error)"])
         }

@@ -30,7 +30,7 @@ extension Volume {
     func reclaimNow() {
         let dead = deferredRemovals.takeInodes()
         if !dead.isEmpty { reclaim(dead) }
-        for id in deferredRemovals.takeFiles() { context.store.removeSetAside(id) }
+        for id in deferredRemovals.takeFiles() { mount.store.removeSetAside(id) }
     }
 
     func reclaim(_ inode: InodeID) { reclaim([inode]) }
@@ -52,16 +52,16 @@ extension Volume {
             for (record, wasSynced) in gone where record.kind == .document {
                 let id = GenerationID(inode: record.id.rawValue, number: record.generation)
                 if !wasSynced {
-                    context.store.remove(id)
+                    mount.store.remove(id)
                     continue
                 }
-                let bytes = context.store.status(id).map(\.allocated) ?? 0
-                context.store.setAside(id)
+                let bytes = mount.store.status(id).map(\.allocated) ?? 0
+                mount.store.setAside(id)
                 if deferredRemovals.add(id, bytes: bytes) { isTime = true }
             }
             if isTime { try synchronizeCatalogNow() }
         } catch {
-            context.logger.error(
+            mount.logger.error(
                 "cannot reclaim removed documents; this is tried again at the next mount",
                 metadata: ["inodes": "\(inodes)", "error": "\(error)"])
         }
@@ -71,6 +71,6 @@ extension Volume {
     /// them. The watch of that mapping has them reclaimed.
     private func isMapped(_ inode: InodeRecord) -> Bool {
         guard inode.splitFrom != nil, inode.writing != nil else { return false }
-        return context.store.isWritable(GenerationID(inode: inode.id.rawValue, number: inode.generation))
+        return mount.store.isWritable(GenerationID(inode: inode.id.rawValue, number: inode.generation))
     }
 }

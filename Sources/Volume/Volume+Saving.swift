@@ -29,7 +29,7 @@ extension Volume {
                 do { _ = try await engine.download(inode) } catch {
                     unobtainable.withLock { _ = $0.insert(inode) }
                     postpone(times.settle)
-                    context.logger.info(
+                    mount.logger.info(
                         "the version before a save cannot be downloaded: the save is taken for a new document",
                         metadata: ["inode": "\(inode)", "error": "\(error)"])
                 }

@@ -14,7 +14,7 @@ extension Volume {
     /// numbers of inodes are the local disk's.
     package func statistics() throws(VolumeError) -> statvfs {
         do {
-            var statistics = try context.store.diskStatistics()
+            var statistics = try mount.store.diskStatistics()
             guard let quota = engine.quota.last else { return statistics }
             statistics.show(quota, evictable: try catalog.read { try $0.bytesHere() })
             return statistics

@@ -62,7 +62,7 @@ extension Volume {
             }
         } catch {
             let failure = VolumeError(error)
-            context.logger.warning(
+            mount.logger.warning(
                 "not moved to the trash: not all of it could be downloaded, so it stays where it is",
                 metadata: ["item": "\(name)", "error": "\(failure.message)"])
             throw failure

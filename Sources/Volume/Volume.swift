@@ -14,7 +14,7 @@ import Trees
 /// the provider returns ``Outcome/wait(_:)``. Lock order: see ``Node``.
 package final class Volume: Sendable {
     package let engine: SyncEngine
-    let context: SyncContext
+    let mount: MountState
     let table = NodeTable()
     let keptListings = KeptListings()
     let handles = HandleTable()
@@ -35,16 +35,16 @@ package final class Volume: Sendable {
     let kernel: any KernelNotifying
     let backing: any BackingRegistering
 
-    var catalog: Catalog { context.catalog }
-    var times: SyncTimes { context.times }
+    var catalog: Catalog { mount.catalog }
+    var times: SyncTimes { mount.times }
 
     package init(engine: SyncEngine, kernel: any KernelNotifying, backing: any BackingRegistering) {
         self.engine = engine
-        self.context = engine.context
+        self.mount = engine.mount
         self.kernel = kernel
         self.backing = backing
-        debouncer = Debouncer(workers: engine.context.workers)
-        context.attach(self)
+        debouncer = Debouncer(workers: engine.mount.workers)
+        mount.attach(self)
     }
 
     /// Runs a call; if a listing is missing, the answer is to wait for that.
@@ -91,7 +91,7 @@ package final class Volume: Sendable {
             let isOtherBoot = before != nil && before != boot
             let synced = try isOtherBoot ? catalog.read { try $0.synced() } : [:]
             // Only the files in the store are asked for: a catalog may have a million more.
-            try catalog.read { reader in try context.store.bringBack { try reader.isCurrent($0) } }
+            try catalog.read { reader in try mount.store.bringBack { try reader.isCurrent($0) } }
             // Writers first: recovering one may give an inode its only name.
             for inode in try catalog.read({ try $0.inodesBeingWritten() }) {
                 try recoverWriter(inode, isOtherBoot: isOtherBoot)
@@ -99,14 +99,14 @@ package final class Volume: Sendable {
             if isOtherBoot { try distrust(besides: synced) }
             for inode in try catalog.read({ try $0.orphans() }) { reclaim(inode) }
             let unknown = try catalog.read { reader in
-                try context.store.cleanUp(highest: reader.highestInode().rawValue) { try reader.isCurrent($0) }
+                try mount.store.cleanUp(highest: reader.highestInode().rawValue) { try reader.isCurrent($0) }
             }
             for path in unknown {
-                context.logger.error(
+                mount.logger.error(
                     "bytes that the catalog does not know are put aside; hydrant rescue gives them their names",
                     metadata: ["path": "\(path)"])
             }
-            try context.labels.begin(catalog)
+            try mount.labels.begin(catalog)
             try catalog.write { writer in
                 try writer.forgetSyncedThatWereSent()
                 if isOtherBoot { try writer.distrustNameIndex() }
@@ -121,9 +121,9 @@ package final class Volume: Sendable {
     /// A writer was at work when the daemon was killed: its changes are pending from now on.
     private func recoverWriter(_ inode: InodeRecord, isOtherBoot: Bool) throws {
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
-        let now = BackingStamp(context.store.status(id))
+        let now = BackingStamp(mount.store.status(id))
         // A mapping may outlive the daemon as well.
-        let mapped = inode.extents == nil && context.store.isWritable(id) ? now : nil
+        let mapped = inode.extents == nil && mount.store.isWritable(id) ? now : nil
         try catalog.write { writer in
             switch inode.writing {
             case .maybeModified(let stamp) where now == nil || stamp == now || stamp == .none: break
@@ -136,7 +136,7 @@ package final class Volume: Sendable {
                     inode.id, size: now?.size ?? inode.size, modified: now?.modified ?? inode.modified, mark: .modified,
                     settle: 0)
             }
-            try writer.endWriting(inode.id, settle: 0, defaults: context.defaults, mapped: mapped)
+            try writer.endWriting(inode.id, settle: 0, defaults: mount.defaults, mapped: mapped)
         }
         if mapped != nil { watchMapping(of: inode.id, generation: inode.generation) }
     }

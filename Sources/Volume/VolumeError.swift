@@ -85,12 +85,12 @@ extension Volume {
     /// Logs the reason when a program gets "Input/output error".
     package func tell(_ error: VolumeError) {
         guard error.errno == EIO else { return }
-        context.logger.warning("a program gets an I/O error", metadata: ["error": "\(error.message)"])
+        mount.logger.warning("a program gets an I/O error", metadata: ["error": "\(error.message)"])
     }
 
     /// A program has waited for so long, and gets a time-out.
     package func tell(givenUpAfter time: Duration) {
-        context.logger.warning(
+        mount.logger.warning(
             "a program's request has timed out (ETIMEDOUT); the answer may still come, try again later",
             metadata: ["seconds": "\(time.components.seconds)"])
     }

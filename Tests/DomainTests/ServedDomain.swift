@@ -42,11 +42,11 @@ final class ServedDomain: Sendable {
         var times = SyncTimes.quick
         times.quotaAfterChange = 0.05
         if let settle { times.settle = settle }
-        let context = SyncContext(
+        let engine = SyncEngine(
             provider: provider, catalog: catalog, store: try ContentStore(directory: sandbox.state + "/content"),
             times: times, defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
         let link = SessionLink()
-        let volume = Volume(engine: SyncEngine(context: context), kernel: link, backing: link)
+        let volume = Volume(engine: engine, kernel: link, backing: link)
         self.volume = volume
         try volume.recover()
         identifiers = try IdentifierBook(keptAt: sandbox.state + "/" + KeptFiles.identifiers)
@@ -59,7 +59,7 @@ final class ServedDomain: Sendable {
         options.passthrough = passthrough
         let session = try FUSESession(
             mountPoint: sandbox.mountPoint, options: options,
-            fileSystem: MountFrontend(showing: volume, workers: context.workers))
+            fileSystem: MountFrontend(showing: volume, workers: engine.mount.workers))
         try session.mount()
         link.attach(session)
         self.session = session
@@ -83,7 +83,7 @@ final class ServedDomain: Sendable {
                 stateDirectory: sandbox.state,
                 scopes: scopes),
             signOut: SignOutService(volume: volume, scopes: scopes, logger: logger) { _ in }, queries: queries,
-            policy: PolicyService(context: context, configured: [], mountPoint: sandbox.mountPoint),
+            policy: PolicyService(engine, configured: [], mountPoint: sandbox.mountPoint),
             thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: sandbox.mountPoint),
             title: "test")
         let server = ControlServer(

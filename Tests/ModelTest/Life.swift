@@ -12,7 +12,7 @@ final class Life: @unchecked Sendable {
     // Unchecked: one thread alone uses it (see Schedule).
     let directory: String
     let catalog: Catalog
-    let context: SyncContext
+    let engine: SyncEngine
     let volume: Volume
     let store: GatedStore
     let backing: Backing
@@ -25,11 +25,11 @@ final class Life: @unchecked Sendable {
         catalog = try Catalog(path: directory + "/catalog.sqlite", domain: "model:", owner: (1_000, 1_000))
         var logger = Logger(label: "model") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
-        context = SyncContext(
+        engine = SyncEngine(
             provider: store, catalog: catalog, store: try ContentStore(directory: directory + "/content"),
             times: SyncTimes(), defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), logger: logger,
             workers: Workers { job, executor in Schedule.shared.add(job, executor) })
-        volume = Volume(engine: SyncEngine(context: context), kernel: Kernel(), backing: backing)
+        volume = Volume(engine: engine, kernel: Kernel(), backing: backing)
         try volume.recover()
         volume.engine.start()
     }

@@ -83,7 +83,7 @@ struct Observation {
         let shard = Files.names(path).lazy.map { "\(path)/\($0)/\(record.id.rawValue).\(record.generation)" }
         var bytes = shard.compactMap { Files.read($0) }.first ?? []
         guard let extents = record.extents else { return bytes }
-        let open = life.context.store.opened(.init(inode: record.id.rawValue, number: record.generation))
+        let open = life.engine.mount.store.opened(.init(inode: record.id.rawValue, number: record.generation))
         let present = open.map { $0.present } ?? extents
         guard let present else { return bytes }
         Model.resize(&bytes, Int(record.size))

@@ -36,11 +36,11 @@ package final class InProcessStore: Sendable {
             path: directory + "/catalog.sqlite", domain: "memory:test", owner: (geteuid(), getegid()))
         var logger = Logger(label: "in process") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
-        let context = SyncContext(
+        let engine = SyncEngine(
             provider: provider, catalog: catalog, store: try ContentStore(directory: directory + "/content"),
             times: times,
             defaults: PlaceholderDefaults(uid: geteuid(), gid: getegid()), logger: logger)
-        let volume = Volume(engine: SyncEngine(context: context), kernel: kernel, backing: backing)
+        let volume = Volume(engine: engine, kernel: kernel, backing: backing)
         try volume.recover()
         return (volume, catalog)
     }

@@ -25,7 +25,7 @@ package final class ServedMount: Sendable {
         let (volume, catalog) = try InProcessStore.build(
             provider: provider, directory: sandbox.scratch, times: times, kernel: link, backing: link)
         (self.volume, self.catalog) = (volume, catalog)
-        let frontend = MountFrontend(showing: volume, workers: volume.engine.context.workers)
+        let frontend = MountFrontend(showing: volume, workers: volume.engine.mount.workers)
         var sessionOptions = FUSESession.Options()
         sessionOptions.mountOptions = ["default_permissions", "subtype=hydrant", "fsname=test"] + options
         session = try FUSESession(mountPoint: sandbox.mountPoint, options: sessionOptions, fileSystem: frontend)

@@ -133,12 +133,12 @@ import Trees
         let test = try TestEngine(readTimeout: 0.2, ticker: ticker)
         try test.remote.put("a", [UInt8](repeating: 7, count: 100_000))
         try await test.engine.enumerate(.root)
-        let limit = test.context.transfers.downloadLimit
+        let limit = test.engine.transfers.downloadLimit
         limit.set(10_240)
         let inode = try test.inode("a").id
         let task = Task { try await test.engine.download(inode) }
         #expect(try await eventually { limit.waitingCount == 1 })
-        let transfer = try #require(test.context.transfers.now().first)
+        let transfer = try #require(test.engine.transfers.now().first)
         #expect(transfer.direction == .download && transfer.path == "a" && transfer.total == 100_000)
         // Longer than the read time-out, on the machine's clock: it waits for us, not for the provider.
         try await Task.sleep(for: .milliseconds(600))
@@ -147,27 +147,27 @@ import Trees
         try await run(to: .seconds(9), limit, movers: 1)
         limit.set(nil)
         #expect(try await task.value == 100_000)
-        #expect(try await eventually { test.context.transfers.now().isEmpty })
+        #expect(try await eventually { test.engine.transfers.now().isEmpty })
     }
 
     @Test("so does an upload; the store has it whole")
     func upload() async throws {
         let test = try TestEngine(ticker: ticker)
         try await test.engine.enumerate(.root)
-        let limit = test.context.transfers.uploadLimit
+        let limit = test.engine.transfers.uploadLimit
         limit.set(10_240)
         test.engine.start()
         let text = String(repeating: "0123456789", count: 10_000)
         try test.save("a", text)
         #expect(try await eventually { limit.waitingCount == 1 })
-        let transfer = try #require(test.context.transfers.now().first)
+        let transfer = try #require(test.engine.transfers.now().first)
         #expect(transfer.direction == .upload && transfer.path == "a" && transfer.total == 100_000)
         try await run(to: .seconds(5), limit, movers: 1)
         #expect(try test.pending().count == 1)
         limit.set(nil)
         #expect(try await test.engine.sync(timeout: 60).isEmpty)
         #expect(test.remote.read("a")?.count == 100_000)
-        #expect(try await eventually { test.context.transfers.now().isEmpty })
+        #expect(try await eventually { test.engine.transfers.now().isEmpty })
         await test.engine.stop()
     }
 }

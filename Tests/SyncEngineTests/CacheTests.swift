@@ -121,7 +121,7 @@ import Trees
             }
         }
         #expect(try test.catalog.read { try $0.bytesHere() } > 3 << 40)
-        #expect(try test.context.cacheUse().bytes < 100_000)
+        #expect(try test.engine.mount.cacheUse().bytes < 100_000)
         #expect(await test.engine.cache.tidy() == 0)
         #expect(try here(test) == ["a", "b", "big", "small"])
         // What is full counts as before: no more goes than has to.

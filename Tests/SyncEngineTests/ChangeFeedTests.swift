@@ -28,12 +28,11 @@ import Trees
             times.settle = 0
             times.firstRetry = 0.02
             times.poll = 0.05
-            let context = SyncContext(
+            engine = SyncEngine(
                 provider: provider, catalog: catalog, store: try ContentStore(directory: directory + "/content"),
                 times: times, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            context.attach(volume)
-            engine = SyncEngine(context: context)
+            engine.mount.attach(volume)
         }
 
         func inode(_ path: String) throws -> InodeRecord {

@@ -11,7 +11,7 @@ import Trees
     @Test func aConfirmationConcernsTheStore() async throws {
         let test = try TestEngine()
         let told = Mutex<[Bool]>([])
-        test.context.onCommit { _, concernsStore in told.withLock { $0.append(concernsStore) } }
+        test.engine.publisher.onCommit { _, concernsStore in told.withLock { $0.append(concernsStore) } }
         try test.save("a", "text")
         #expect(told.withLock { $0 } == [])
         let row = try test.item("a")

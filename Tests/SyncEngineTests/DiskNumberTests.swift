@@ -19,9 +19,9 @@ import Testing
     func aDiskOfAnySize(_ minimum: CacheLimits.MinimumFree) throws {
         for size: Int64 in [0, 1, 1 << 40, .max] { #expect(minimum.bytes(of: size) >= 0) }
         let test = try TestEngine(cache: CacheLimits(minimumFree: minimum))
-        #expect(test.context.room.lacking(for: .max) > 0)
-        #expect(test.context.room.reserve >= 0)
-        let free = try #require(test.context.room.free())
+        #expect(test.engine.mount.room.lacking(for: .max) > 0)
+        #expect(test.engine.mount.room.reserve >= 0)
+        let free = try #require(test.engine.mount.room.free())
         #expect(free.free >= 0 && free.minimum >= 0)
     }
 }

@@ -71,7 +71,7 @@ import Trees
         #expect(try test.engine.evict(test.inode("doc1").id) == 10_000)
         let number = try test.inode("doc1").generation
         // As if the end of a stream of the old bytes came now.
-        let records = DownloadRecords(context: test.context)
+        let records = DownloadRecords(mount: test.engine.mount)
         records.add(content, name: "doc1")
         records.recordNow()
         let after = try test.inode("doc1")
@@ -97,9 +97,8 @@ import Trees
         let (test, _) = try await prepared(3)
         let provider = LingeringProvider(base: test.remote)
         let engine = SyncEngine(
-            context: SyncContext(
-                provider: provider, catalog: test.catalog, store: test.store, times: test.context.times,
-                defaults: test.context.defaults, logger: test.context.logger))
+            provider: provider, catalog: test.catalog, store: test.store, times: test.engine.mount.times,
+            defaults: test.engine.mount.defaults, logger: test.engine.mount.logger)
         defer { provider.end.open() }
         #expect(try await engine.download(test.inode("doc1").id) == 10_000)
         #expect(try isRecorded("doc1", test))
@@ -119,7 +118,7 @@ import Trees
     @Test("a file that cannot be changed is not in the way of the others") func oneFails() async throws {
         let (test, _) = try await prepared(2)
         let downloads = try ["doc1", "doc2"].map { try test.download($0).0 }
-        let records = DownloadRecords(context: test.context)
+        let records = DownloadRecords(mount: test.engine.mount)
         for content in downloads {
             try bytes.withUnsafeBytes { try content.store($0, at: 0) }
             records.add(content, name: "doc")

@@ -15,7 +15,7 @@ import Trees
     init() throws { test = try TestEngine() }
 
     private func events(_ kind: SyncEvent.Kind) -> [SyncEvent] {
-        test.context.events.listen(last: .max).now(most: .max >> 1).events.filter { $0.kind == kind }
+        test.engine.reports.log.listen(last: .max).now(most: .max >> 1).events.filter { $0.kind == kind }
     }
 
     private func sync() async throws {
@@ -160,12 +160,12 @@ import Trees
         let inode = try test.inode("f/a").id
         test.plan.fail(.startProvidingItem, with: .notAuthenticated)
         await #expect(throws: SyncError.self) { try await test.engine.download(inode) }
-        let line = try #require(test.context.downloadFailures.last(of: inode))
+        let line = try #require(test.engine.downloadFailures.last(of: inode))
         #expect(line == "f/a: a test made this call fail; sign in again, then read it again")
         #expect(events(.error).map(\.message) == [line])
         #expect(events(.startProvidingItem).map(\.code) == ["notAuthenticated"])
         _ = try await test.engine.download(inode)
-        #expect(try await eventually { test.context.downloadFailures.last(of: inode) == nil })
+        #expect(try await eventually { test.engine.downloadFailures.last(of: inode) == nil })
     }
 
     @Test("a read that went well takes the line away, although the rest of the document is still to come")
@@ -177,11 +177,11 @@ import Trees
         await #expect(throws: SyncError.self) {
             try await test.engine.downloader.provide(0..<4_096, of: content, for: target)
         }
-        #expect(test.context.downloadFailures.last(of: target.inode) != nil)
+        #expect(test.engine.downloadFailures.last(of: target.inode) != nil)
         test.plan.bandwidth = 50_000
         try await test.engine.downloader.provide(0..<4_096, of: content, for: target)
         #expect(!content.isComplete)
-        #expect(test.context.downloadFailures.last(of: target.inode) == nil)
+        #expect(test.engine.downloadFailures.last(of: target.inode) == nil)
         await test.engine.stop()
     }
 }

@@ -116,7 +116,9 @@ import Trees
         try test.remote.put("e", "E")
         try await start()
         let gate = Gate()
-        let fetcher = FolderFetcher(context: test.context)
+        let fetcher = FolderFetcher(
+            mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote,
+            reports: test.engine.reports)
         test.plan.inject(.lateAnswer(gate), into: .enumerateItems)
         let listing = Task { try await fetcher.fetch(.root, joining: false) }
         await gate.waitForArrivals()

@@ -68,10 +68,9 @@ import Trees
     init() throws {
         test = try TestEngine()
         engine = SyncEngine(
-            context: SyncContext(
-                provider: provider, catalog: test.catalog, store: test.store, times: test.context.times,
-                defaults: test.context.defaults, logger: test.context.logger))
-        engine.context.attach(test.volume)
+            provider: provider, catalog: test.catalog, store: test.store, times: test.engine.mount.times,
+            defaults: test.engine.mount.defaults, logger: test.engine.mount.logger)
+        engine.mount.attach(test.volume)
         set { $0.items = (0..<Self.count).map { Self.item($0) } }
     }
 
@@ -144,7 +143,8 @@ import Trees
         set { $0.stop = (4_500, nil) }
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
         set { $0.items = (0..<60_000).map { Self.item(inOrder ? $0 : $0 * 7_919 % 60_000) } }
-        var parts = ListingParts(context: engine.context, folder: .root, since: engine.context.ownChanges.ask())
+        var parts = ListingParts(
+            mount: engine.mount, remote: engine.remote, folder: .root, since: engine.remote.ownChanges.ask())
         var items: [Item] = []
         var most = 0
         for start in stride(from: 0, to: 60_000, by: 500) {
@@ -170,7 +170,7 @@ import Trees
         try await engine.enumerate(.root)
         #expect(try names() == expected)
         #expect(try test.inode("document 99999").id == before)
-        #expect(engine.context.refused.summary(of: .root) == nil)
+        #expect(engine.remote.refused.summary(of: .root) == nil)
     }
 
     @Test("a document made here while a first listing comes, under a name that it brings, is not refused")
@@ -187,7 +187,7 @@ import Trees
         #expect(try test.item("document 05000").inode == made)
         #expect(try test.pending().map(\.inode) == [made])
         #expect(try test.catalog.read { try $0.knownItem(ItemIdentifier("id5000")) } != nil)
-        #expect(engine.context.refused.summary(of: .root) == nil)
+        #expect(engine.remote.refused.summary(of: .root) == nil)
     }
 
     @Test("of what turns out to be no listing nothing stays but what somebody has used") func takenBack() async throws {
@@ -233,7 +233,7 @@ import Trees
         #expect(try names().count == Self.count - 1)
         for _ in 0..<2 {
             #expect(
-                engine.context.refused.summary(of: .root)
+                engine.remote.refused.summary(of: .root)
                     == "1 entry of the store cannot be shown: “document 00002” (another item has the same name)")
             _ = try await engine.fetcher.fetch(.root, joining: false)
         }
@@ -241,7 +241,8 @@ import Trees
 
     @Test("of a long listing only what is new is kept in memory") func memory() async throws {
         try await engine.enumerate(.root)
-        var parts = ListingParts(context: engine.context, folder: .root, since: engine.context.ownChanges.ask())
+        var parts = ListingParts(
+            mount: engine.mount, remote: engine.remote, folder: .root, since: engine.remote.ownChanges.ask())
         var items: [Item] = []
         var most = 0
         for start in stride(from: 0, to: Self.count, by: 500) {

@@ -145,7 +145,8 @@ import Trees
         let missing = Fault.error(FileProviderError(.noSuchItem, "nothing there"))
         for alone in [true, false] {
             test.plan.inject(missing, into: .providePlaceholder)
-            let refresh = RemoteRefresh(context: test.context, fetcher: nil)
+            let refresh = RemoteRefresh(
+                mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote, fetcher: nil)
             if alone { await refresh.refresh(target.identifier) } else { await refresh.refresh([target.identifier]) }
             #expect(test.plan.remainingFaults(for: .providePlaceholder) == 0)
             #expect(try test.inode("h/g/a").linkCount == 1)
@@ -162,7 +163,9 @@ import Trees
         #expect(try test.inode("h/g/a").linkCount == 1)
         // When nothing moves, it is.
         test.plan.inject(missing, into: .providePlaceholder)
-        await RemoteRefresh(context: test.context, fetcher: nil).refresh(target.identifier)
+        await RemoteRefresh(
+            mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote, fetcher: nil
+        ).refresh(target.identifier)
         #expect(throws: CatalogError.self) { try test.inode("h/g/a") }
     }
 

@@ -68,7 +68,7 @@ import Trees
         await gate.waitForArrivals()
         try await test.engine.setPaused(true)
         #expect(try await eventually { gate.waitingCount == 0 })
-        #expect(try await eventually { test.context.transfers.now().isEmpty })
+        #expect(try await eventually { test.engine.transfers.now().isEmpty })
         #expect(try test.item("a").failure == nil)
         #expect(test.remote.read("a") == Array("first".utf8))
         try await test.engine.setPaused(false)

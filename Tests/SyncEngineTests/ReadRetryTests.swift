@@ -80,9 +80,9 @@ import Trees
         let (content, target) = try test.download("a")
         try await test.engine.downloader.provide(0..<10, of: content, for: target)
         #expect(test.plan.attempts(of: .startProvidingItem) == 4)
-        #expect(test.context.connection.failure == nil)
+        #expect(test.engine.client.connection.failure == nil)
         func events() -> [SyncEvent] {
-            test.context.events.listen(last: .max).now(most: .max >> 1).events
+            test.engine.reports.log.listen(last: .max).now(most: .max >> 1).events
                 .filter { $0.kind == .startProvidingItem || $0.kind == .offline }
         }
         #expect(try await eventually { !events().isEmpty })
@@ -97,6 +97,6 @@ import Trees
         #expect(try await eventually { test.plan.attempts(of: .startProvidingItem) >= 2 })
         read.cancel()
         await #expect(throws: SyncError.self) { try await read.value }
-        #expect(try await eventually { test.context.transfers.now().isEmpty })
+        #expect(try await eventually { test.engine.transfers.now().isEmpty })
     }
 }

@@ -137,7 +137,9 @@ import Trees
         #expect(try await eventually { test.plan.attempts(of: .enumerateItems) == 4 })
         let gate = Gate()
         // Its own: the engine's may still be at its first listing, and would be joined.
-        let fetcher = FolderFetcher(context: test.context)
+        let fetcher = FolderFetcher(
+            mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote,
+            reports: test.engine.reports)
         // The first page passes (with "a"), the second hangs.
         test.plan.inject(.surplusBytes(0), into: .enumerateItems)
         test.plan.inject(.hang(gate), into: .enumerateItems)
@@ -175,7 +177,9 @@ import Trees
         }
         try await give(0o700)
         test.plan.inject(.lateAnswer(listed), into: .enumerateItems)
-        let fetcher = FolderFetcher(context: test.context)
+        let fetcher = FolderFetcher(
+            mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote,
+            reports: test.engine.reports)
         let listing = Task { try await fetcher.fetch(.root, joining: false) }
         await listed.waitForArrivals()
         // What another client makes of it last is what it is.
@@ -203,7 +207,9 @@ import Trees
         try test.remote.put("a", "A")
         try test.remote.put("b", "B")
         try await test.engine.enumerate(.root)
-        let fetcher = FolderFetcher(context: test.context)
+        let fetcher = FolderFetcher(
+            mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote,
+            reports: test.engine.reports)
         let gate = Gate()
         test.plan.inject(.surplusBytes(0), into: .enumerateItems)
         test.plan.inject(.hang(gate), into: .enumerateItems)
@@ -244,10 +250,9 @@ private struct EndlessTest {
 
     init() throws {
         let test = try TestEngine()
-        let context = SyncContext(
+        engine = SyncEngine(
             provider: EndlessProvider(), catalog: test.catalog, store: test.store, times: SyncTimes(),
-            defaults: test.context.defaults, logger: test.context.logger)
-        engine = SyncEngine(context: context)
+            defaults: test.engine.mount.defaults, logger: test.engine.mount.logger)
     }
 }
 

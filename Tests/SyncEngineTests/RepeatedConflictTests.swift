@@ -69,13 +69,12 @@ import Trees
         let (test, store) = (try TestEngine(), Store())
         try store.base.put("good", "good")
         let engine = SyncEngine(
-            context: SyncContext(
-                provider: store, catalog: test.catalog, store: test.store, times: SyncTimes(),
-                defaults: test.context.defaults, logger: test.context.logger))
+            provider: store, catalog: test.catalog, store: test.store, times: SyncTimes(),
+            defaults: test.engine.mount.defaults, logger: test.engine.mount.logger)
         try await engine.enumerate(.root)
         #expect(try test.names() == ["good"])
         #expect(
-            engine.context.refused.summary(of: .root)
+            engine.remote.refused.summary(of: .root)
                 == "1 entry of the store cannot be shown: “bad” (the server does not say its size)")
     }
 }

@@ -56,9 +56,8 @@ import Trees
         // The probe asks when it is told to.
         times.firstRetry = 3_600
         return SyncEngine(
-            context: SyncContext(
-                provider: account, catalog: test.catalog, store: test.store, times: times,
-                defaults: test.context.defaults, logger: test.context.logger))
+            provider: account, catalog: test.catalog, store: test.store, times: times,
+            defaults: test.engine.mount.defaults, logger: test.engine.mount.logger)
     }
 
     /// Somebody signs in, and looks while the store has not said anything yet, for longer than one that is away is given.
@@ -71,10 +70,10 @@ import Trees
         let gate = Gate()
         account.set(isAccepted: isAccepted, gate)
         await engine.credentialMayHaveChanged()
-        #expect(engine.context.connection.failure != nil, "until the store has said so")
+        #expect(engine.client.connection.failure != nil, "until the store has said so")
         let task = Task { try await look() }
         earlier?.open()
-        try await Task.sleep(for: SyncContext.patienceWhenAway * 4)
+        try await Task.sleep(for: StoreClient.patienceWhenAway * 4)
         gate.open()
         try await task.value
     }
@@ -83,7 +82,7 @@ import Trees
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
-        #expect(engine.context.connection.failure?.code == .notAuthenticated)
+        #expect(engine.client.connection.failure?.code == .notAuthenticated)
 
         let gate = Gate()
         account.set(isAccepted: false, gate)
@@ -91,7 +90,7 @@ import Trees
         for _ in 0..<2 { await #expect(throws: SyncError.self) { try await engine.enumerate(.root) } }
         // The listing that was begun before does not answer who has signed in.
         try await signIn(engine, account, isAccepted: true, after: gate) { try await engine.enumerate(.root) }
-        #expect(engine.context.connection.failure == nil)
+        #expect(engine.client.connection.failure == nil)
     }
 
     @Test("that the password is still another one is known from then on") func refused() async throws {
@@ -101,7 +100,7 @@ import Trees
         await #expect(throws: SyncError.self) {
             try await signIn(engine, account, isAccepted: false) { try await engine.enumerate(.root) }
         }
-        #expect(engine.context.isKnownToBeAway)
+        #expect(engine.client.isKnownToBeAway)
     }
 
     @Test("nobody need look for that: the probe asks") func refusedProbe() async throws {
@@ -109,18 +108,18 @@ import Trees
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
         try await signIn(engine, account, isAccepted: false) {}
-        #expect(try await eventually { engine.context.isKnownToBeAway })
+        #expect(try await eventually { engine.client.isKnownToBeAway })
     }
 
     @Test("who signs in before the probe has begun is not forgotten either") func signedInBefore() async throws {
         let (test, account) = (try TestEngine(), Account())
-        let context = engine(test, account).context
-        let probe = ReturnProbe(context: context)
-        _ = context.connection.failed(FileProviderError(.notAuthenticated, "refused"), asked: .now)
+        let engine = engine(test, account)
+        let probe = ReturnProbe(mount: engine.mount, client: engine.client)
+        _ = engine.client.connection.failed(FileProviderError(.notAuthenticated, "refused"), asked: .now)
         account.set(isAccepted: true)
         await probe.now()
         await probe.begin()
-        #expect(try await eventually { context.connection.failure == nil })
+        #expect(try await eventually { engine.client.connection.failure == nil })
         await probe.end()
     }
 
@@ -138,9 +137,9 @@ import Trees
         gate.open()
         let start = ContinuousClock.now
         await next.waitForArrivals()
-        #expect(!engine.context.isKnownToBeAway, "the refusal is of the time before")
+        #expect(!engine.client.isKnownToBeAway, "the refusal is of the time before")
         next.open()
-        #expect(try await eventually { engine.context.connection.failure == nil })
+        #expect(try await eventually { engine.client.connection.failure == nil })
         // (By itself it asks again after 30 s.)
         #expect(start.duration(to: .now) < .seconds(20))
     }

@@ -15,7 +15,6 @@ final class TestEngine: Sendable {
     let provider: FaultInjectingProvider<InMemoryProvider>
     let catalog: Catalog
     let store: ContentStore
-    let context: SyncContext
     let engine: SyncEngine
     let volume = FakeVolume()
 
@@ -41,12 +40,11 @@ final class TestEngine: Sendable {
         times.readTimeout = readTimeout
         times.firstRetry = firstRetry
         times.stopProviding = stopProviding
-        context = SyncContext(
+        engine = SyncEngine(
             provider: self.provider, catalog: catalog, store: store, times: times,
             defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), cache: cache,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, ticker: ticker ?? MachineTicker())
-        context.attach(volume)
-        engine = SyncEngine(context: context)
+        engine.mount.attach(volume)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: directory) }
@@ -85,7 +83,7 @@ final class TestEngine: Sendable {
     /// Replaces all of a document's bytes.
     func write(_ inode: InodeID, _ text: String) throws {
         let bytes = Array(text.utf8)
-        let defaults = context.defaults
+        let defaults = engine.mount.defaults
         let record = try catalog.write { writer in
             let record = try writer.inode(inode)
             try writer.beginWriting(inode, generation: record.generation, mark: .modified)

@@ -127,7 +127,7 @@ import Trees
     /// A catalog that does not answer is not one in which nothing is pending.
     @Test func whatCannotBeReadFromTheCatalogIsSentWhenItCan() async throws {
         try await start()
-        let events = test.context.events.listen(last: 0)
+        let events = test.engine.reports.log.listen(last: 0)
         try SQLite.execute("ALTER TABLE conflict RENAME TO elsewhere", in: test.catalog.path)
         try test.save("a", "text")
         #expect(

@@ -63,7 +63,7 @@ import Trees
         test.plan.bandwidth = Self.megabyte
         try test.save("a", text("old ", 13))
         test.engine.start()
-        #expect(try await eventually { test.context.transfers.now().contains { $0.done > 0 } })
+        #expect(try await eventually { test.engine.transfers.now().contains { $0.done > 0 } })
         let text = text("new ", 13)
         try test.write(try test.inode("a").id, text)
         test.plan.bandwidth = nil

@@ -82,14 +82,14 @@ import Volume
         try await withStore(provider) { store throws in
             #expect(try Self.names(store) == ["honest", "folder"])
             #expect(try store.files.text("honest") == "honest")
-            let told = try #require(store.volume.engine.context.refused.summary(of: .root))
+            let told = try #require(store.volume.engine.refused.summary(of: .root))
             #expect(told.hasPrefix("1 entry of the store cannot be shown: "))
             #expect(told.hasSuffix("(\(lie.reason))"))
             // Once it is put right the entry is forgotten.
             provider.edit { $0.listing = nil }
             provider.base.signal(.folder(.rootContainer))
             try waitUntil(10, "nothing is refused") {
-                store.volume.engine.context.refused.summary(of: .root) == nil
+                store.volume.engine.refused.summary(of: .root) == nil
             }
             #expect(try Self.names(store) == ["honest", "folder"])
         }
@@ -113,7 +113,7 @@ import Volume
         }
         let provider = try Self.provider(strange)
         try await withStore(provider) { [strange] store throws in
-            #expect(store.volume.engine.context.refused.summary(of: .root) == nil)
+            #expect(store.volume.engine.refused.summary(of: .root) == nil)
             #expect(
                 try Set(store.files.list(.root))
                     == Set(strange.map(\.filename.bytes) + [Array("honest".utf8), Array("folder".utf8)]))
@@ -141,7 +141,7 @@ import Volume
         let provider = try Self.provider((0..<5_000).map { Self.item("\($0)", Filename("a/\($0)")) })
         try await withStore(provider) { store throws in
             #expect(try Self.names(store) == ["honest", "folder"])
-            let told = try #require(store.volume.engine.context.refused.summary(of: .root))
+            let told = try #require(store.volume.engine.refused.summary(of: .root))
             #expect(told.hasPrefix("5000 entries of the store cannot be shown: ") && told.hasSuffix(", and 4997 more"))
             #expect(told.utf8.count < 2_000)
         }

@@ -26,7 +26,7 @@ import Volume
     private func held() throws -> HeldDeletions? { try test.catalog.read { try $0.heldDeletions() } }
 
     private var events: [SyncEvent] {
-        test.engine.context.events.listen(last: 1_000).now(most: 1_000).events
+        test.engine.reports.log.listen(last: 1_000).now(most: 1_000).events
     }
 
     private func deleteThere() async throws {
@@ -58,7 +58,7 @@ import Volume
         #expect(await errnoOf { _ = try await test.contents("f/doc30") } == ENOENT)
         #expect(try held()?.items == Self.count + 1)
         let inode = try await test.lookUp("f/doc30").attributes.record.id
-        #expect(test.engine.context.downloadFailures.last(of: inode)?.contains("hydrant resolve") == true)
+        #expect(test.engine.downloadFailures.last(of: inode)?.contains("hydrant resolve") == true)
         // The store has it again.
         for index in 0..<Self.count { try test.remote.put("f/doc\(index)", "text \(index)") }
         try await test.refresh()

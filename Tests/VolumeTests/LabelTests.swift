@@ -173,7 +173,7 @@ import Volume
         let test = try TestVolume(settle: 60)
         let inode = try await test.save("a", "text").attributes.record
         let isWritten = try test.catalog.read { reader in
-            try test.engine.context.labels.update(try reader.inode(inode.id), in: reader)
+            try test.engine.mount.labels.update(try reader.inode(inode.id), in: reader)
         }
         #expect(!isWritten)
     }

@@ -86,7 +86,7 @@ import Volume
         #expect(try test.catalog.read { try $0.bytesHere() } == 2 * Self.largest)
         _ = try test.volume.statistics()
         // They take what the disk gives them.
-        #expect(try test.engine.context.cacheUse().bytes < 1 << 20)
+        #expect(try test.engine.mount.cacheUse().bytes < 1 << 20)
         test.engine.start()
         #expect(
             try await eventually {

@@ -122,7 +122,7 @@ import Trees
         if why == "unwanted" { limits.ahead = 0 }
         let test = try Self.volume(limits)
         if why == "paused" { try await test.engine.setPaused(true) }
-        if why == "limited" { test.engine.context.transfers.downloadLimit.set(1 << 30) }
+        if why == "limited" { test.engine.transfers.downloadLimit.set(1 << 30) }
         for number in 0..<10 { #expect(try await read(Self.name(number), of: test) == Self.text(number)) }
         try await Task.sleep(for: .milliseconds(100))
         #expect(test.provider.plan.attempts(of: .startProvidingItem) == 10)

@@ -115,11 +115,10 @@ final class TestVolume: Sendable {
         times.settleAfterSync = settleAfterSync
         times.firstRetry = 0.05
         times.readTimeout = 5
-        let context = SyncContext(
+        engine = SyncEngine(
             provider: self.provider, catalog: catalog, store: store, times: times,
             defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), cache: cache,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        engine = SyncEngine(context: context)
         volume = Volume(engine: engine, kernel: kernel, backing: backing)
         try volume.recover(boot: boot)
     }

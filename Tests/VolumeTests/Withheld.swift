@@ -7,17 +7,17 @@ import Volume
 /// Withholds from the volume what one transaction made stale, as between its commit and the moment at which the volume
 /// is told.
 private final class Withheld: CommitObserver {
-    private let context: SyncContext
+    private let publisher: CommitPublisher
     /// The transaction to withhold.
     private let own = Mutex<ObjectIdentifier?>(nil)
 
-    init(_ context: SyncContext) { self.context = context }
+    init(_ publisher: CommitPublisher) { self.publisher = publisher }
 
     func withhold(_ transaction: TreeTransaction) { own.withLock { $0 = ObjectIdentifier(transaction) } }
-    func begins(_ transaction: TreeTransaction) { context.begins(transaction) }
-    func failed(_ transaction: TreeTransaction) { context.failed(transaction) }
+    func begins(_ transaction: TreeTransaction) { publisher.begins(transaction) }
+    func failed(_ transaction: TreeTransaction) { publisher.failed(transaction) }
     func committed(_ transaction: TreeTransaction) {
-        if own.withLock({ $0 != ObjectIdentifier(transaction) }) { context.committed(transaction) }
+        if own.withLock({ $0 != ObjectIdentifier(transaction) }) { publisher.committed(transaction) }
     }
 }
 
@@ -26,10 +26,10 @@ extension TestVolume {
     ///
     /// - Returns: what it is to be told.
     func untold(_ body: (Catalog.Writer) throws -> Void) throws -> [CatalogChange] {
-        let context = volume.engine.context
-        let withheld = Withheld(context)
+        let publisher = volume.engine.publisher
+        let withheld = Withheld(publisher)
         catalog.observe(withheld)
-        defer { catalog.observe(context) }
+        defer { catalog.observe(publisher) }
         return try catalog.write { writer in
             withheld.withhold(writer.transaction)
             try body(writer)

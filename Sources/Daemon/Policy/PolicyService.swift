@@ -7,29 +7,31 @@ import Trees
 
 /// Keeps the user's rules for downloads by programs, and asks the user about programs with the rule "ask".
 final class PolicyService: Sendable {
-    private let context: SyncContext
+    private let mount: MountState
+    private let policy: DownloadPolicy
     private let notice: PolicyNotice
     /// Serializes changes.
     private let turn = NSLock()
     private static let note = "download rules"
 
-    init(context: SyncContext, configured: [PolicyRule], mountPoint: String) {
-        self.context = context
-        notice = PolicyNotice(mountPoint: mountPoint, logger: context.logger)
-        context.policy.setConfigured(configured)
-        let text = try? context.catalog.read { try $0.note(Self.note) }
+    init(_ engine: SyncEngine, configured: [PolicyRule], mountPoint: String) {
+        mount = engine.mount
+        policy = engine.reports.policy
+        notice = PolicyNotice(mountPoint: mountPoint, logger: mount.logger)
+        policy.setConfigured(configured)
+        let text = try? mount.catalog.read { try $0.note(Self.note) }
         if let text = text.flatMap({ $0 }),
             let own = try? JSONDecoder().decode([PolicyRule].self, from: Data(text.utf8))
         {
-            context.policy.setOwn(own)
+            policy.setOwn(own)
         }
-        context.policy.onAsk { [weak self] program in self?.ask(program) }
+        policy.onAsk { [weak self] program in self?.ask(program) }
     }
 
     /// - Returns: all rules; the change is recorded when this returns.
     func change(_ changes: [DownloadRuleChange]) throws -> [DownloadRule] {
         try turn.withLock {
-            var own = context.policy.own
+            var own = policy.own
             for change in changes {
                 guard PolicyRule.isPossible(change.program) else {
                     throw ControlFailure(
@@ -47,8 +49,8 @@ final class PolicyService: Sendable {
             }
             if !changes.isEmpty {
                 let text = String(decoding: try JSONEncoder().encode(own), as: UTF8.self)
-                try context.catalog.write { try $0.takeNote(Self.note, text) }
-                context.policy.setOwn(own)
+                try mount.catalog.write { try $0.takeNote(Self.note, text) }
+                policy.setOwn(own)
             }
             func all(_ rules: [PolicyRule], _ origin: DownloadRule.Origin)
                 -> [DownloadRule]
@@ -60,13 +62,13 @@ final class PolicyService: Sendable {
                     )
                 }
             }
-            return all(own, .domain) + all(context.policy.configured, .configuration)
+            return all(own, .domain) + all(policy.configured, .configuration)
                 + all(PolicyRule.builtIn, .builtIn)
         }
     }
 
     private func ask(_ program: String) {
-        Task(executorPreference: context.workers) { [weak self, notice] in
+        Task(executorPreference: mount.workers) { [weak self, notice] in
             guard let decision = notice.ask(program) else { return }
             _ = try? self?.change([DownloadRuleChange(program: program, decision: decision)])
         }

@@ -26,7 +26,7 @@ final class SignOutService: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    private var context: SyncContext { volume.engine.context }
+    private var mount: MountState { volume.engine.mount }
 
     init(
         volume: Volume, scopes: ScopedFolders, logger: Logger,
@@ -41,7 +41,7 @@ final class SignOutService: Sendable {
     /// - Returns: the number of changes that were put aside.
     func signOut(_ request: SignOutRequest) async throws -> Int {
         volume.endWritingNow()
-        let pending = try context.catalog.read { try $0.pendingForPeople(limit: 10_000) }.count
+        let pending = try mount.catalog.read { try $0.pendingForPeople(limit: 10_000) }.count
         guard pending == 0 || request.force else {
             throw ControlFailure(
                 code: ControlFailure.pending,
@@ -55,7 +55,7 @@ final class SignOutService: Sendable {
         state.withLock { $0.folder = request.folder }
         logger.info("signed out", metadata: ["pending": "\(pending)"])
         await scopes.endAll()
-        await context.client.signOut()
+        await volume.engine.client.signOut()
         try await onWorkers { [self] in try removeUnused() }
         return pending
     }
@@ -90,7 +90,7 @@ final class SignOutService: Sendable {
     }
 
     private func changes() throws -> [ItemID: Int64] {
-        let rows = try context.catalog.read { try $0.pendingForPeople(limit: 1_000_000) }
+        let rows = try mount.catalog.read { try $0.pendingForPeople(limit: 1_000_000) }
         return Dictionary(rows.map { ($0.id, $0.contentRevision) }) { $1 }
     }
 
@@ -107,10 +107,10 @@ final class SignOutService: Sendable {
 
     /// Evicts all documents that no program has open.
     private func removeUnused() throws {
-        try context.catalog.write { try $0.unpinAll() }
+        try mount.catalog.write { try $0.unpinAll() }
         var last: EvictionCandidate?
         while true {
-            let batch = try context.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
+            let batch = try mount.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
             guard !batch.isEmpty else { return }
             last = batch.last
             // (An open document is removed when the last program closes it.)
@@ -119,6 +119,6 @@ final class SignOutService: Sendable {
     }
 
     private func onWorkers<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        try await Task(executorPreference: context.workers) { try body() }.value
+        try await Task(executorPreference: mount.workers) { try body() }.value
     }
 }

@@ -11,7 +11,9 @@ import UniformTypes
 /// The sources of a document's picture: the program that saved the document, the store, and, for a downloaded document,
 /// the desktop's thumbnailers. None of them downloads the document.
 final class DocumentPictures: Sendable {
-    let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let given: GivenThumbnails
     private let shelf: ThumbnailShelf
     private let run: ThumbnailerRun
     private let types = UniformTypeTable.system
@@ -24,20 +26,22 @@ final class DocumentPictures: Sendable {
     /// The time until newly installed thumbnailers are noticed.
     private static let fresh: Duration = .seconds(60)
 
-    init(context: SyncContext, shelf: ThumbnailShelf, stateDirectory: String) {
-        self.context = context
-        self.shelf = shelf
+    init(_ engine: SyncEngine, stateDirectory: String) {
+        mount = engine.mount
+        client = engine.client
+        given = engine.given
+        shelf = engine.thumbnails
         run = ThumbnailerRun(stateDirectory: stateDirectory)
     }
 
     /// The provider stores pictures that programs gave; those go before pictures made here.
-    var isKept: Bool { context.client.keepsThumbnails }
-    var isMade: Bool { context.client.makesThumbnails }
+    var isKept: Bool { client.keepsThumbnails }
+    var isMade: Bool { client.makesThumbnails }
 
     // MARK: From programs
 
     /// The picture of the item's current contents that a program gave on this machine and that is not in the store yet.
-    func given(_ item: ItemRecord) -> Thumbnail? { context.given.thumbnail(of: item) }
+    func given(_ item: ItemRecord) -> Thumbnail? { given.thumbnail(of: item) }
 
     // MARK: From the store
 
@@ -50,7 +54,7 @@ final class DocumentPictures: Sendable {
             return shelf.thumbnail(of: identifier, version)
         }
         do {
-            let made = try await context.client.thumbnail(of: identifier, version: version, size: size)
+            let made = try await client.thumbnail(of: identifier, version: version, size: size)
             return made ?? shelf.thumbnail(of: identifier, version)
         } catch {
             if let kept = shelf.thumbnail(of: identifier, version) { return kept }
@@ -85,13 +89,13 @@ final class DocumentPictures: Sendable {
     /// Blocks for some seconds: call this on a worker's thread.
     func make(_ inode: InodeID, named name: Filename) -> Made {
         do {
-            let (record, content) = try context.openCurrent(inode)
+            let (record, content) = try mount.openCurrent(inode)
             guard record.kind == .document, record.size > 0, content.isComplete, record.writing == nil else {
                 return .notNow
             }
             for program in thumbnailers(of: name.string).prefix(2) {
                 guard let raster = try run.picture(of: content, named: name.string, by: program) else { continue }
-                let now = try context.catalog.read { try $0.inodeIfPresent(inode) }
+                let now = try mount.catalog.read { try $0.inodeIfPresent(inode) }
                 let isAsBefore =
                     now?.generation == record.generation && now?.size == record.size
                     && now?.modified == record.modified && now?.writing == nil

@@ -47,8 +47,7 @@ extension DomainService {
         }
         if let cached { return cached.picture }
         if canMake {
-            let context = volume.engine.context
-            let made = await Task(executorPreference: context.workers) {
+            let made = await Task(executorPreference: volume.engine.mount.workers) {
                 pictures.make(record.id, named: name)
             }.value
             if case .picture(let raster) = made, let png = raster.fitting(size)?.png { return png }
@@ -90,7 +89,7 @@ extension DomainService {
         let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }
         guard let item else { throw refusal(path, "is another name of a document, which stays on this machine") }
-        if volume.engine.context.isReadOnly { throw refusal(path, "is mounted read-only") }
+        if volume.engine.mount.isReadOnly { throw refusal(path, "is mounted read-only") }
         guard PNGPicture(picture) != nil, Raster(picture, mostPixels: GivenThumbnail.pixels) != nil else {
             throw refusal(
                 path,

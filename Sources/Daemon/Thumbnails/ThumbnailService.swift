@@ -86,7 +86,8 @@ final class ThumbnailService: Sendable {
     /// The times until the next attempts for a document without a picture.
     private static let silences: [Duration] = [.seconds(2), .seconds(10), .seconds(60), .seconds(600)]
 
-    private var context: SyncContext { volume.engine.context }
+    private var mount: MountState { volume.engine.mount }
+    private var switches: SyncSwitches { volume.engine.switches }
 
     /// - Parameter isConfigured: the default for a domain without a setting of its own.
     init(volume: Volume, mountPoint: String, stateDirectory: String, cache: ThumbnailCache?, isConfigured: Bool) {
@@ -97,7 +98,7 @@ final class ThumbnailService: Sendable {
         self.isConfigured = isConfigured
         ledger = ThumbnailLedger(stateDirectory: stateDirectory)
         pictures = DocumentPictures(
-            context: volume.engine.context, shelf: volume.engine.thumbnails, stateDirectory: stateDirectory)
+            volume.engine, stateDirectory: stateDirectory)
     }
 
     // MARK: On and off
@@ -105,15 +106,15 @@ final class ThumbnailService: Sendable {
     /// Restores the last setting.
     func begin() {
         volume.engine.onLook { [weak self] folder, thread in self?.looked(folder, thread) }
-        context.onRefusal { [weak self] inode in self?.want(inode) }
-        let said = try? context.catalog.read { try $0.note(Self.note) }
+        volume.engine.reports.onRefusal { [weak self] inode in self?.want(inode) }
+        let said = try? mount.catalog.read { try $0.note(Self.note) }
         if said.flatMap({ $0 }).map({ $0 == "on" }) ?? isConfigured { start() }
     }
 
     /// - Returns: the state; a change is recorded when this returns.
     func set(_ isOn: Bool?) async throws -> ThumbnailStatus {
         if let isOn {
-            try context.catalog.write { try $0.takeNote(Self.note, isOn ? "on" : "off") }
+            try mount.catalog.write { try $0.takeNote(Self.note, isOn ? "on" : "off") }
             if isOn {
                 start()
             } else {
@@ -136,8 +137,8 @@ final class ThumbnailService: Sendable {
             return true
         }
         guard isNew else { return }
-        let watch = try? context.catalog.watchRows { [weak self] in self?.changed($0) }
-        let task = Task(executorPreference: context.workers) { [weak self] in
+        let watch = try? mount.catalog.watchRows { [weak self] in self?.changed($0) }
+        let task = Task(executorPreference: mount.workers) { [weak self] in
             await self?.run(signals)
             self?.state.withLock { $0.runs -= 1 }
         }
@@ -153,7 +154,7 @@ final class ThumbnailService: Sendable {
             return (state.task, state.watch)
         }
         task?.cancel()
-        if let watch { context.catalog.unwatchRows(watch) }
+        if let watch { mount.catalog.unwatchRows(watch) }
         // (Do not wait for a provider that does not answer.)
         for _ in 0..<200 where state.withLock({ $0.runs > 0 }) { try? await Task.sleep(for: .milliseconds(10)) }
     }
@@ -226,7 +227,7 @@ final class ThumbnailService: Sendable {
                 }
                 await provide(wanted.compactMap { inode in row(inode) }, again: true)
                 for folder in folders {
-                    if Task.isCancelled || context.isMasked { break }
+                    if Task.isCancelled || switches.isMasked { break }
                     await show(folder)
                 }
                 if Task.isCancelled { break }
@@ -246,7 +247,7 @@ final class ThumbnailService: Sendable {
         var folders: [Int32: Set<InodeID>] = [:]
         for look in looks {
             if processes[look.thread] == nil {
-                let verdict = context.policy.judgement(onThread: look.thread)
+                let verdict = volume.engine.reports.policy.judgement(onThread: look.thread)
                 processes[look.thread] = (verdict.process?.pid ?? look.thread, verdict.decision == .deny)
             }
             folders[processes[look.thread]!.pid, default: []].insert(look.folder)
@@ -273,14 +274,14 @@ final class ThumbnailService: Sendable {
     }
 
     private func row(_ inode: InodeID) -> SearchRow? {
-        (try? context.catalog.readAside { try $0.searchRows(of: inode).first }).flatMap { $0 }
+        (try? mount.catalog.readAside { try $0.searchRows(of: inode).first }).flatMap { $0 }
     }
 
     private func show(_ folder: InodeID) async {
         var last: Int64?
         var count = 0
         while count < Self.mostOfFolder, !Task.isCancelled {
-            let rows = (try? context.catalog.readAside { try $0.searchRows(in: folder, after: last, limit: 200) }) ?? []
+            let rows = (try? mount.catalog.readAside { try $0.searchRows(in: folder, after: last, limit: 200) }) ?? []
             guard let end = rows.last else { return }
             last = end.number
             count += rows.count
@@ -339,7 +340,9 @@ final class ThumbnailService: Sendable {
     }
 
     private func ask(_ item: ItemRecord, _ record: InodeRecord) async -> Thumbnail? {
-        guard !context.pause.isOn, !context.isMasked, context.connection.failure == nil || !pictures.isMade else {
+        guard !switches.pause.isOn, !switches.isMasked,
+            volume.engine.client.connection.failure == nil || !pictures.isMade
+        else {
             return nil
         }
         return (try? await pictures.stores(item, record, size: ThumbnailCache.Size.xxLarge.pixels)).flatMap { $0 }
@@ -370,7 +373,7 @@ final class ThumbnailService: Sendable {
         case .picture(let raster): put(raster, row, contents, isMade: true)
         case .notNow: hasNone(row, false)
         case .none:
-            context.logger.debug("no thumbnail can be made", metadata: ["document": "\(row.name)"])
+            mount.logger.debug("no thumbnail can be made", metadata: ["document": "\(row.name)"])
             guard let cache, let uri = uri(inode) else { return }
             do {
                 let bytes = try cache.installFailure(of: uri, modified: row.modified.seconds)
@@ -382,7 +385,7 @@ final class ThumbnailService: Sendable {
     // MARK: The cache
 
     func uri(_ inode: InodeID) -> String? {
-        guard let names = (try? context.catalog.readAside { try $0.path(of: inode) }).flatMap({ $0 }) else {
+        guard let names = (try? mount.catalog.readAside { try $0.path(of: inode) }).flatMap({ $0 }) else {
             return nil
         }
         return Self.uri(mountPoint, names.map(\.bytes))
@@ -397,7 +400,7 @@ final class ThumbnailService: Sendable {
         _ thumbnail: Thumbnail, _ row: SearchRow, _ contents: ThumbnailLedger.Contents, isGiven: Bool = false
     ) -> Bool {
         guard let raster = Raster(Data(thumbnail.bytes)) else {
-            context.logger.info("a thumbnail cannot be read", metadata: ["document": "\(row.name)"])
+            mount.logger.info("a thumbnail cannot be read", metadata: ["document": "\(row.name)"])
             return false
         }
         return put(raster, row, contents, isGiven: isGiven)
@@ -408,12 +411,12 @@ final class ThumbnailService: Sendable {
         _ raster: Raster, _ row: SearchRow, _ contents: ThumbnailLedger.Contents, isGiven: Bool = false,
         isMade: Bool = false
     ) -> Bool {
-        guard let cache, let uri = uri(row.inode), !context.isMasked, state.withLock({ $0.isOn }) else { return false }
+        guard let cache, let uri = uri(row.inode), !switches.isMasked, state.withLock({ $0.isOn }) else { return false }
         do {
             let bytes = try cache.install(raster, of: uri, modified: row.modified.seconds)
             note(row, uri, contents, bytes) { $0.isMade = isMade }
         } catch {
-            context.logger.info("a thumbnail cannot be put into the cache", metadata: ["error": "\(error)"])
+            mount.logger.info("a thumbnail cannot be put into the cache", metadata: ["error": "\(error)"])
             return false
         }
         // A picture that a program gave meanwhile goes before this one.
@@ -497,7 +500,7 @@ final class ThumbnailService: Sendable {
         var inodes = rows.inodes
         var isAny = rows.isTooMany
         for number in rows.names {
-            guard let row = (try? context.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else {
+            guard let row = (try? mount.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else {
                 continue
             }
             // (The documents in the folder have other paths now.)

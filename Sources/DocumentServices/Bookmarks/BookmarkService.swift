@@ -20,8 +20,8 @@ package final class BookmarkService: Sendable {
     private let scopes: ScopedFolders
     private let commands = BookmarkService.commands()
 
-    private var catalog: Catalog { volume.engine.context.catalog }
-    private var client: StoreClient { volume.engine.context.client }
+    private var catalog: Catalog { volume.engine.mount.catalog }
+    private var client: StoreClient { volume.engine.client }
 
     package init(
         volume: Volume, domain: any FileProviderDomain, name: String, mountPoint: String, stateDirectory: String,
@@ -57,7 +57,7 @@ package final class BookmarkService: Sendable {
             }
             grant = Grant(
                 id: UUID(), identifier: identifier.rawValue, path: request.path, program: wish.program,
-                isWritable: wish.isWritable && !volume.engine.context.isReadOnly, created: now, until: wish.until)
+                isWritable: wish.isWritable && !volume.engine.mount.isReadOnly, created: now, until: wish.until)
         }
         let bookmark = try seal.seal(
             BookmarkPayload(
@@ -206,7 +206,7 @@ package final class BookmarkService: Sendable {
     }
 
     /// False on a read-only domain.
-    private func isWritable(_ grant: Grant) -> Bool { grant.isWritable && !volume.engine.context.isReadOnly }
+    private func isWritable(_ grant: Grant) -> Bool { grant.isWritable && !volume.engine.mount.isReadOnly }
 
     private func status(_ grant: Grant, names: [Filename]?) -> GrantStatus {
         GrantStatus(
@@ -316,6 +316,6 @@ package final class BookmarkService: Sendable {
     // MARK: Helpers
 
     private func onWorkers<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        try await Task(executorPreference: volume.engine.context.workers) { try body() }.value
+        try await Task(executorPreference: volume.engine.mount.workers) { try body() }.value
     }
 }

@@ -21,7 +21,7 @@ package final class CoordinationService: Sendable {
     private let requests = Mutex<[ClaimID: CoordinationRequest]>([:])
 
     private var engine: SyncEngine { volume.engine }
-    private var catalog: Catalog { engine.context.catalog }
+    private var catalog: Catalog { engine.mount.catalog }
 
     /// - Parameter patience: seconds that a presenter has to answer.
     package init(volume: Volume, mountPoint: String, stateDirectory: String, patience: Double) {
@@ -30,7 +30,7 @@ package final class CoordinationService: Sendable {
         snapshots = stateDirectory + "/snapshots"
         // Remove what a killed daemon left.
         try? FileManager.default.removeItem(atPath: snapshots)
-        let (catalog, logger) = (volume.engine.context.catalog, volume.engine.context.logger)
+        let (catalog, logger) = (volume.engine.mount.catalog, volume.engine.mount.logger)
         arbiter = Arbiter(
             patience: .seconds(patience), edition: { catalog.edition },
             locate: { ClaimTarget(locating: $0, in: catalog) },
@@ -246,7 +246,7 @@ package final class CoordinationService: Sendable {
 
     /// A program that writes with the provider's purpose uploads its changes itself.
     private func sentByOthers(_ claim: Claim) -> Set<SentByOthersRoot> {
-        guard claim.purpose == engine.context.client.providerIdentifier else { return [] }
+        guard claim.purpose == engine.client.providerIdentifier else { return [] }
         let roots = claim.intents.filter { $0.isWriting && !$0.isMetadataOnly }.compactMap { intent in
             try? catalog.read { try SentByOthersRoot(intent.subject, $0) }
         }

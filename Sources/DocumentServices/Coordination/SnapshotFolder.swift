@@ -14,7 +14,7 @@ struct SnapshotFolder: Sendable {
         self.engine = engine
     }
 
-    private var catalog: Catalog { engine.context.catalog }
+    private var catalog: Catalog { engine.mount.catalog }
 
     /// Copies each document as it is at one moment, and downloads it first if necessary. Leaves out excluded items,
     /// which are never uploaded.

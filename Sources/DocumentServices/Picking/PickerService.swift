@@ -38,7 +38,7 @@ package struct PickerService: Sendable {
         Task { first.resume(await fetch.task.value) }
         let telling = Task {
             while (try? await Task.sleep(for: .milliseconds(100))) != nil {
-                let now = fetch.tally.progress(volume.engine.context.transfers.now(), paths.running)
+                let now = fetch.tally.progress(volume.engine.transfers.now(), paths.running)
                 if (try? await listener.tell(.progress(now))) == nil { break }
             }
             first.resume(nil)

@@ -35,13 +35,13 @@ package final class QueryService: Sendable {
     private static let searching = 10.0
     private static let mostFindings = 1_000
 
-    private var context: SyncContext { volume.engine.context }
+    private var mount: MountState { volume.engine.mount }
 
     package init(volume: Volume, stateDirectory: String, domain: String, patience: Double) {
         self.volume = volume
         self.patience = patience
         indexPath = stateDirectory + "/names.sqlite"
-        texts = TextIndexer(context: volume.engine.context, stateDirectory: stateDirectory, domain: domain)
+        texts = TextIndexer(mount: volume.engine.mount, stateDirectory: stateDirectory, domain: domain)
         texts.onIndexed { [weak self] inodes in self?.indexed(inodes) }
         texts.begin()
     }
@@ -84,8 +84,8 @@ package final class QueryService: Sendable {
             live.end()
         }
         do {
-            let key = request.isLive ? try context.catalog.watchRows { live.changed($0) } : nil
-            defer { if let key { context.catalog.unwatchRows(key) } }
+            let key = request.isLive ? try mount.catalog.watchRows { live.changed($0) } : nil
+            defer { if let key { mount.catalog.unwatchRows(key) } }
             try await run(request, live, listener)
             return .done
         } catch let failure as ControlFailure {
@@ -112,8 +112,8 @@ package final class QueryService: Sendable {
         defer { pulse.cancel() }
         let scopes = try await scopes(request.scopes)
         var search = ItemSearch(
-            request.predicate, catalog: context.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
-            isLive: request.isLive, uid: context.defaults.uid, surroundings)
+            request.predicate, catalog: mount.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
+            isLive: request.isLive, uid: mount.defaults.uid, surroundings)
         try refuseSignedOut()
         var unlisted = try search.unlistedFolders()
         async let findings = unlisted == 0 ? nil : ask(request.predicate)
@@ -153,12 +153,12 @@ package final class QueryService: Sendable {
     /// Returns what the store's own search finds, if the store answers soon.
     private func ask(_ predicate: QueryPredicate) async -> StoreFindings? {
         guard let question = StoreSearch(predicate, types: .system, limit: Self.mostFindings) else { return nil }
-        return await volume.engine.context.client.search(question, within: Self.searching)
+        return await volume.engine.client.search(question, within: Self.searching)
     }
 
     /// Throws after a sign-out: the catalog still has the items, but nobody may find them.
     private func refuseSignedOut() throws {
-        guard context.isMasked else { return }
+        guard volume.engine.switches.isMasked else { return }
         throw ControlFailure(code: "signedOut", message: "the domain is signed out")
     }
 
@@ -179,7 +179,7 @@ package final class QueryService: Sendable {
     private func list(_ folders: Set<InodeID>) async {
         let engine = volume.engine
         let unknown = folders.filter { id in
-            (try? context.catalog.read { try $0.inode(id) }).map { $0.isFolder && !$0.isEnumerated } ?? false
+            (try? mount.catalog.read { try $0.inode(id) }).map { $0.isFolder && !$0.isEnumerated } ?? false
         }
         if unknown.isEmpty { return }
         _ = await FirstAnswer.of(within: .seconds(Self.listing)) {
@@ -188,7 +188,7 @@ package final class QueryService: Sendable {
     }
 
     private var surroundings: SearchSurroundings {
-        let (failures, texts) = (context.downloadFailures, texts)
+        let (failures, texts) = (volume.engine.downloadFailures, texts)
         return SearchSurroundings(
             downloadFailure: { failures.last(of: $0) }, withText: { texts.inodes(with: $0) })
     }
@@ -213,7 +213,7 @@ package final class QueryService: Sendable {
     /// One item in the form of a query's results.
     package func item(_ inode: InodeRecord, at path: PathBytes, wantsTags: Bool) throws -> QueryItem? {
         var search = ItemSearch(
-            .everything, catalog: context.catalog, names: nil, wantsTags: wantsTags, surroundings)
+            .everything, catalog: mount.catalog, names: nil, wantsTags: wantsTags, surroundings)
         return try search.look(at: inode.id, path: path.bytes).map(QueryItem.init)
     }
 
@@ -223,7 +223,7 @@ package final class QueryService: Sendable {
     private func names() -> NameIndex? {
         if let names = state.withLock({ $0.names }) { return names }
         do {
-            let new = try NameIndex(path: indexPath, catalog: context.catalog) { FoldedText.fold(bytes: $0) }
+            let new = try NameIndex(path: indexPath, catalog: mount.catalog) { FoldedText.fold(bytes: $0) }
             let kept = state.withLock { state in
                 if state.names == nil && !state.isClosed { state.names = new }
                 return state.names
@@ -231,7 +231,7 @@ package final class QueryService: Sendable {
             if kept !== new { new.close() }
             return kept
         } catch {
-            context.logger.warning("the index of names cannot be used", metadata: ["error": "\(error.message)"])
+            mount.logger.warning("the index of names cannot be used", metadata: ["error": "\(error.message)"])
             return nil
         }
     }
@@ -244,8 +244,8 @@ package final class QueryService: Sendable {
             return names
         }
         guard let names else { return }
-        let logger = context.logger
-        Task(executorPreference: context.workers) { [self] in
+        let logger = mount.logger
+        Task(executorPreference: mount.workers) { [self] in
             do {
                 while try names.grow(), !state.withLock({ $0.isClosed }) { await Task.yield() }
             } catch {

@@ -24,7 +24,7 @@ package final class TextIndexer: Sendable {
         var isScanning = false
         var isClosed = false
     }
-    private let context: SyncContext
+    private let mount: MountState
     private let path: String
     private let domain: String
     private let state = Mutex(State())
@@ -38,8 +38,8 @@ package final class TextIndexer: Sendable {
     private static let settle: Duration = .milliseconds(500)
     private static let window: Int64 = 4_096
 
-    init(context: SyncContext, stateDirectory: String, domain: String) {
-        self.context = context
+    init(mount: MountState, stateDirectory: String, domain: String) {
+        self.mount = mount
         self.domain = domain
         path = stateDirectory + "/texts.sqlite"
         (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -49,9 +49,9 @@ package final class TextIndexer: Sendable {
 
     /// Restores the last setting.
     func begin() {
-        guard (try? context.catalog.read { try $0.note(Self.note) }) == "on" else { return }
+        guard (try? mount.catalog.read { try $0.note(Self.note) }) == "on" else { return }
         do { try start() } catch {
-            context.logger.warning("the index of texts cannot be used", metadata: ["error": "\(error)"])
+            mount.logger.warning("the index of texts cannot be used", metadata: ["error": "\(error)"])
         }
     }
 
@@ -69,10 +69,10 @@ package final class TextIndexer: Sendable {
     package func set(_ isOn: Bool?) async throws -> TextIndexStatus {
         switch isOn {
         case true?:
-            try context.catalog.write { try $0.takeNote(Self.note, "on") }
+            try mount.catalog.write { try $0.takeNote(Self.note, "on") }
             try start()
         case false?:
-            try context.catalog.write { try $0.takeNote(Self.note, "off") }
+            try mount.catalog.write { try $0.takeNote(Self.note, "off") }
             await end(state.withLock { $0.task })
             TextIndex.remove(path)
         case nil: break
@@ -84,7 +84,7 @@ package final class TextIndexer: Sendable {
     func inodes(with text: String) -> Set<InodeID> {
         guard let index = state.withLock({ $0.index }) else { return [] }
         do { return try index.inodes(with: text) } catch {
-            context.logger.warning("the index of texts cannot be asked", metadata: ["error": "\(error)"])
+            mount.logger.warning("the index of texts cannot be asked", metadata: ["error": "\(error)"])
             return []
         }
     }
@@ -94,8 +94,8 @@ package final class TextIndexer: Sendable {
     private func start() throws {
         guard state.withLock({ $0.index == nil && !$0.isClosed }) else { return }
         let index = try TextIndex(path: path, domain: domain)
-        let watch = try context.catalog.watchRows { [weak self] rows in self?.changed(rows) }
-        let task = Task(executorPreference: context.workers) { [weak self, signals] in
+        let watch = try mount.catalog.watchRows { [weak self] rows in self?.changed(rows) }
+        let task = Task(executorPreference: mount.workers) { [weak self, signals] in
             await self?.scan(index)
             for await _ in signals {
                 if Task.isCancelled { return }
@@ -114,7 +114,7 @@ package final class TextIndexer: Sendable {
             defer { (state.index, state.watch, state.task, state.changed) = (nil, nil, nil, []) }
             return (state.index, state.watch)
         }
-        if let watch { context.catalog.unwatchRows(watch) }
+        if let watch { mount.catalog.unwatchRows(watch) }
         task?.cancel()
         signal.yield()
         await task?.value
@@ -132,15 +132,15 @@ package final class TextIndexer: Sendable {
     /// Indexes every downloaded document.
     private func scan(_ index: TextIndex) async {
         do { try await forgetGone(index) } catch {
-            context.logger.warning("the index of texts cannot be tidied up", metadata: ["error": "\(error)"])
+            mount.logger.warning("the index of texts cannot be tidied up", metadata: ["error": "\(error)"])
         }
         var last: Int64 = 0
         var bounds = SearchBounds()
         bounds.size = 1 ... .max
-        while !Task.isCancelled, let next = try? context.catalog.readAside({ try $0.inode(after: last) }) {
+        while !Task.isCancelled, let next = try? mount.catalog.readAside({ try $0.inode(after: last) }) {
             let through = next + Self.window
             let rows =
-                (try? context.catalog.readAside { try $0.searchRows(after: next - 1, through: through, bounds) }) ?? []
+                (try? mount.catalog.readAside { try $0.searchRows(after: next - 1, through: through, bounds) }) ?? []
             for row in rows where row.isWhole && !Task.isCancelled {
                 take(row.inode, row.name.string, index)
                 await Task.yield()
@@ -156,7 +156,7 @@ package final class TextIndexer: Sendable {
         while !Task.isCancelled {
             let inodes = try index.inodes(after: last, limit: Int(Self.window))
             guard let end = inodes.last else { break }
-            let gone = try context.catalog.readAside { reader in
+            let gone = try mount.catalog.readAside { reader in
                 try inodes.filter { try reader.searchRows(of: $0).isEmpty }
             }
             for inode in gone { try index.forget(inode) }
@@ -176,11 +176,11 @@ package final class TextIndexer: Sendable {
         for inode in inodes {
             if Task.isCancelled { return }
             do {
-                let row = try context.catalog.readAside { try $0.searchRows(of: inode).first }
+                let row = try mount.catalog.readAside { try $0.searchRows(of: inode).first }
                 if row == nil { try index.forget(inode) }
                 if let row, row.kind == .document, row.isWhole, row.size > 0 { take(inode, row.name.string, index) }
             } catch {
-                context.logger.debug("a text cannot be indexed", metadata: ["error": "\(error)"])
+                mount.logger.debug("a text cannot be indexed", metadata: ["error": "\(error)"])
             }
             state.withLock { $0.left = max(0, $0.left - 1) }
             await Task.yield()
@@ -200,19 +200,19 @@ package final class TextIndexer: Sendable {
                 if known != nil { try index.forget(inode) }
                 return
             }
-            if let known, let record = try context.catalog.readAside({ try $0.inodeIfPresent(inode) }),
+            if let known, let record = try mount.catalog.readAside({ try $0.inodeIfPresent(inode) }),
                 known == TextIndex.Stamp(record)
             {
                 return
             }
-            let (record, content) = try context.openCurrent(inode)
+            let (record, content) = try mount.openCurrent(inode)
             // A document that a program is writing is read when the program has closed it.
             guard content.isComplete, record.writing == nil else { return }
             let text = reader.text(of: content, named: name, size: record.size)
             try index.put(text, of: inode, TextIndex.Stamp(record))
             indexed([inode])
         } catch {
-            context.logger.debug("a text cannot be indexed", metadata: ["error": "\(error)"])
+            mount.logger.debug("a text cannot be indexed", metadata: ["error": "\(error)"])
         }
     }
 }

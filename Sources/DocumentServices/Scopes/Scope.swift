@@ -62,14 +62,14 @@ final class Scope: Sendable {
     /// waiting for the kernel, happen outside of it.
     private let naming = Mutex(())
 
-    var workers: Workers { volume.engine.context.workers }
+    var workers: Workers { volume.engine.mount.workers }
 
     private func translating<T>(_ body: () throws -> T) throws(VolumeError) -> T {
         do { return try body() } catch { throw VolumeError(error) }
     }
 
     private func read<T>(_ body: (Catalog.Reader) throws -> T) throws(VolumeError) -> T {
-        try translating { try volume.engine.context.catalog.read(body) }
+        try translating { try volume.engine.mount.catalog.read(body) }
     }
 
     /// - Parameters:
@@ -83,7 +83,7 @@ final class Scope: Sendable {
         self.token = token
         self.isWritable = isWritable
         do {
-            let found = try volume.engine.context.catalog.read { try ($0.item(of: inode), $0.place(of: inode)) }
+            let found = try volume.engine.mount.catalog.read { try ($0.item(of: inode), $0.place(of: inode)) }
             guard let item = found.0, let place = found.1 else {
                 throw CatalogError(.notFound, "it is no item that could be shown by itself")
             }

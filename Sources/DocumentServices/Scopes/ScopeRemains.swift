@@ -18,7 +18,7 @@ struct ScopeRemains {
         self.kernel = kernel
     }
 
-    private var catalog: Catalog { volume.engine.context.catalog }
+    private var catalog: Catalog { volume.engine.mount.catalog }
 
     private static let oldMark = Exclusions.scopedPrefix + Array("old-".utf8)
 
@@ -39,7 +39,7 @@ struct ScopeRemains {
     /// - Returns: whether all of them were removed.
     func removeAll() -> Bool {
         do { return remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
-            volume.engine.context.logger.error(
+            volume.engine.mount.logger.error(
                 "cannot look for what scoped folders left", metadata: ["error": "\(error)"])
             return false
         }
@@ -51,7 +51,7 @@ struct ScopeRemains {
         for (folder, name) in names {
             do { try remove(name, in: folder) } catch {
                 isClean = false
-                volume.engine.context.logger.error(
+                volume.engine.mount.logger.error(
                     "what a program left in a scoped folder stays", metadata: ["name": "\(name)", "error": "\(error)"])
             }
         }
@@ -78,7 +78,7 @@ struct ScopeRemains {
             try ScopeCopy.now(volume.rename(name, in: parent, to: kept, in: parent, noReplace: true))
             kernel.invalidateEntry(in: parent, name: name)
             kernel.invalidateEntry(in: parent, name: kept)
-            volume.engine.context.logger.warning(
+            volume.engine.mount.logger.warning(
                 "a program was cut off while it saved a document; the contents before are kept",
                 metadata: ["document": "\(original)", "kept": "\(kept)"])
             return

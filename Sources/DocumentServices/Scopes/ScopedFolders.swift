@@ -36,9 +36,9 @@ package final class ScopedFolders: Sendable {
     /// Removes what a killed daemon of this domain left. Call this before the first scoped folder; blocks.
     package func sweep() {
         for problem in Self.unmountOld(of: mountPoint) {
-            volume.engine.context.logger.warning("an old scoped folder stays", metadata: ["reason": "\(problem)"])
+            volume.engine.mount.logger.warning("an old scoped folder stays", metadata: ["reason": "\(problem)"])
         }
-        let catalog = volume.engine.context.catalog
+        let catalog = volume.engine.mount.catalog
         guard (try? catalog.read { try $0.note(Self.note) }) == "1" else { return }
         if ScopeRemains(volume: volume, kernel: kernel).removeAll() {
             try? catalog.write { try $0.takeNote(Self.note, "0") }
@@ -75,14 +75,14 @@ package final class ScopedFolders: Sendable {
         }
         guard isOpen else { throw refused("is being unmounted") }
         defer { state.withLock { $0.beginning -= 1 } }
-        let folder = try await Task(executorPreference: volume.engine.context.workers) { [self] in
+        let folder = try await Task(executorPreference: volume.engine.mount.workers) { [self] in
             let parent = try Self.parent()
             if mkdir(parent, 0o700) != 0 && errno != EEXIST {
                 throw refused("\(parent): cannot be made: \(String(cString: strerror(errno)))")
             }
             if isWritable {
                 // Note this before any file can be left.
-                try volume.engine.context.catalog.write { try $0.takeNote(Self.note, "1") }
+                try volume.engine.mount.catalog.write { try $0.takeNote(Self.note, "1") }
             }
             return try ScopedFolder(
                 inode, of: volume, kernel: kernel, in: parent, source: mountPoint, grant: grant, user: user,

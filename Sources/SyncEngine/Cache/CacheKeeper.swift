@@ -20,17 +20,19 @@ package final class CacheKeeper: Sendable {
         var kept: Set<InodeID> = []
     }
     private let state = AdaptiveMutex(State())
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
     let evictor: Evictor
     private let turn = AsyncSemaphore(1)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
-    init(context: SyncContext, evictor: Evictor) {
-        self.context = context
+    init(mount: MountState, client: StoreClient, evictor: Evictor) {
+        self.mount = mount
+        self.client = client
         self.evictor = evictor
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        context.room.attach(
+        mount.room.attach(
             makeRoom: { [weak self] in await self?.tidy(for: $0) ?? 0 }, grown: { [weak self] in self?.wake() })
     }
 
@@ -42,7 +44,7 @@ package final class CacheKeeper: Sendable {
             state.used[inode] = .now
             state.kept.remove(inode)
         }
-        context.room.mayHelp()
+        mount.room.mayHelp()
         wake()
     }
 
@@ -75,20 +77,20 @@ package final class CacheKeeper: Sendable {
     @discardableResult
     func tidy(for need: Need = Need()) async -> Int64 {
         // A task of its own, so that the round is done even if the caller is cancelled.
-        await Task(executorPreference: context.workers) { [self] in
+        await Task(executorPreference: mount.workers) { [self] in
             do {
                 try await turn.enter()
                 defer { turn.leave() }
                 let round = EvictionRound(keeper: self, need: need)
                 guard try round.isNeeded() else { return 0 }
                 record()
-                let before = context.room.free()?.free
+                let before = mount.room.free()?.free
                 let evicted = try await round.run()
                 if let before, evicted > 0 { await settle(before + evicted / 2) }
-                context.reserveRoom()
+                mount.reserveRoom()
                 return evicted
             } catch {
-                context.logger.error("cannot look for documents to evict", metadata: ["error": "\(error)"])
+                mount.logger.error("cannot look for documents to evict", metadata: ["error": "\(error)"])
                 return 0
             }
         }.value
@@ -102,10 +104,10 @@ package final class CacheKeeper: Sendable {
         }
         guard isDue else { return }
         do {
-            if try context.catalog.compact() { context.reserveRoom() }
+            if try mount.catalog.compact() { mount.reserveRoom() }
         } catch {
             // (On a full disk, for example. Tried again later.)
-            context.logger.debug("the catalog cannot be made smaller", metadata: ["error": "\(error)"])
+            mount.logger.debug("the catalog cannot be made smaller", metadata: ["error": "\(error)"])
         }
     }
 
@@ -113,7 +115,7 @@ package final class CacheKeeper: Sendable {
     /// next round would evict more than it needs.
     private func settle(_ free: Int64) async {
         for _ in 0..<20 {
-            guard let now = context.room.free()?.free, now < free else { return }
+            guard let now = mount.room.free()?.free, now < free else { return }
             guard (try? await Task.sleep(for: .milliseconds(10))) != nil else { return }
         }
     }
@@ -127,11 +129,11 @@ package final class CacheKeeper: Sendable {
         }
         guard !used.isEmpty else { return }
         do {
-            try context.catalog.write { try $0.recordUse(used) }
+            try mount.catalog.write { try $0.recordUse(used) }
         } catch {
             // Newer times stay.
             state.withLock { $0.used.merge(used) { newer, _ in newer } }
-            context.logger.error("cannot record when documents were used", metadata: ["error": "\(error)"])
+            mount.logger.error("cannot record when documents were used", metadata: ["error": "\(error)"])
         }
     }
 

@@ -44,8 +44,3 @@ package struct CacheUse: Sendable {
     /// A document's share of ``bytes``, if it has `here` bytes in the catalog.
     func part(of inode: InodeID, _ here: Int64) -> Int64 { max(0, here - (holes[inode] ?? 0)) }
 }
-
-extension SyncContext {
-    /// How much of the disk the documents use now.
-    package func cacheUse() throws -> CacheUse { try CacheUse(catalog, store) }
-}

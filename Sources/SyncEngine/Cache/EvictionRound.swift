@@ -12,28 +12,29 @@ import Trees
 struct EvictionRound {
     let keeper: CacheKeeper
     let need: Need
-    private var context: SyncContext { keeper.context }
-    private var limits: CacheLimits { context.room.limits }
+    private var mount: MountState { keeper.mount }
+    private var client: StoreClient { keeper.client }
+    private var limits: CacheLimits { mount.room.limits }
 
     func isNeeded() throws -> Bool {
-        if need.eviction > 0 || context.room.lacking(for: need.room) > 0 { return true }
+        if need.eviction > 0 || mount.room.lacking(for: need.room) > 0 { return true }
         guard let most = limits.most else { return false }
         // (The use is mostly within the limit even with holes.)
-        guard try context.catalog.read({ try $0.bytesHere() }) > most else { return false }
-        return try context.cacheUse().bytes > most
+        guard try mount.catalog.read({ try $0.bytesHere() }) > most else { return false }
+        return try mount.cacheUse().bytes > most
     }
 
     /// Returns how many bytes were evicted.
     func run() async throws -> Int64 {
-        if try context.catalog.read({ try $0.isUsedAhead(of: .now) }) {
-            try context.catalog.write { try $0.takeBackUse() }
+        if try mount.catalog.read({ try $0.isUsedAhead(of: .now) }) {
+            try mount.catalog.write { try $0.takeBackUse() }
         }
-        let pinned = try context.catalog.read { try $0.hasPins() ? $0.pinnedInodes() : [] }
+        let pinned = try mount.catalog.read { try $0.hasPins() ? $0.pinnedInodes() : [] }
         var plan = Plan(pinned: pinned)
         if let most = limits.most {
-            let use = try context.cacheUse()
+            let use = try mount.cacheUse()
             var here = use.bytes
-            var large = try here > most ? context.catalog.read { try $0.documentsHere(above: most) } : []
+            var large = try here > most ? mount.catalog.read { try $0.documentsHere(above: most) } : []
             large.removeAll { use.part(of: $0.inode, $0.here) <= most }
             // A program may have so large a document open for long; no other document has to go for it.
             for document in large where isOpen(document.inode) { here -= use.part(of: document.inode, document.here) }
@@ -44,19 +45,19 @@ struct EvictionRound {
             plan.large = Set(large.map(\.inode))
         }
         plan.roomGoal = need.eviction
-        if let (free, minimum) = context.room.free(), free - need.room < minimum {
+        if let (free, minimum) = mount.room.free(), free - need.room < minimum {
             plan.roomGoal = max(plan.roomGoal, minimum + need.room - free + CacheLimits.slack(of: minimum))
         }
         var last: EvictionCandidate?
         while !plan.isReached {
-            let batch = try context.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
+            let batch = try mount.catalog.read { try $0.evictionCandidates(after: last, limit: 100) }
             guard !batch.isEmpty else { break }
             last = batch.last
             for document in batch where !plan.large.contains(document.inode) { await consider(document, &plan) }
         }
         for document in plan.kept { evict(document, &plan) }
         if plan.count > 0 {
-            context.logger.info(
+            mount.logger.info(
                 "evicted what was used longest ago",
                 metadata: [
                     "documents": "\(plan.count)", "bytes": "\(plan.freed)",
@@ -88,7 +89,7 @@ struct EvictionRound {
         var isSilent = false
     }
 
-    private func isOpen(_ inode: InodeID) -> Bool { context.volume?.isOpen(inode) == true }
+    private func isOpen(_ inode: InodeID) -> Bool { mount.volume?.isOpen(inode) == true }
 
     private func consider(_ document: EvictionCandidate, _ plan: inout Plan) async {
         guard !plan.isReached, !plan.pinned.contains(document.inode), !isOpen(document.inode) else { return }
@@ -109,19 +110,19 @@ struct EvictionRound {
             plan.count += 1
             keeper.wasEvicted(document.inode)
         } catch {
-            context.logger.debug(
+            mount.logger.debug(
                 "not evicted", metadata: ["inode": "\(document.inode)", "error": "\(error)"])
         }
     }
 
     private func isKept(_ inode: InodeID, _ plan: inout Plan) async -> Bool {
         if plan.isSilent || keeper.isKept(inode) { return true }
-        guard let item = try? context.catalog.read({ try $0.item(of: inode) }), !item.isModified,
+        guard let item = try? mount.catalog.read({ try $0.item(of: inode) }), !item.isModified,
             let identifier = item.identifier
         else { return true }
         // The disk may be full and the store away.
-        let disposition = await context.client.stopProviding(
-            identifier, at: context.path(of: item), within: .seconds(2))
+        let disposition = await client.stopProviding(
+            identifier, at: mount.path(of: item), within: .seconds(2))
         switch disposition {
         case .evict: return false
         case .keep:

@@ -8,7 +8,9 @@ import Trees
 ///
 /// There is no work list to lose: the catalog is asked for missing items.
 actor Pinner {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let switches: SyncSwitches
     private let fetcher: FolderFetcher
     private let downloader: Downloader
     private var waiting: [Work] = []
@@ -29,8 +31,11 @@ actor Pinner {
         }
     }
 
-    init(context: SyncContext, fetcher: FolderFetcher, downloader: Downloader) {
-        self.context = context
+    init(mount: MountState, client: StoreClient, switches: SyncSwitches, fetcher: FolderFetcher, downloader: Downloader)
+    {
+        self.mount = mount
+        self.client = client
+        self.switches = switches
         self.fetcher = fetcher
         self.downloader = downloader
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -54,8 +59,8 @@ actor Pinner {
     ///
     /// - Parameter poll: called at intervals with every folder that has pinned items, where the store signals nothing.
     func run(poll: @escaping @Sendable (InodeID) async -> Void) async {
-        let isPolled = !context.client.signalsChanges
-        let seconds = context.times.poll
+        let isPolled = !client.signalsChanges
+        let seconds = mount.times.poll
         let ticker = Task { [waker] in
             while (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }
         }
@@ -65,7 +70,7 @@ actor Pinner {
             let started = ContinuousClock.now
             look()
             if isPolled {
-                for folder in (try? context.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
+                for folder in (try? mount.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
             }
             // Leaves time for the work itself where much is pinned and much changes.
             try? await Task.sleep(for: max(.milliseconds(100), started.duration(to: .now) * 3))
@@ -79,11 +84,11 @@ actor Pinner {
     private func look() {
         downloader.recordNow()
         do {
-            guard try context.catalog.read({ try $0.hasPins() }) else {
+            guard try mount.catalog.read({ try $0.hasPins() }) else {
                 waiting = []
                 return
             }
-            let (folders, documents) = try context.catalog.read {
+            let (folders, documents) = try mount.catalog.read {
                 (try $0.unlistedPinnedFolders(), try $0.missingPinned())
             }
             waiting = folders.map { .list($0) } + documents.map { .download($0.inode) }
@@ -93,17 +98,17 @@ actor Pinner {
             failures = failures.filter { wanted.contains($0.key) }
             startWork()
         } catch {
-            context.logger.error("cannot look for what is pinned", metadata: ["error": "\(error)"])
+            mount.logger.error("cannot look for what is pinned", metadata: ["error": "\(error)"])
         }
     }
 
     private func startWork() {
-        if context.pause.isOn { return }
+        if switches.pause.isOn { return }
         let moment = ContinuousClock.now
         while running.count < Self.mostAtOnce, let next = waiting.popLast() {
             if running[next.inode] != nil { continue }
             if let failure = failures[next.inode], failure.until > moment { continue }
-            running[next.inode] = Task(executorPreference: context.workers) { [self] in
+            running[next.inode] = Task(executorPreference: mount.workers) { [self] in
                 await ended(next, await failure(of: next))
             }
         }
@@ -128,17 +133,17 @@ actor Pinner {
         if Task.isCancelled { return }
         switch failure {
         // If the item is still missing (the catalog could not be written, for example), do not retry at once.
-        case nil: failures[work.inode] = (0, .now + .seconds(context.times.firstRetry))
+        case nil: failures[work.inode] = (0, .now + .seconds(mount.times.firstRetry))
         case .some(let failure):
             var code: FileProviderError.Code?
             if case .provider(let error) = failure { code = error.code }
             let count = failures[work.inode]?.count ?? 0
-            let seconds = RetryDelay.seconds(after: count, code, context.times)
+            let seconds = RetryDelay.seconds(after: count, code, mount.times)
             failures[work.inode] = (count + 1, .now + .seconds(seconds))
             let next = FailureTable.next(sending: code?.description, inSeconds: seconds)
-            context.logger.warning(
+            mount.logger.warning(
                 "what is pinned could not be brought here",
-                metadata: ["item": "\(context.path(of: work.inode))", "error": "\(failure)", "next": "\(next)"])
+                metadata: ["item": "\(mount.path(of: work.inode))", "error": "\(failure)", "next": "\(next)"])
         }
         // A new folder has new documents in it; after the last document, more may be missing.
         if case .list = work { wake() } else if waiting.isEmpty && running.isEmpty { wake() }

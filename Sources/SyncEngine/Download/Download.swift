@@ -45,21 +45,32 @@ final class Download: Sendable {
     static let isGone = SyncError.provider(
         FileProviderError(.noSuchItem, "the store deleted it, and not all of its bytes are here; see hydrant resolve"))
     private let state = AdaptiveMutex(State())
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let remote: RemoteState
+    private let reports: EventReports
+    private let transfers: Transfers
+    private let downloadFailures: DownloadFailures
     private let fetcher: FolderFetcher
     private let watch: StreamWatch
     private let records: DownloadRecords
     let content: ContentFile
     let target: DownloadTarget
-    var room: DiskRoom { context.room }
-    var limit: BandwidthLimit { context.transfers.downloadLimit }
+    var room: DiskRoom { mount.room }
+    var limit: BandwidthLimit { transfers.downloadLimit }
 
     init(
-        context: SyncContext, fetcher: FolderFetcher, watch: StreamWatch, records: DownloadRecords,
+        mount: MountState, client: StoreClient, remote: RemoteState, reports: EventReports, transfers: Transfers,
+        downloadFailures: DownloadFailures, fetcher: FolderFetcher, watch: StreamWatch, records: DownloadRecords,
         content: ContentFile,
         target: DownloadTarget
     ) {
-        self.context = context
+        self.mount = mount
+        self.client = client
+        self.remote = remote
+        self.reports = reports
+        self.transfers = transfers
+        self.downloadFailures = downloadFailures
         self.fetcher = fetcher
         self.watch = watch
         self.records = records
@@ -96,7 +107,7 @@ final class Download: Sendable {
                 if Task.isCancelled { return continuation.resume(returning: .failure(.cancelled)) }
                 state.withLock { $0.waiters[id] = Waiter(range: range, continuation: continuation, reader: reader) }
                 advance()
-                if context.isKnownToBeAway { giveUp(id) }
+                if client.isKnownToBeAway { giveUp(id) }
             }
         } onCancel: {
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
@@ -109,8 +120,8 @@ final class Download: Sendable {
     /// Fails the waiter if a store known to be away is not back in a moment: no program waits for a time-out.
     private func giveUp(_ id: UInt64) {
         Task {
-            try? await Task.sleep(for: SyncContext.patienceWhenAway)
-            guard let failure = context.connection.knownFailure else { return }
+            try? await Task.sleep(for: StoreClient.patienceWhenAway)
+            guard let failure = client.connection.knownFailure else { return }
             let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
             waiter?.continuation.resume(returning: .failure(.provider(failure)))
         }
@@ -147,13 +158,13 @@ final class Download: Sendable {
         let id = state.nextID
         if state.transfer == nil {
             let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
-            state.transfer = context.transfers.begin(
+            state.transfer = transfers.begin(
                 .download, path: target.name, identifier: target.identifier, total: missing)
         }
         var running = Running(
             plan: DownloadPlan.Stream(position: range.lowerBound, end: range.upperBound), task: nil,
             lastProgress: .now)
-        running.task = Task(executorPreference: context.workers) { await self.run(id, range, reader) }
+        running.task = Task(executorPreference: mount.workers) { await self.run(id, range, reader) }
         state.streams[id] = running
     }
 
@@ -163,12 +174,12 @@ final class Download: Sendable {
         let started = ContinuousClock.now
         let process = reader?.process
         var last = UInt64.max
-        let moment = context.ownChanges.ask()
-        defer { context.ownChanges.answered() }
+        let moment = remote.ownChanges.ask()
+        defer { remote.ownChanges.answered() }
         var failure: SyncError?
         var refusal: FileProviderError?
         do {
-            try await context.client.provide(
+            try await client.provide(
                 target.identifier, version: target.version, range: range,
                 into: StreamSink(download: self, id: id, range: range), at: target.name, for: process
             ) { error in
@@ -203,7 +214,7 @@ final class Download: Sendable {
 
     /// Whether we are moving a folder above the document, or were when the stream began.
     private func isHidden(since moment: UInt64) -> Bool {
-        (try? context.catalog.read { try context.ownChanges.mayHide(target.identifier, since: moment, $0) }) ?? false
+        (try? mount.catalog.read { try remote.ownChanges.mayHide(target.identifier, since: moment, $0) }) ?? false
     }
 
     /// Ends the stream and starts another a moment later for the remaining waiters.
@@ -218,7 +229,7 @@ final class Download: Sendable {
             guard state.streams.isEmpty else { return nil }
             return state.transfer.take()
         }
-        if let ended { context.transfers.end(ended) }
+        if let ended { transfers.end(ended) }
     }
 
     /// Waits until the bandwidth limit lets this many bytes of a stream come.
@@ -234,7 +245,7 @@ final class Download: Sendable {
             }
         }
         guard let transfer else { return }
-        do { try await context.transfers.downloadLimit.take(count, for: transfer.id) } catch {
+        do { try await transfers.downloadLimit.take(count, for: transfer.id) } catch {
             throw FileProviderError(.cancelled, "\(target.name): nobody waits for the bytes any more")
         }
     }
@@ -261,7 +272,7 @@ final class Download: Sendable {
             return (isFirst, true)
         }
         // (Not only at the stream's end: a reader of a part may have its bytes long before.)
-        if isFirst { context.downloadFailures.succeeded(target.inode) }
+        if isFirst { downloadFailures.succeeded(target.inode) }
         advance()
         if mustSave { records.add(content, name: target.name) }
     }
@@ -275,21 +286,22 @@ final class Download: Sendable {
         guard state.withLock({ $0.streams[id] != nil }) else { return }
         switch failure {
         case nil, .cancelled:
-            if failure == nil { context.downloadFailures.succeeded(target.inode) }
+            if failure == nil { downloadFailures.succeeded(target.inode) }
             state.withLock { $0.streams[id] = nil }
             advance()
             follow(after: range.upperBound)
         case .provider(let error) where error.code == .versionMismatch || error.code == .noSuchItem:
             state.withLock { $0.isSuperseded = true }
             // Updates the catalog first, so that waiters find the new version.
-            await RemoteRefresh(context: context, fetcher: fetcher).refresh(target.identifier, known: error.item)
-            let item = (try? context.catalog.read { try $0.item(of: target.inode) }) ?? nil
+            await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: fetcher).refresh(
+                target.identifier, known: error.item)
+            let item = (try? mount.catalog.read { try $0.item(of: target.inode) }) ?? nil
             guard item?.heldSince != nil else { return fail(id, .superseded) }
             // The document's deletion is held, and there is no other version; the store may get the document back.
             state.withLock { $0.isSuperseded = false }
             tell(Self.isGone, process)
             fail(id, Self.isGone)
-        case .some(let failure) where context.isOutdated(failure, since: started):
+        case .some(let failure) where client.isOutdated(failure, since: started):
             await restart(id)
         case .some(let failure):
             tell(failure, process)
@@ -300,15 +312,15 @@ final class Download: Sendable {
     /// Reports a failure in the log, in the events, and in the document's status.
     private func tell(_ failure: SyncError, _ process: CausingProcess?) {
         let next = FailureTable.next(reading: failure)
-        context.logger.warning(
+        mount.logger.warning(
             "download failed", metadata: ["item": "\(target.name)", "error": "\(failure)", "next": "\(next)"])
-        context.downloadFailures.failed(target.inode, FailureTable.line(target.name, failure.description, next))
-        context.tellFailure(failure, at: target.name, target.identifier, next: next, process: process)
+        downloadFailures.failed(target.inode, FailureTable.line(target.name, failure.description, next))
+        reports.failure(failure, at: target.name, target.identifier, next: next, process: process)
     }
 
     /// While the document is open, downloads the rest too.
     private func follow(after last: Int64) {
-        guard context.volume?.isOpen(target.inode) == true else { return }
+        guard mount.volume?.isOpen(target.inode) == true else { return }
         state.withLock { state in
             guard state.streams.isEmpty, !state.isSuperseded else { return }
             let gaps = content.missing(in: 0..<content.baseSize)
@@ -344,7 +356,7 @@ final class Download: Sendable {
             state.streams[id] = stream
             return stream.silent
         }
-        guard silent >= context.times.readTimeout else { return }
+        guard silent >= mount.times.readTimeout else { return }
         tell(.timedOut(target.name), nil)
         fail(id, .timedOut(target.name))
         endTransferIfIdle()
@@ -352,7 +364,7 @@ final class Download: Sendable {
 
     /// The last program closed the document: cancels streams that nobody waits for.
     func cancelUnwanted() {
-        if context.volume?.isOpen(target.inode) == true { return }
+        if mount.volume?.isOpen(target.inode) == true { return }
         let unwanted = state.withLock { state -> [Task<Void, Never>] in
             guard state.waiters.isEmpty else { return [] }
             return state.streams.values.compactMap(\.task)

@@ -21,12 +21,12 @@ final class DownloadRecords: Sendable {
         var ends: UInt64 = 0
     }
     private let state = AdaptiveMutex(State())
-    private let context: SyncContext
+    private let mount: MountState
     private let afterwards: Debouncer
 
-    init(context: SyncContext) {
-        self.context = context
-        afterwards = Debouncer(workers: context.workers)
+    init(mount: MountState) {
+        self.mount = mount
+        afterwards = Debouncer(workers: mount.workers)
     }
 
     /// A stream has ended, or brought many bytes. Never blocks.
@@ -48,7 +48,7 @@ final class DownloadRecords: Sendable {
             }
         }
         do {
-            let recorded = try context.catalog.write { writer in
+            let recorded = try mount.catalog.write { writer in
                 try waiting.values.compactMap { one -> (content: ContentFile, extents: RangeSet<Int64>?)? in
                     let extents = one.content.present
                     do { return try record(one.content, extents, writer) ? (one.content, extents) : nil } catch {
@@ -60,15 +60,15 @@ final class DownloadRecords: Sendable {
                 }
             }
             for (content, extents) in recorded { content.noteRecorded(extents) }
-            context.downloadSyncer.added()
-            context.room.grew()
+            mount.downloadSyncer.added()
+            mount.room.grew()
         } catch {
             tell(error, Array(waiting.values))
         }
     }
 
     private func tell(_ error: any Error, _ waiting: [Waiting]) {
-        context.logger.error(
+        mount.logger.error(
             "cannot record downloads; what is not recorded comes again after a restart",
             metadata: ["items": "\(waiting.map(\.name).sorted())", "error": "\(error)"])
     }
@@ -87,7 +87,7 @@ final class DownloadRecords: Sendable {
         try writer.noteUndurable(id, generation: generation)
         writer.changes.append(.attributes(id))
         if extents == nil, let inode = try writer.inodeIfPresent(id) {
-            _ = try context.labels.update(inode, in: writer)
+            _ = try mount.labels.update(inode, in: writer)
         }
         return true
     }

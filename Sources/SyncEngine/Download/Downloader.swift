@@ -6,17 +6,32 @@ package import Trees
 
 /// Downloads bytes: one ``Download`` per generation, shared by all waiters.
 package final class Downloader: Sendable {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let remote: RemoteState
+    private let reports: EventReports
+    private let switches: SyncSwitches
+    private let transfers: Transfers
+    private let downloadFailures: DownloadFailures
     private let fetcher: FolderFetcher
     private let watch: StreamWatch
     private let records: DownloadRecords
     private let downloads = AdaptiveMutex<[GenerationID: Download]>([:])
 
-    init(context: SyncContext, fetcher: FolderFetcher) {
-        self.context = context
+    init(
+        mount: MountState, client: StoreClient, remote: RemoteState, reports: EventReports, switches: SyncSwitches,
+        transfers: Transfers, downloadFailures: DownloadFailures, fetcher: FolderFetcher
+    ) {
+        self.mount = mount
+        self.client = client
+        self.remote = remote
+        self.reports = reports
+        self.switches = switches
+        self.transfers = transfers
+        self.downloadFailures = downloadFailures
         self.fetcher = fetcher
-        records = DownloadRecords(context: context)
-        watch = StreamWatch(step: min(1, context.times.readTimeout / 4))
+        records = DownloadRecords(mount: mount)
+        watch = StreamWatch(step: min(1, mount.times.readTimeout / 4))
     }
 
     /// Returns when the range is here; the rest follows while a program has the document open.
@@ -26,7 +41,7 @@ package final class Downloader: Sendable {
     package func provide(
         _ range: Range<Int64>, of content: ContentFile, for target: DownloadTarget, by reader: DownloadReader? = nil
     ) async throws(SyncError) {
-        if context.isMasked { throw SyncError(SyncContext.signedOut) }
+        if switches.isMasked { throw .provider(FileProviderError(.notAuthenticated, "the user has signed out")) }
         let download = downloads.withLock { downloads in
             if let running = downloads[content.id] {
                 running.enter()
@@ -34,7 +49,8 @@ package final class Downloader: Sendable {
             }
             downloads = downloads.filter { !$0.value.isIdle }
             let download = Download(
-                context: context, fetcher: fetcher, watch: watch, records: records, content: content,
+                mount: mount, client: client, remote: remote, reports: reports, transfers: transfers,
+                downloadFailures: downloadFailures, fetcher: fetcher, watch: watch, records: records, content: content,
                 target: target)
             download.enter()
             downloads[content.id] = download
@@ -87,19 +103,19 @@ package final class Downloader: Sendable {
 
     private func bringCurrent(_ id: InodeID, _ asker: CausingProcess?) async throws(SyncError) -> Int64 {
         do {
-            let (inode, item) = try context.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
+            let (inode, item) = try mount.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
             guard inode.kind == .document, inode.extents != nil else { return 0 }
             // An error: with "nothing to do", a caller that needs the bytes would ask again at once, for ever.
             guard let item, let identifier = item.identifier, let version = item.baseVersion else {
                 throw Download.isGone
             }
-            let (opened, content) = try context.openCurrent(id)
+            let (opened, content) = try mount.openCurrent(id)
             guard opened.generation == inode.generation else { throw SyncError.superseded }
             let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
             try await provide(
                 0..<content.baseSize, of: content,
                 for: DownloadTarget(
-                    inode: id, identifier: identifier, version: version.content, name: context.path(of: item)),
+                    inode: id, identifier: identifier, version: version.content, name: mount.path(of: item)),
                 by: asker.map { .process($0) })
             return missing
         } catch {

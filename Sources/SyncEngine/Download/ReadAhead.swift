@@ -62,7 +62,10 @@ package final class ReadAhead: Sendable {
     private let state = AdaptiveMutex(State())
     /// The number of documents begun ahead and not opened, so that other opens need no lock.
     private let waiting = Atomic(0)
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let switches: SyncSwitches
+    private let transfers: Transfers
     private let downloader: Downloader
     private let cache: CacheKeeper
 
@@ -77,8 +80,14 @@ package final class ReadAhead: Sendable {
     private static let mostRemembered = 1_000
     private static let memory = Duration.seconds(60)
 
-    init(context: SyncContext, downloader: Downloader, cache: CacheKeeper) {
-        self.context = context
+    init(
+        mount: MountState, client: StoreClient, switches: SyncSwitches, transfers: Transfers, downloader: Downloader,
+        cache: CacheKeeper
+    ) {
+        self.mount = mount
+        self.client = client
+        self.switches = switches
+        self.transfers = transfers
         self.downloader = downloader
         self.cache = cache
     }
@@ -147,9 +156,9 @@ package final class ReadAhead: Sendable {
 
     /// The most bytes in download ahead; 0 under a bandwidth limit or while the user has paused.
     private var most: Int64 {
-        let limits = context.room.limits
-        guard limits.ahead > 0, !context.pause.isOn, !context.isKnownToBeAway,
-            context.transfers.downloadLimit.piece == nil
+        let limits = mount.room.limits
+        guard limits.ahead > 0, !switches.pause.isOn, !client.isKnownToBeAway,
+            transfers.downloadLimit.piece == nil
         else { return 0 }
         return min(limits.ahead, limits.most.map { $0 / 8 } ?? .max)
     }
@@ -160,7 +169,7 @@ package final class ReadAhead: Sendable {
     }
 
     private func place(of document: InodeID) -> ListedDocument? {
-        (try? context.catalog.read { try $0.listed(document) }) ?? nil
+        (try? mount.catalog.read { try $0.listed(document) }) ?? nil
     }
 
     /// Forgets runs that no program continues.
@@ -187,7 +196,7 @@ package final class ReadAhead: Sendable {
             for document in next { bring(document, in: folder) }
             guard let run else { return }
             let found =
-                (try? context.catalog.read {
+                (try? mount.catalog.read {
                     try $0.placeholders(in: folder, after: run.furthest, largest: min(Self.largest, most))
                 }) ?? []
             let alike = found.filter { run.ending == nil || run.ending == Self.ending(of: $0.name) }
@@ -222,7 +231,7 @@ package final class ReadAhead: Sendable {
     }
 
     private func bring(_ document: ListedDocument, in folder: InodeID) {
-        let task = Task(executorPreference: context.workers) {
+        let task = Task(executorPreference: mount.workers) {
             await self.bring(document.inode, bytes: document.bytes, in: folder)
         }
         let isStopped = state.withLock { state in

@@ -5,7 +5,8 @@ import Trees
 /// The folders between the known tree and items that moved into folders not listed yet. With these folders known, the
 /// items are moved too, with their bytes and local changes.
 struct Ancestors: Sendable {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
     /// No path is deeper (PATH_MAX).
     private static let deepest = 2_048
 
@@ -44,13 +45,13 @@ struct Ancestors: Sendable {
     }
 
     private func isKnown(_ identifier: ItemIdentifier) throws -> Bool {
-        try context.catalog.read { try $0.item(identifiedBy: identifier) } != nil
+        try mount.catalog.read { try $0.item(identifiedBy: identifier) } != nil
     }
 
     /// Nil when the folder is gone, or the answer is for something else: then the item is asked for again.
     private func ask(_ identifier: ItemIdentifier) async throws -> Item? {
         do {
-            let item = try await context.client.placeholder(for: identifier, at: nil)
+            let item = try await client.placeholder(for: identifier, at: nil)
             return item.identifier == identifier && item.kind.isFolder ? item : nil
         } catch {
             if error.code == .noSuchItem { return nil }

@@ -5,7 +5,9 @@ import Trees
 
 /// Asks a provider page by page what changed since the catalog's anchor.
 struct ChangeFeed: Sendable {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
+    let remote: RemoteState
     let fetcher: FolderFetcher
     /// A provider whose pages never end is cut off here.
     private static let mostPages = 100_000
@@ -16,34 +18,34 @@ struct ChangeFeed: Sendable {
     /// - Returns: nil when the catalog has them all; otherwise list everything, then keep this anchor, which is from
     ///   before the listing.
     func catchUp() async throws -> SyncAnchor? {
-        guard var anchor = try context.catalog.read({ try $0.syncAnchor() }) else { return try await present() }
+        guard var anchor = try mount.catalog.read({ try $0.syncAnchor() }) else { return try await present() }
         // Hashes only: anchors may be large.
         var seen: Set<Int> = [anchor.hashValue]
         var items = 0
         var run = Run()
         while true {
             var page: ChangePage
-            let moment = context.ownChanges.ask()
-            defer { context.ownChanges.answered() }
+            let moment = remote.ownChanges.ask()
+            defer { remote.ownChanges.answered() }
             do {
-                page = try await context.client.changes(since: anchor)
+                page = try await client.changes(since: anchor)
             } catch {
                 guard error.code == .syncAnchorExpired else { throw error }
-                context.logger.info("the store does not remember what changed: everything is listed anew")
+                mount.logger.info("the store does not remember what changed: everything is listed anew")
                 return try await present()
             }
-            context.logger.debug(
+            mount.logger.debug(
                 "enumerateChanges",
                 metadata: ["updated": "\(page.updated.count)", "deleted": "\(page.deleted.count)"])
             items += page.updated.count + page.deleted.count
-            try run.add(&page, context.catalog)
+            try run.add(&page, mount.catalog)
             if !page.updated.isEmpty || !page.deleted.isEmpty || page.anchor != anchor {
                 try await take(page, run, since: moment)
             }
             anchor = page.anchor
             guard page.hasMore else { return nil }
             guard seen.insert(anchor.hashValue).inserted, seen.count < Self.mostPages, items < Self.mostItems else {
-                context.logger.error(
+                mount.logger.error(
                     "the provider's changes do not end: everything is listed anew; report it to its author")
                 return try await present()
             }
@@ -79,34 +81,34 @@ struct ChangeFeed: Sendable {
     }
 
     private func present() async throws -> SyncAnchor {
-        try await context.client.currentAnchor()
+        try await client.currentAnchor()
     }
 
     /// Takes one page and its anchor in one transaction.
     private func take(_ page: ChangePage, _ run: Run, since moment: UInt64) async throws {
-        let above = try await Ancestors(context: context).find(for: page.updated)
+        let above = try await Ancestors(mount: mount, client: client).find(for: page.updated)
         // A first listing under way may be from before the page, and the page has no effect on unlisted folders.
         let underWay = await fetcher.foldersUnderWay
-        let result = try context.takeRemoteChange { writer in
-            let (updated, halfMade) = try context.ownChanges.withoutHalfMade(page.updated, since: moment, writer)
+        let result = try remote.takeChange { writer in
+            let (updated, halfMade) = try remote.ownChanges.withoutHalfMade(page.updated, since: moment, writer)
             var result = try writer.mergeChanges(
                 updated: updated + above.folders, deleted: page.deleted, showing: above.shown,
                 settling: page.hasMore ? [] : run.updated,
                 // Asked inside the transaction, so that changes confirmed after it are not undone by it.
-                ignoring: context.ownChanges.since(moment), defaults: context.defaults)
+                ignoring: remote.ownChanges.since(moment), defaults: mount.defaults)
             result.missing += halfMade
             if run.keepsAnchor { try writer.takeSyncAnchor(page.anchor) }
             return result
         }
         for (name, reason) in result.refused {
-            context.logger.warning(
+            mount.logger.warning(
                 "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
         }
-        for identifier in result.missing { context.recheck(.item(identifier)) }
+        for identifier in result.missing { remote.recheck(.item(identifier)) }
         for folder in underWay {
             do { try await fetcher.fetch(folder, joining: false) } catch {
-                let item = try context.catalog.read { try $0.item(of: folder) }
-                if let identifier = item?.identifier { context.recheck(.folder(identifier)) }
+                let item = try mount.catalog.read { try $0.item(of: folder) }
+                if let identifier = item?.identifier { remote.recheck(.folder(identifier)) }
             }
         }
     }

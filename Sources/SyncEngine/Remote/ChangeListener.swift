@@ -8,7 +8,9 @@ import Trees
 ///
 /// Keeps each question that the store could not answer, or whose item we were just changing, and asks again.
 actor ChangeListener {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let remote: RemoteState
     private let fetcher: FolderFetcher
     private var waiting: Set<ChangeSignal> = []
     private var isDraining = false
@@ -38,28 +40,30 @@ actor ChangeListener {
     /// More questions than this become one: for everything.
     private static let mostKept = 64
 
-    init(context: SyncContext, fetcher: FolderFetcher) {
-        self.context = context
+    init(mount: MountState, client: StoreClient, remote: RemoteState, fetcher: FolderFetcher) {
+        self.mount = mount
+        self.client = client
+        self.remote = remote
         self.fetcher = fetcher
-        looks = PollingSchedule(poll: context.times.poll)
+        looks = PollingSchedule(poll: mount.times.poll)
     }
 
     /// Runs until its task is cancelled.
     func run() async {
-        guard await context.waitsForFirstLook() else {
+        guard await mount.waitsForFirstLook(client) else {
             isOver = true
             return
         }
         // Changes from before the mount.
         take(.everything)
-        let client = context.client
+        let client = client
         if let signals = client.changeSignals() {
             for await signal in signals { take(signal) }
         }
         // No signals, or no more signals.
         let pause =
             client.signalsChanges && !client.enumeratesChanges
-            ? context.times.poll * 10 : context.times.poll
+            ? mount.times.poll * 10 : mount.times.poll
         while (try? await Task.sleep(for: .seconds(pause))) != nil {
             if client.enumeratesChanges || client.signalsChanges {
                 take(.everything)
@@ -75,9 +79,9 @@ actor ChangeListener {
 
     private func look() async {
         var stale: Set<InodeID> = []
-        for inode in context.opened.take() {
+        for inode in remote.opened.take() {
             // (The document may have no name any more.)
-            guard let folder = (try? context.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
+            guard let folder = (try? mount.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
             if looks.wasLookedAt(folder, at: .now) { stale.insert(folder) }
         }
         guard let found = await newVersion() else { return await ask(stale.union(looks.due(at: .now))) }
@@ -91,7 +95,7 @@ actor ChangeListener {
     private func newVersion() async -> String? {
         guard hasVersions else { return nil }
         do {
-            let found = try await context.client.version()
+            let found = try await client.version()
             hasVersions = found != nil
             return found
         } catch { return version }
@@ -108,7 +112,7 @@ actor ChangeListener {
                 // Where the version says when to ask, nothing else would ask again.
                 guard version != nil, error.mayPass else { continue }
                 do {
-                    let item = try context.catalog.read { try $0.item(of: folder) }
+                    let item = try mount.catalog.read { try $0.item(of: folder) }
                     if let identifier = item?.identifier { keep(.folder(identifier), error) }
                 } catch { keep(.everything, SyncError(error)) }
             }
@@ -121,7 +125,7 @@ actor ChangeListener {
         urgent.insert(folder)
         if isAsking { return }
         isAsking = true
-        Task(executorPreference: context.workers) { await self.askUrgently() }
+        Task(executorPreference: mount.workers) { await self.askUrgently() }
     }
 
     private func askUrgently() async {
@@ -138,10 +142,10 @@ actor ChangeListener {
         if kept.count > Self.mostKept {
             // The changes since the anchor do not include what was in doubt before it.
             do {
-                try context.catalog.write { try $0.forgetSyncAnchor() }
+                try mount.catalog.write { try $0.forgetSyncAnchor() }
                 kept = [.everything: kept.values.max() ?? 1]
             } catch {
-                context.logger.error(
+                mount.logger.error(
                     "cannot note that all of the store is to be looked at", metadata: ["error": "\(error)"])
             }
         }
@@ -150,13 +154,13 @@ actor ChangeListener {
         // An item that we are just changing (`busy`) will soon be free.
         if case .provider(let failure)? = error, failure.code != .busy { code = failure.code }
         let attempts = kept.values.min() ?? 1
-        askAgain(in: RetryDelay.seconds(after: attempts - 1, code, context.times, isAlone: inVain > 0))
+        askAgain(in: RetryDelay.seconds(after: attempts - 1, code, mount.times, isAlone: inVain > 0))
     }
 
     /// The store answers: asks at once. (A store that answers all other questions is asked ever less often.)
     func storeAnswers() {
         guard timer != nil else { return }
-        let pause = RetryDelay.seconds(after: inVain, nil, context.times)
+        let pause = RetryDelay.seconds(after: inVain, nil, mount.times)
         let waited = askedAt.map { $0.duration(to: .now) / .seconds(1) } ?? .infinity
         hasReturned = true
         if waited < pause { askAgain(in: pause - waited) } else { askAgain() }
@@ -189,7 +193,7 @@ actor ChangeListener {
         waiting.insert(signal)
         guard !isDraining else { return }
         isDraining = true
-        Task(executorPreference: context.workers) { await self.drain() }
+        Task(executorPreference: mount.workers) { await self.drain() }
     }
 
     private func drain() async {
@@ -228,7 +232,7 @@ actor ChangeListener {
             if kept.isEmpty { inVain = 0 }
             return
         }
-        context.logger.debug(
+        mount.logger.debug(
             "the store cannot be asked what changed", metadata: ["signal": "\(signal)", "error": "\(error)"])
         if error.mayPass { keep(signal, error) } else { kept[signal] = nil }
     }
@@ -238,13 +242,16 @@ actor ChangeListener {
         do {
             switch signal {
             case .folder(let identifier):
-                guard let inode = try context.catalog.read({ try $0.item(identifiedBy: identifier)?.inode }) else {
+                guard let inode = try mount.catalog.read({ try $0.item(identifiedBy: identifier)?.inode }) else {
                     return nil
                 }
                 try await fetchIfKnown(inode)
             case .item(let identifier):
-                let isKnown = try context.catalog.read { try $0.item(identifiedBy: identifier) } != nil
-                if isKnown { try await RemoteRefresh(context: context, fetcher: fetcher).take(identifier) }
+                let isKnown = try mount.catalog.read { try $0.item(identifiedBy: identifier) } != nil
+                if isKnown {
+                    try await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: fetcher).take(
+                        identifier)
+                }
             case .everything:
                 break
             }
@@ -256,7 +263,7 @@ actor ChangeListener {
 
     /// A folder that is not listed yet is fetched when a program first lists it.
     private nonisolated func fetchIfKnown(_ folder: InodeID) async throws {
-        let isKnown = try context.catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated } ?? false
+        let isKnown = try mount.catalog.read { try $0.inodeIfPresent(folder)?.isEnumerated } ?? false
         if isKnown { try await fetcher.fetch(folder, joining: false) }
     }
 
@@ -265,20 +272,21 @@ actor ChangeListener {
     private nonisolated func everything() async -> SyncError? {
         do {
             var anchor: SyncAnchor?
-            if context.client.enumeratesChanges {
+            if client.enumeratesChanges {
                 do {
-                    anchor = try await ChangeFeed(context: context, fetcher: fetcher).catchUp()
+                    anchor = try await ChangeFeed(mount: mount, client: client, remote: remote, fetcher: fetcher)
+                        .catchUp()
                     if anchor == nil { return nil }
                 } catch {
                     let error = SyncError(error)
                     if error.mayPass { return error }
-                    context.logger.warning(
+                    mount.logger.warning(
                         "the provider cannot say what changed: everything is listed anew",
                         metadata: ["error": "\(error)"])
                 }
             }
             try await listEverything()
-            if let anchor { try context.catalog.write { try $0.takeSyncAnchor(anchor) } }
+            if let anchor { try mount.catalog.write { try $0.takeSyncAnchor(anchor) } }
             return nil
         } catch {
             return SyncError(error)
@@ -290,9 +298,9 @@ actor ChangeListener {
     ///
     /// - Throws: when a question has to be repeated.
     private nonisolated func listEverything() async throws {
-        async let root = RootCapabilities(context: context).ask()
+        async let root = RootCapabilities(mount: mount, client: client).ask()
         let underWay = await fetcher.foldersUnderWay
-        let (listed, others) = try context.catalog.read { reader in
+        let (listed, others) = try mount.catalog.read { reader in
             (try reader.enumeratedFolders(), try reader.itemsInUnlistedFolders(limit: 10_000))
         }
         let known = Set(listed)
@@ -301,8 +309,8 @@ actor ChangeListener {
             questions.append { [fetcher] in try await fetcher.fetch(folder, joining: false) }
         }
         for identifier in others {
-            questions.append { [context, fetcher] in
-                try await RemoteRefresh(context: context, fetcher: fetcher).take(identifier)
+            questions.append { [mount, client, remote, fetcher] in
+                try await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: fetcher).take(identifier)
             }
         }
         var failure: SyncError?

@@ -5,11 +5,17 @@ import Trees
 
 /// Fetches folders' listings; concurrent callers for one folder share one fetch.
 actor FolderFetcher {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let remote: RemoteState
+    private let reports: EventReports
     private var running: [InodeID: Task<Result<Bool, SyncError>, Never>] = [:]
 
-    init(context: SyncContext) {
-        self.context = context
+    init(mount: MountState, client: StoreClient, remote: RemoteState, reports: EventReports) {
+        self.mount = mount
+        self.client = client
+        self.remote = remote
+        self.reports = reports
     }
 
     var foldersUnderWay: [InodeID] { Array(running.keys) }
@@ -24,25 +30,27 @@ actor FolderFetcher {
     @discardableResult
     func fetch(_ folder: InodeID, joining: Bool, isAwaited: Bool = true) async throws(SyncError) -> Bool {
         if let task = running[folder] {
-            if joining { return try await context.result(of: task, unlessAway: true).get() }
-            if case .failure(.cancelled) = await context.result(of: task, unlessAway: false), Task.isCancelled {
+            if joining { return try await client.result(of: task, unlessAway: true).get() }
+            if case .failure(.cancelled) = await client.result(of: task, unlessAway: false), Task.isCancelled {
                 throw SyncError.cancelled
             }
             // Another caller has begun a newer fetch.
-            if let newer = running[folder] { return try await context.result(of: newer, unlessAway: false).get() }
+            if let newer = running[folder] { return try await client.result(of: newer, unlessAway: false).get() }
         }
-        let task = Task(executorPreference: context.workers) { [context] () -> Result<Bool, SyncError> in
+        let task = Task(executorPreference: mount.workers) {
+            [mount, client, remote] () -> Result<Bool, SyncError> in
             var result: Result<Bool, SyncError>
             var isOutdated: Bool
             repeat {
                 let asked = ContinuousClock.now
                 do {
-                    result = .success(try await FolderListing(context: context).fetch(folder))
+                    result = .success(
+                        try await FolderListing(mount: mount, client: client, remote: remote).fetch(folder))
                     isOutdated = false
                 } catch {
                     let failure = SyncError(error)
                     result = .failure(failure)
-                    isOutdated = context.isOutdated(failure, since: asked)
+                    isOutdated = client.isOutdated(failure, since: asked)
                 }
             } while isOutdated && !Task.isCancelled
             // Callers from now on get a new fetch, not this result.
@@ -50,7 +58,7 @@ actor FolderFetcher {
             return result
         }
         running[folder] = task
-        let result = await context.result(of: task, unlessAway: joining)
+        let result = await client.result(of: task, unlessAway: joining)
         if joining, isAwaited, case .failure(let error) = result { tell(error, folder) }
         return try result.get()
     }
@@ -62,15 +70,17 @@ extension FolderFetcher {
     /// A program wanted to list the folder and cannot.
     private nonisolated func tell(_ error: SyncError, _ folder: InodeID) {
         if case .cancelled = error { return }
-        let item = (try? context.catalog.read { try $0.item(of: folder) }) ?? nil
-        context.tellFailure(
-            error, at: context.path(of: folder), item?.identifier, next: FailureTable.next(reading: error))
+        let item = (try? mount.catalog.read { try $0.item(of: folder) }) ?? nil
+        reports.failure(
+            error, at: mount.path(of: folder), item?.identifier, next: FailureTable.next(reading: error))
     }
 }
 
 /// One fetch of one folder.
 struct FolderListing: Sendable {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
+    let remote: RemoteState
     /// A provider whose pages never end is cut off here.
     static let mostItems = 1_000_000
     /// The most pages in a row that bring nothing new.
@@ -80,15 +90,15 @@ struct FolderListing: Sendable {
 
     /// - Returns: whether the listing brought news.
     func fetch(_ folder: InodeID) async throws -> Bool {
-        guard let identifier = try context.catalog.read({ try $0.item(of: folder)?.identifier }) else {
+        guard let identifier = try mount.catalog.read({ try $0.item(of: folder)?.identifier }) else {
             // Nobody can list this folder, so nobody may wait for a listing.
-            try context.catalog.write { try $0.becomesListed(folder) }
+            try mount.catalog.write { try $0.becomesListed(folder) }
             return false
         }
-        let moment = context.ownChanges.ask()
-        defer { context.ownChanges.answered() }
-        var parts = ListingParts(context: context, folder: folder, since: moment)
-        defer { context.listingMemory.took(parts.seen) }
+        let moment = remote.ownChanges.ask()
+        defer { remote.ownChanges.answered() }
+        var parts = ListingParts(mount: mount, remote: remote, folder: folder, since: moment)
+        defer { remote.listingMemory.took(parts.seen) }
         do {
             return try await take(folder, identifier, &parts, since: moment)
         } catch let error as FileProviderError where error.code == .cannotSynchronize {
@@ -105,33 +115,33 @@ struct FolderListing: Sendable {
         try parts.end(&items)
         leftOut += parts.refused
         // Most listings bring no news: do not hold up the catalog's writers for those.
-        let (unchanged, doubtful) = try context.catalog.read { reader in
-            try compare(folder, items, besides: parts.known, ignoring: context.ownChanges.since(moment), reader)
+        let (unchanged, doubtful) = try mount.catalog.read { reader in
+            try compare(folder, items, besides: parts.known, ignoring: remote.ownChanges.since(moment), reader)
         }
         // Items that we were changing meanwhile are asked for one by one when that is over.
-        for identifier in doubtful { context.recheck(.item(identifier)) }
+        for identifier in doubtful { remote.recheck(.item(identifier)) }
         if let unchanged {
             tell(unchanged.refused + leftOut, of: folder)
             return false
         }
-        let isFirstLook = try context.catalog.read { try !$0.inode(folder).isEnumerated }
-        let result = try context.takeRemoteChange(isFirstLook: isFirstLook) { writer in
+        let isFirstLook = try mount.catalog.read { try !$0.inode(folder).isEnumerated }
+        let result = try remote.takeChange(isFirstLook: isFirstLook) { writer in
             // Asked inside the transaction, so that changes confirmed after it are not undone by it.
-            let ignored = context.ownChanges.since(moment)
+            let ignored = remote.ownChanges.since(moment)
             // (Uncertain items count as missing, and each is asked for separately.)
-            let items = try context.ownChanges.withoutHalfMade(items, since: moment, writer).certain
+            let items = try remote.ownChanges.withoutHalfMade(items, since: moment, writer).certain
             return try writer.mergeListing(
-                of: folder, items, besides: parts.known, ignoring: ignored, defaults: context.defaults)
+                of: folder, items, besides: parts.known, ignoring: ignored, defaults: mount.defaults)
         }
         tell(result.refused + leftOut, of: folder)
-        await RemoteRefresh(context: context, fetcher: nil).refresh(result.missing)
+        await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: nil).refresh(result.missing)
         return true
     }
 
     /// Logs the refused entries; `hydrant status` of the folder shows them too.
     private func tell(_ refused: [(name: Filename, reason: String)], of folder: InodeID) {
-        for entry in context.refused.record(refused, of: folder) {
-            context.logger.warning(
+        for entry in remote.refused.record(refused, of: folder) {
+            mount.logger.warning(
                 "an item of the provider's cannot be shown",
                 metadata: ["name": "\(entry.name)", "reason": "\(entry.reason)"])
         }
@@ -139,8 +149,8 @@ struct FolderListing: Sendable {
 
     /// Warns once per item.
     private func tellAttributes(of items: [Item]) {
-        for item in items where item.hasTooManyAttributes && context.refused.isNews(attributesOf: item.identifier) {
-            context.logger.warning(
+        for item in items where item.hasTooManyAttributes && remote.refused.isNews(attributesOf: item.identifier) {
+            mount.logger.warning(
                 "an item of the provider's has too many extended attributes; it is shown without any",
                 metadata: ["name": "\(item.filename)", "most": "\(ExtendedAttribute.mostBytes) bytes"])
         }
@@ -175,8 +185,8 @@ struct FolderListing: Sendable {
         var begun: Set<ItemIdentifier> = []
         var idle = 0
         repeat {
-            let answer = try await context.client.items(
-                in: identifier, startingAt: page, at: context.path(of: identifier))
+            let answer = try await client.items(
+                in: identifier, startingAt: page, at: mount.path(of: identifier))
             items += answer.items
             leftOut += answer.leftOut.map { ($0.filename, $0.reason) }
             tellAttributes(of: answer.items)
@@ -194,7 +204,7 @@ struct FolderListing: Sendable {
                     .cannotSynchronize, "the provider's listing of \(identifier) does not end; report it to its author")
             }
         } while true
-        context.logger.debug(
+        mount.logger.debug(
             "enumerateItems", metadata: ["identifier": "\(identifier)", "items": "\(count)"])
         return (items, leftOut)
     }

@@ -13,7 +13,8 @@ struct ListingParts {
         /// Items that the catalog has unchanged are dropped.
         case comparing
     }
-    private let context: SyncContext
+    private let mount: MountState
+    private let remote: RemoteState
     private let folder: InodeID
     private let moment: UInt64
     private var way = Way.notDecided
@@ -37,8 +38,9 @@ struct ListingParts {
     /// Rows taken back in one transaction; others want to write too.
     private static let takenBack = 500
 
-    init(context: SyncContext, folder: InodeID, since moment: UInt64) {
-        self.context = context
+    init(mount: MountState, remote: RemoteState, folder: InodeID, since moment: UInt64) {
+        self.mount = mount
+        self.remote = remote
         self.folder = folder
         self.moment = moment
     }
@@ -60,10 +62,10 @@ struct ListingParts {
         if way != .writing { return }
         let rows = Array(known)
         for start in stride(from: 0, to: rows.count, by: Self.takenBack) {
-            try context.takeRemoteChange(isFirstLook: true) { writer in
+            try remote.takeChange(isFirstLook: true) { writer in
                 try writer.takeBackPart(
-                    rows[start...].prefix(Self.takenBack), unless: { context.volume?.isOpen($0) ?? false },
-                    defaults: context.defaults)
+                    rows[start...].prefix(Self.takenBack), unless: { mount.volume?.isOpen($0) ?? false },
+                    defaults: mount.defaults)
             }
         }
     }
@@ -87,11 +89,11 @@ struct ListingParts {
         let others = way == .notDecided ? nil : known
         let new = Array(items[kept...])
         let sorted = isInOrder ? new : new.sorted { $0.filename < $1.filename }
-        let part = try context.takeRemoteChange(isFirstLook: true) { writer in
-            let ignored = context.ownChanges.since(moment)
-            let items = try context.ownChanges.withoutHalfMade(sorted, since: moment, writer).certain
+        let part = try remote.takeChange(isFirstLook: true) { writer in
+            let ignored = remote.ownChanges.since(moment)
+            let items = try remote.ownChanges.withoutHalfMade(sorted, since: moment, writer).certain
             return try writer.mergePart(
-                of: folder, items, after: others, ignoring: ignored, defaults: context.defaults)
+                of: folder, items, after: others, ignoring: ignored, defaults: mount.defaults)
         }
         guard let part else { return false }
         known.formUnion(part.known)
@@ -103,7 +105,7 @@ struct ListingParts {
     }
 
     private mutating func compare(_ items: inout [Item]) throws {
-        let (new, unchanged) = try context.catalog.read { reader -> ([Item], [ItemIdentifier: ItemID]) in
+        let (new, unchanged) = try mount.catalog.read { reader -> ([Item], [ItemIdentifier: ItemID]) in
             guard let row = try reader.item(of: folder) else { return (Array(items[kept...]), [:]) }
             var unchanged: [ItemIdentifier: ItemID] = [:]
             let new = try items[kept...].filter { item in

@@ -20,19 +20,25 @@ final class ListingPrefetcher: Sendable {
         var running: Set<InodeID> = []
     }
     private let state = AdaptiveMutex(State())
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let switches: SyncSwitches
     /// The most folders listed ahead at once, of all walks.
     private static let most = 8
     private static let patience = Duration.seconds(3)
 
-    init(context: SyncContext) { self.context = context }
+    init(mount: MountState, client: StoreClient, switches: SyncSwitches) {
+        self.mount = mount
+        self.client = client
+        self.switches = switches
+    }
 
     /// A program lists a folder. Never waits.
     ///
     /// - Parameter fetch: brings a folder's first listing.
     func wasLookedAt(_ folder: InodeID, _ fetch: @escaping @Sendable (InodeID) async -> Void) {
-        guard folder != .root, !context.pause.isOn, !context.isKnownToBeAway else { return }
-        guard let parent = (try? context.catalog.read { try $0.place(of: folder)?.folder }) ?? nil else { return }
+        guard folder != .root, !switches.pause.isOn, !client.isKnownToBeAway else { return }
+        guard let parent = (try? mount.catalog.read { try $0.place(of: folder)?.folder }) ?? nil else { return }
         let isWalk = state.withLock { state -> Bool in
             let now = ContinuousClock.now
             state.walks = state.walks.filter { $0.value.moment.duration(to: now) < Self.patience }
@@ -57,14 +63,14 @@ final class ListingPrefetcher: Sendable {
             return walk.last
         }
         guard let last,
-            let next = try? context.catalog.read({ try $0.unlistedFolders(in: parent, after: last, limit: Self.most) })
+            let next = try? mount.catalog.read({ try $0.unlistedFolders(in: parent, after: last, limit: Self.most) })
         else { return }
         for folder in next {
             let begins = state.withLock { state in
                 state.running.count < Self.most && state.running.insert(folder).inserted
             }
             guard begins else { continue }
-            Task(executorPreference: context.workers) { [weak self] in
+            Task(executorPreference: mount.workers) { [weak self] in
                 await fetch(folder)
                 self?.state.withLock { _ = $0.running.remove(folder) }
                 self?.goOn(in: parent, fetch)

@@ -5,7 +5,9 @@ import Trees
 
 /// Asks the provider for one item again and takes the answer into the catalog.
 struct RemoteRefresh: Sendable {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
+    let remote: RemoteState
     /// Fetches the folder before an item that is gone is deleted here: another item may have taken the name (a save by
     /// rename at the store), and then the two are exchanged at once. Nil in a listing.
     let fetcher: FolderFetcher?
@@ -18,8 +20,8 @@ struct RemoteRefresh: Sendable {
     func refresh(_ identifier: ItemIdentifier, known: Item? = nil, isOwn: Bool = false) async {
         do { try await take(identifier, known: known, isOwn: isOwn) } catch {
             let error = SyncError(error)
-            context.logger.debug("refresh failed", metadata: ["identifier": "\(identifier)", "error": "\(error)"])
-            if error.mayPass { context.recheck(.item(identifier), error) }
+            mount.logger.debug("refresh failed", metadata: ["identifier": "\(identifier)", "error": "\(error)"])
+            if error.mayPass { remote.recheck(.item(identifier), error) }
         }
     }
 
@@ -32,15 +34,15 @@ struct RemoteRefresh: Sendable {
             return
         }
         // The store answered that the item is gone.
-        try context.takeRemoteChange { try $0.mergeDeletion(of: identifier, defaults: context.defaults) }
+        try remote.takeChange { try $0.mergeDeletion(of: identifier, defaults: mount.defaults) }
     }
 
     /// Asks at once for items that a listing missed: a provider that has to search its store for lost items needs to
     /// search once. Merges all deletions together, because their number decides how they are treated.
     func refresh(_ identifiers: [ItemIdentifier]) async {
         if identifiers.isEmpty { return }
-        let moment = context.ownChanges.ask()
-        defer { context.ownChanges.answered() }
+        let moment = remote.ownChanges.ask()
+        defer { remote.ownChanges.answered() }
         var gone: [ItemIdentifier] = []
         await withTaskGroup(of: ItemIdentifier?.self) { group in
             for (index, identifier) in identifiers.enumerated() {
@@ -48,7 +50,7 @@ struct RemoteRefresh: Sendable {
                 group.addTask {
                     do { return try await isGone(identifier, known: nil, isOwn: false) ? identifier : nil } catch {
                         let error = SyncError(error)
-                        if error.mayPass { context.recheck(.item(identifier), error) }
+                        if error.mayPass { remote.recheck(.item(identifier), error) }
                         return nil
                     }
                 }
@@ -57,28 +59,28 @@ struct RemoteRefresh: Sendable {
         }
         if gone.isEmpty { return }
         do {
-            let doubtful = try context.takeRemoteChange { writer in
+            let doubtful = try remote.takeChange { writer in
                 // We may have made the item again since asking.
-                let own = try gone.filter { try context.ownChanges.mayHide($0, since: moment, writer) }
-                try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: context.defaults)
+                let own = try gone.filter { try remote.ownChanges.mayHide($0, since: moment, writer) }
+                try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: mount.defaults)
                 return own
             }
-            for identifier in doubtful { context.recheck(.item(identifier)) }
+            for identifier in doubtful { remote.recheck(.item(identifier)) }
         } catch {
-            for identifier in gone { context.recheck(.item(identifier), SyncError(error)) }
+            for identifier in gone { remote.recheck(.item(identifier), SyncError(error)) }
         }
     }
 
     /// Asks for an item and takes the answer. Returns whether the store has no such item.
     private func isGone(_ identifier: ItemIdentifier, known: Item?, isOwn: Bool) async throws -> Bool {
-        let moment = context.ownChanges.ask()
-        defer { context.ownChanges.answered() }
+        let moment = remote.ownChanges.ask()
+        defer { remote.ownChanges.answered() }
         let answer: Item
         do { answer = try await ask(identifier, known: known) } catch {
             guard error.code == .noSuchItem else { throw error }
             if isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
             guard !isOwn else { return true }
-            if try context.catalog.read({ try context.ownChanges.mayHide(identifier, since: moment, $0) }) {
+            if try mount.catalog.read({ try remote.ownChanges.mayHide(identifier, since: moment, $0) }) {
                 throw FileProviderError(.busy, "a folder that \(identifier) is in is just being moved from here")
             }
             return true
@@ -92,7 +94,7 @@ struct RemoteRefresh: Sendable {
 
     /// Whether we changed the item meanwhile, so that the answer may be from before the change.
     private func isDoubtful(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) -> Bool {
-        known == nil && !isOwn && context.ownChanges.since(moment).contains(identifier)
+        known == nil && !isOwn && remote.ownChanges.since(moment).contains(identifier)
     }
 
     private static func busy(_ identifier: ItemIdentifier) -> FileProviderError {
@@ -100,7 +102,7 @@ struct RemoteRefresh: Sendable {
     }
 
     private func folder(of identifier: ItemIdentifier) throws -> InodeID? {
-        try context.catalog.read { reader in
+        try mount.catalog.read { reader in
             let parent = try reader.item(identifiedBy: identifier)?.remote.flatMap { try reader.item($0.parent) }
             // An item shown in an unlisted folder is no reason to list that folder.
             return try parent?.inode.flatMap { try reader.inodeIfPresent($0) }.flatMap { $0.isEnumerated ? $0.id : nil }
@@ -109,25 +111,26 @@ struct RemoteRefresh: Sendable {
 
     private func ask(_ identifier: ItemIdentifier, known: Item?) async throws(FileProviderError) -> Item {
         if let known, known.identifier == identifier { return known }
-        return try await context.client.placeholder(for: identifier, at: context.path(of: identifier))
+        return try await client.placeholder(for: identifier, at: mount.path(of: identifier))
     }
 
     /// - Returns: false: the answer is no longer certain, and nothing was taken.
     private func take(_ item: Item, if isCertain: () -> Bool) async throws -> Bool {
-        let parentIsKnown = try context.catalog.read { try $0.item(identifiedBy: item.parentIdentifier) } != nil
+        let parentIsKnown = try mount.catalog.read { try $0.item(identifiedBy: item.parentIdentifier) } != nil
         // The item may have moved into a folder that is not listed yet.
-        let above = parentIsKnown ? Ancestors.Found() : try await Ancestors(context: context).find(for: [item])
-        return try context.takeRemoteChange { writer in
+        let above =
+            parentIsKnown ? Ancestors.Found() : try await Ancestors(mount: mount, client: client).find(for: [item])
+        return try remote.takeChange { writer in
             guard isCertain() else { return false }
             if try writer.item(identifiedBy: item.parentIdentifier) != nil {
-                try writer.mergeItem(item, defaults: context.defaults)
+                try writer.mergeItem(item, defaults: mount.defaults)
                 return true
             }
             let result = try writer.mergeChanges(
-                updated: above.folders + [item], deleted: [], showing: above.shown, defaults: context.defaults)
+                updated: above.folders + [item], deleted: [], showing: above.shown, defaults: mount.defaults)
             // The provider does not say where that is: the item is found when its folder is listed.
             if result.missing.contains(item.identifier) {
-                try writer.mergeDeletions(of: [item.identifier], mayHold: false, defaults: context.defaults)
+                try writer.mergeDeletions(of: [item.identifier], mayHold: false, defaults: mount.defaults)
             }
             return true
         }

@@ -5,19 +5,20 @@ import Trees
 
 /// Learns the capabilities of the topmost folder, which no listing contains.
 struct RootCapabilities: Sendable {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
 
     /// Asks until the provider has answered once; where it signals nothing, again every few minutes. Runs until its
     /// task is cancelled.
     func run() async {
-        guard await context.waitsForFirstLook() else { return }
+        guard await mount.waitsForFirstLook(client) else { return }
         var attempts: Int64 = 0
         while !Task.isCancelled {
-            var seconds = RetryDelay.seconds(after: attempts, nil, context.times)
+            var seconds = RetryDelay.seconds(after: attempts, nil, mount.times)
             attempts += 1
             if await ask() {
-                if context.client.signalsChanges { return }
-                seconds = context.times.poll * 10
+                if client.signalsChanges { return }
+                seconds = mount.times.poll * 10
                 attempts = 0
             }
             do { try await Task.sleep(for: .seconds(seconds)) } catch { return }
@@ -27,11 +28,11 @@ struct RootCapabilities: Sendable {
     /// Whether the provider answered.
     func ask() async -> Bool {
         do {
-            let root = try await context.client.root()
-            try context.catalog.write { try $0.mergeRoot(root) }
+            let root = try await client.root()
+            try mount.catalog.write { try $0.mergeRoot(root) }
             return true
         } catch {
-            context.logger.debug("nothing is known of the topmost folder", metadata: ["error": "\(error)"])
+            mount.logger.debug("nothing is known of the topmost folder", metadata: ["error": "\(error)"])
             return false
         }
     }

@@ -1,6 +1,7 @@
 /// Asks at intervals whether a store that does not answer is back, so that no other part has to.
 actor ReturnProbe {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
     private var task: Task<Void, Never>?
     private var pause: Task<Void, Never>?
     /// A caller wants a try at once, and may have come between two pauses.
@@ -9,25 +10,28 @@ actor ReturnProbe {
     /// The longest pause, in seconds.
     private static let longest = 30.0
 
-    init(context: SyncContext) { self.context = context }
+    init(mount: MountState, client: StoreClient) {
+        self.mount = mount
+        self.client = client
+    }
 
     /// The store does not answer: asks until it does.
     func begin() {
         guard task == nil, !isOver else { return }
-        task = Task(executorPreference: context.workers) { await self.run() }
+        task = Task(executorPreference: mount.workers) { await self.run() }
     }
 
     private func run() async {
-        var seconds = context.times.firstRetry
-        while !isOver, context.connection.failure != nil {
+        var seconds = mount.times.firstRetry
+        while !isOver, client.connection.failure != nil {
             let pause = Task { [seconds] in _ = try? await Task.sleep(for: .seconds(seconds)) }
             self.pause = pause
             if isUrgent { pause.cancel() }
             await pause.value
             isUrgent = false
             seconds = min(max(seconds, 0.1) * 2, Self.longest)
-            if isOver || context.connection.failure == nil { break }
-            await context.client.knock()
+            if isOver || client.connection.failure == nil { break }
+            await client.knock()
         }
         task = nil
     }
@@ -35,7 +39,7 @@ actor ReturnProbe {
     /// The network or the password may have changed: asks at once.
     func now() {
         // (A probe may be about to begin.)
-        guard task != nil || context.connection.failure != nil else { return }
+        guard task != nil || client.connection.failure != nil else { return }
         isUrgent = true
         pause?.cancel()
     }

@@ -13,7 +13,7 @@ import Waiting
 package final class StoreClient: Sendable {
     private let provider: any FileProviderExtension
     private let events: EventLog
-    private let workers: Workers
+    let workers: Workers
     private let logger: Logger
     private let retries: ReadRetryPolicy
     package let connection = StoreConnection()

@@ -9,7 +9,10 @@ import Trees
 /// (``FileProvider/ThumbnailKeeping``); else this machine keeps them. No upload of a document waits for its thumbnail,
 /// or fails because of it.
 final class ThumbnailSender: Sendable {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let switches: SyncSwitches
+    private let given: GivenThumbnails
     private let shelf: ThumbnailShelf
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
@@ -18,10 +21,12 @@ final class ThumbnailSender: Sendable {
     /// In seconds.
     private static let mostDelay = 300.0
 
-    private var given: GivenThumbnails { context.given }
-
-    init(context: SyncContext, shelf: ThumbnailShelf) {
-        self.context = context
+    init(mount: MountState, client: StoreClient, switches: SyncSwitches, given: GivenThumbnails, shelf: ThumbnailShelf)
+    {
+        self.mount = mount
+        self.client = client
+        self.switches = switches
+        self.given = given
         self.shelf = shelf
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -33,13 +38,13 @@ final class ThumbnailSender: Sendable {
 
     /// Runs until its task is cancelled.
     func run() async {
-        var delay = context.times.firstRetry
+        var delay = mount.times.firstRetry
         waker.yield()
         var iterator = wakes.makeAsyncIterator()
         while await iterator.next() != nil, !Task.isCancelled {
             guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
             if await sendAll() {
-                delay = context.times.firstRetry
+                delay = mount.times.firstRetry
                 continue
             }
             let seconds = delay
@@ -56,7 +61,7 @@ final class ThumbnailSender: Sendable {
         var isDone = true
         for entry in given.all {
             if Task.isCancelled { return true }
-            if context.pause.isOn || context.isMasked { return true }
+            if switches.pause.isOn || switches.isMasked { return true }
             if await !send(entry) { isDone = false }
         }
         return isDone
@@ -73,7 +78,7 @@ final class ThumbnailSender: Sendable {
     }
 
     private func plan(_ entry: GivenThumbnails.Entry) throws -> Plan {
-        try context.catalog.read { reader in
+        try mount.catalog.read { reader in
             if let item = try reader.item(entry.item), item.inode != nil {
                 if case .revision(let number) = entry.contents, number != 0 || item.identifier == nil,
                     item.contentRevision == number
@@ -96,13 +101,16 @@ final class ThumbnailSender: Sendable {
         }
     }
 
+    /// Whether thumbnails that programs give to documents go to the store.
+    var keepsThumbnails: Bool { !mount.isReadOnly && client.keepsThumbnails }
+
     /// - Returns: false: the thumbnail has to be tried again.
     private func send(_ entry: GivenThumbnails.Entry) async -> Bool {
         guard let plan = try? plan(entry) else { return false }
         switch plan {
         case .wait: return true
         case .drop:
-            context.logger.debug(
+            mount.logger.debug(
                 "a thumbnail is dropped: the document has other contents", metadata: ["item": "\(entry.item)"])
             given.remove(entry)
             return true
@@ -122,12 +130,12 @@ final class ThumbnailSender: Sendable {
     private func send(
         _ thumbnail: Thumbnail, _ entry: GivenThumbnails.Entry, _ identifier: ItemIdentifier, _ version: ContentVersion
     ) async -> Bool {
-        guard context.keepsThumbnails else {
+        guard keepsThumbnails else {
             return keepHere(thumbnail, entry, identifier, version)
         }
         do {
-            try await context.client.keepThumbnail(
-                thumbnail, of: identifier, version: version, at: context.path(of: identifier))
+            try await client.keepThumbnail(
+                thumbnail, of: identifier, version: version, at: mount.path(of: identifier))
             return keepHere(thumbnail, entry, identifier, version)
         } catch {
             switch error.code {
@@ -135,10 +143,10 @@ final class ThumbnailSender: Sendable {
                 given.remove(entry)
                 return true
             case .unsupported, .permissionDenied, .readOnly, .insufficientQuota, .invalidName:
-                context.logger.info(
+                mount.logger.info(
                     "the store does not keep a thumbnail; this machine does",
                     metadata: [
-                        "item": "\(context.path(of: identifier) ?? "\(identifier)")", "error": "\(error.message)",
+                        "item": "\(mount.path(of: identifier) ?? "\(identifier)")", "error": "\(error.message)",
                     ])
                 return keepHere(thumbnail, entry, identifier, version)
             default: return false
@@ -150,7 +158,7 @@ final class ThumbnailSender: Sendable {
         _ thumbnail: Thumbnail, _ entry: GivenThumbnails.Entry, _ identifier: ItemIdentifier, _ version: ContentVersion
     ) -> Bool {
         do { try shelf.put(thumbnail, of: identifier, version) } catch {
-            context.logger.warning("a thumbnail cannot be kept", metadata: ["error": "\(error)"])
+            mount.logger.warning("a thumbnail cannot be kept", metadata: ["error": "\(error)"])
             return false
         }
         given.remove(entry)

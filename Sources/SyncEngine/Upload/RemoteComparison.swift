@@ -4,7 +4,9 @@ import Trees
 
 /// Whether the provider's document is what we sent: then a mismatch is a lost reply and no conflict.
 struct RemoteComparison {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
+    let transfers: Transfers
 
     func matches(_ item: Item, _ sent: SentContent) async throws(FileProviderError) -> Bool {
         try await matches(item, anyOf: [sent])
@@ -15,12 +17,12 @@ struct RemoteComparison {
         guard item.kind.isDocument, !candidates.isEmpty else { return false }
         let sink = HashingSink()
         if item.size > 0 {
-            let path = context.path(of: item.identifier) ?? item.filename.string
-            let transfer = context.transfers.begin(
+            let path = mount.path(of: item.identifier) ?? item.filename.string
+            let transfer = transfers.begin(
                 .download, path: path, identifier: item.identifier, total: item.size)
-            defer { context.transfers.end(transfer) }
-            let limited = LimitedSink(base: sink, transfer: transfer, limit: context.transfers.downloadLimit)
-            try await context.client.provide(
+            defer { transfers.end(transfer) }
+            let limited = LimitedSink(base: sink, transfer: transfer, limit: transfers.downloadLimit)
+            try await client.provide(
                 item.identifier, version: item.version.content, range: 0..<item.size, into: limited, at: path
             ) { $0 == nil ? item.size : nil }
         }

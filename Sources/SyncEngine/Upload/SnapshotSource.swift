@@ -12,14 +12,14 @@ extension StepRunner {
     ///
     /// - Throws: ``ContentError/Code/changed`` when a program is writing the document.
     func snapshot(of content: ContentFile) async throws -> Snapshot {
-        if let clone = try context.store.clone(of: content) { return clone }
+        if let clone = try mount.store.clone(of: content) { return clone }
         let count = try content.status().allocated
-        let hasRoom = try await context.room.beginCopy(count) {
-            try context.catalog.read { try $0.evictableBytes() }
+        let hasRoom = try await mount.room.beginCopy(count) {
+            try mount.catalog.read { try $0.evictableBytes() }
         }
         guard hasRoom else { return try original(content) }
-        defer { context.room.end(Int(count)) }
-        do { return try context.store.snapshot(of: content) } catch {
+        defer { mount.room.end(Int(count)) }
+        do { return try mount.store.snapshot(of: content) } catch {
             // Whatever the disk reports as free (a quota).
             guard error.code == .diskFull else { throw error }
             return try original(content)
@@ -27,9 +27,9 @@ extension StepRunner {
     }
 
     private func original(_ content: ContentFile) throws -> Snapshot {
-        context.logger.debug(
+        mount.logger.debug(
             "there is no room for a copy: the local file itself is sent", metadata: ["file": "\(content.id)"])
-        return try context.store.original(of: content)
+        return try mount.store.original(of: content)
     }
 }
 

@@ -10,39 +10,42 @@ extension StepRunner {
         _ step: ConflictTable.Kind, _ item: ItemRecord, _ error: FileProviderError, parent: ItemIdentifier? = nil
     ) async throws -> Outcome {
         switch ConflictTable.resolution(of: step, error.code, .unknown) {
-        case .confirm: try context.catalog.write { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+        case .confirm: try mount.catalog.write { try $0.confirmDeletion(item.id, defaults: mount.defaults) }
         case .keepLocal:
-            try context.catalog.write {
+            try mount.catalog.write {
                 try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision)
             }
-        case .makeAnew: try context.catalog.write { try $0.becomesUnconfirmed(item.id) }
+        case .makeAnew: try mount.catalog.write { try $0.becomesUnconfirmed(item.id) }
         case .giveWay:
-            try context.repeatedConflicts.check(item.inode, named: item.local?.name, at: context.path(of: item))
-            try context.catalog.write { try $0.giveWay(item.id, to: error.trustedItem, defaults: context.defaults) }
-            context.relabel(item.inode)
-            if let name = try context.catalog.read({ try $0.item(item.id)?.local?.name }) {
-                context.repeatedConflicts.add(item.inode, from: item.local?.name, to: name)
+            try uploads.repeatedConflicts.check(item.inode, named: item.local?.name, at: mount.path(of: item))
+            try mount.catalog.write { try $0.giveWay(item.id, to: error.trustedItem, defaults: mount.defaults) }
+            mount.relabel(item.inode)
+            if let name = try mount.catalog.read({ try $0.item(item.id)?.local?.name }) {
+                uploads.repeatedConflicts.add(item.inode, from: item.local?.name, to: name)
             }
             if let inode = item.inode {
                 let what = "another has the name in the store; this one gave way"
-                context.tellConflict(inode, at: context.path(of: inode), what)
+                reports.conflict(inode, at: mount.path(of: inode), what)
             }
         case .takeBackDeletion: try await takeBackDeletion(item, error)
         case .refreshFirst:
             guard let identifier = item.identifier else { throw error }
             // (The mismatch of a move may come from our own earlier move, whose reply was lost.)
-            await RemoteRefresh(context: context, fetcher: nil).refresh(identifier, known: error.item, isOwn: true)
-            let row = try context.catalog.read { try $0.item(item.id) }
+            await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: nil).refresh(
+                identifier, known: error.item, isOwn: true)
+            let row = try mount.catalog.read { try $0.item(item.id) }
             if let row, step != .move || row.local != row.base { throw error }
         case .refreshFolder:
-            if let parent { await RemoteRefresh(context: context, fetcher: nil).refresh(parent) }
+            if let parent {
+                await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: nil).refresh(parent)
+            }
             // The folder exists, but the item was refused all the same: try again after a pause.
             let folder = try parent.flatMap { parent in
-                try context.catalog.read { try $0.item(identifiedBy: parent) }
+                try mount.catalog.read { try $0.item(identifiedBy: parent) }
             }
             if folder != nil { throw error }
         case .listFolder:
-            let folder = try item.local.flatMap { place in try context.catalog.read { try $0.item(place.parent)?.inode }
+            let folder = try item.local.flatMap { place in try mount.catalog.read { try $0.item(place.parent)?.inode }
             }
             if let folder { try await fetcher.fetch(folder, joining: false) }
             throw error
@@ -67,8 +70,8 @@ extension StepRunner {
     private func takeBackDeletion(_ item: ItemRecord, _ error: FileProviderError) async throws {
         guard let identifier = item.identifier else { return }
         let current = try await current(error, identifier)
-        try context.catalog.write { try $0.takeBackDeletion(item.id, current: current, defaults: context.defaults) }
-        if item.kind.isFolder, let inode = try context.catalog.read({ try $0.item(item.id)?.inode }) {
+        try mount.catalog.write { try $0.takeBackDeletion(item.id, current: current, defaults: mount.defaults) }
+        if item.kind.isFolder, let inode = try mount.catalog.read({ try $0.item(item.id)?.inode }) {
             try await fetcher.fetch(inode, joining: false)
         }
     }
@@ -76,8 +79,8 @@ extension StepRunner {
     /// Makes an item again in the store, with its folders, if the store deleted it, the deletion is held here, and the
     /// item was changed here: the change is a person's work. Returns whether that was so.
     func putBackHeld(_ item: ItemRecord) throws -> Bool {
-        guard item.local != nil, try context.catalog.read({ try $0.isHeld(item) }) else { return false }
-        if try context.catalog.write({ try $0.putBack(item.id) }) { return true }
+        guard item.local != nil, try mount.catalog.read({ try $0.isHeld(item) }) else { return false }
+        if try mount.catalog.write({ try $0.putBack(item.id) }) { return true }
         throw FileProviderError(
             .noSuchItem,
             "the store deleted it, and not all of its bytes are here; hydrant resolve --keep theirs lets it go")
@@ -88,20 +91,20 @@ extension StepRunner {
     /// the copy and returns true.
     func isTheStoresByNow(_ item: ItemRecord, _ prepared: Prepared) async throws -> Bool {
         guard let copy = item.inode,
-            let conflict = try context.catalog.read({ try $0.conflicts(of: copy) }).first(where: {
+            let conflict = try mount.catalog.read({ try $0.conflicts(of: copy) }).first(where: {
                 $0.copy == copy && $0.reason == .replacedWhileWritten
             }),
-            let original = try context.catalog.read({ try $0.item(conflict.original) }),
+            let original = try mount.catalog.read({ try $0.item(conflict.original) }),
             let identifier = original.identifier, original.remoteFacts.size == prepared.source.size,
             // (A later change made here would replace the store's version.)
-            original.contentRevision == 0, context.volume?.isOpen(copy) != true
+            original.contentRevision == 0, mount.volume?.isOpen(copy) != true
         else { return false }
         do {
             let there = try await placeholder(identifier, original)
             guard try await compare(there, item, prepared) == .same else { return false }
-            try context.catalog.write { try $0.removeCopy(conflict) }
-            context.logger.info(
-                "no conflict: both sides wrote the same", metadata: ["item": "\(context.path(of: original))"])
+            try mount.catalog.write { try $0.removeCopy(conflict) }
+            mount.logger.info(
+                "no conflict: both sides wrote the same", metadata: ["item": "\(mount.path(of: original))"])
             return true
         } catch is CatalogError {
             // The document is being written again, or somebody has resolved the conflict.
@@ -113,8 +116,8 @@ extension StepRunner {
     }
 
     func placeholder(_ identifier: ItemIdentifier, _ item: ItemRecord?) async throws(FileProviderError) -> Item {
-        try await context.client.placeholder(
-            for: identifier, at: item.map { context.path(of: $0) } ?? context.path(of: identifier))
+        try await client.placeholder(
+            for: identifier, at: item.map { mount.path(of: $0) } ?? mount.path(of: identifier))
     }
 
     /// Whether the provider's item is what we meant to put there.
@@ -125,7 +128,8 @@ extension StepRunner {
         case (.document, .document):
             guard let prepared else { return .different }
             let sent = try prepared.source.digest()
-            return try await RemoteComparison(context: context).matches(there, sent) ? .same : .different
+            return try await comparison.matches(there, sent)
+                ? .same : .different
         default: return .different
         }
     }
@@ -134,8 +138,9 @@ extension StepRunner {
     func isOfAnEarlierAttempt(_ there: Item, _ item: ItemRecord) async throws -> Bool {
         // (Contents that are no longer to be sent would never replace them.)
         guard there.kind.isDocument, item.contentRevision != 0 else { return false }
-        let sent = try context.catalog.read { try $0.item(item.id)?.sent } ?? []
-        return try await RemoteComparison(context: context).matches(there, anyOf: sent)
+        let sent = try mount.catalog.read { try $0.item(item.id)?.sent } ?? []
+        return try await comparison.matches(
+            there, anyOf: sent)
     }
 
     /// Whether the store has the contents that we sent, without a reply (a killed daemon), before the document was
@@ -144,7 +149,8 @@ extension StepRunner {
         guard item.kind.isDocument, there.parentIdentifier == (try parentIdentifier(item)),
             there.filename == item.remote?.name
         else { return false }
-        return try await RemoteComparison(context: context).matches(there, anyOf: item.sent)
+        return try await comparison.matches(
+            there, anyOf: item.sent)
     }
 
     /// Refuses a mismatch when the store has exactly the version that the change started from: nobody has changed
@@ -153,25 +159,25 @@ extension StepRunner {
         guard current.version == base else { return }
         throw FileProviderError(
             .busy,
-            "\(context.path(of: item)): the store took it for changed there, and has just what was changed here; it is "
+            "\(mount.path(of: item)): the store took it for changed there, and has just what was changed here; it is "
                 + "asked again")
     }
 
     private func parentIdentifier(_ item: ItemRecord) throws -> ItemIdentifier? {
         guard let parent = item.remote?.parent else { return nil }
-        return try context.catalog.read { try $0.item(parent)?.identifier }
+        return try mount.catalog.read { try $0.item(parent)?.identifier }
     }
 
     func keepBoth(_ item: ItemRecord, _ current: Item) throws {
-        let path = context.path(of: item)
-        try context.repeatedConflicts.check(item.inode, named: item.local?.name, at: path)
-        let copy = try context.catalog.write { try $0.keepBoth(item.id, current: current, defaults: context.defaults) }
+        let path = mount.path(of: item)
+        try uploads.repeatedConflicts.check(item.inode, named: item.local?.name, at: path)
+        let copy = try mount.catalog.write { try $0.keepBoth(item.id, current: current, defaults: mount.defaults) }
         guard let copy else { return }
-        context.repeatedConflicts.add(item.inode, from: item.local?.name, to: copy)
-        context.relabel(item.inode)
+        uploads.repeatedConflicts.add(item.inode, from: item.local?.name, to: copy)
+        mount.relabel(item.inode)
         let what = "changed here and in the store; the store's is kept as \(path)"
-        context.tellConflict(item.inode, at: item.inode.map { context.path(of: $0) } ?? path, what)
-        context.logger.warning(
+        reports.conflict(item.inode, at: item.inode.map { mount.path(of: $0) } ?? path, what)
+        mount.logger.warning(
             "conflict: both versions are kept", metadata: ["item": "\(path)", "local version": "\(copy)"])
     }
 }

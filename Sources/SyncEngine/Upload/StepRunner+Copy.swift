@@ -16,32 +16,32 @@ extension StepRunner {
 
     /// Nil when the document must be uploaded.
     private func copy(_ item: ItemRecord, _ template: ItemTemplate, _ prepared: Prepared?) async throws -> Item? {
-        guard context.client.copiesItems, let inode = item.inode, let prepared,
-            let source = context.copies.source(of: inode)
+        guard client.copiesItems, let inode = item.inode, let prepared,
+            let source = uploads.copies.source(of: inode)
         else { return nil }
         guard let original = try original(source, prepared) else {
             // The copy or the original has been changed since.
-            context.copies.forget(inode)
+            uploads.copies.forget(inode)
             return nil
         }
         let copy: Item
         do {
-            copy = try await context.client.copyItem(
+            copy = try await client.copyItem(
                 original.identifier, version: original.version, as: template, bytes: prepared.source.size,
-                at: context.path(of: item))
+                at: mount.path(of: item))
         } catch {
             // The name may be taken by our own copy, whose reply was lost.
             let otherwise: Set<FileProviderError.Code> = [
                 .filenameCollision, .serverUnreachable, .cancelled, .notAuthenticated, .insufficientQuota, .readOnly,
             ]
             if otherwise.contains(error.code) { throw error }
-            context.logger.info(
+            mount.logger.info(
                 "the store does not copy a document by itself: it is uploaded",
-                metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
-            context.copies.forget(inode)
+                metadata: ["item": "\(mount.path(of: item))", "error": "\(error)"])
+            uploads.copies.forget(inode)
             return nil
         }
-        context.copies.forget(inode)
+        uploads.copies.forget(inode)
         // The next attempt finds the copy under the name and compares.
         guard copy.kind.isDocument, copy.size == prepared.source.size else {
             throw SyncError.untrusted(
@@ -56,7 +56,7 @@ extension StepRunner {
     private func original(_ source: InodeID, _ prepared: Prepared) throws -> Original? {
         guard let before = try confirmed(source), before.inode.size == prepared.source.size else { return nil }
         let content: ContentFile
-        do { content = try context.openCurrent(source).content } catch { return nil }
+        do { content = try mount.openCurrent(source).content } catch { return nil }
         guard content.isComplete, try digest(content, size: before.inode.size) == prepared.digest.hash else {
             return nil
         }
@@ -73,7 +73,7 @@ extension StepRunner {
     }
 
     private func confirmed(_ id: InodeID) throws -> (inode: InodeRecord, original: Original)? {
-        let (inode, item) = try context.catalog.read { (try $0.inodeIfPresent(id), try $0.item(of: id)) }
+        let (inode, item) = try mount.catalog.read { (try $0.inodeIfPresent(id), try $0.item(of: id)) }
         guard let inode, inode.kind == .document, inode.writing == nil, let item, item.contentRevision == 0,
             let identifier = item.identifier, let version = item.baseVersion
         else { return nil }

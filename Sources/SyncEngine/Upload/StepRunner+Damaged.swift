@@ -10,12 +10,12 @@ extension StepRunner {
     ///
     /// - Returns: false when there is no doubt, or nothing in the store to overwrite.
     func keepDamagedApart(_ item: ItemRecord) throws -> Bool {
-        guard let inode = item.inode, try context.catalog.read({ try $0.mayBeDamaged(inode) }) else { return false }
-        let path = context.path(of: item)
-        let copy = try context.catalog.write { try $0.partUnsynced(item.id, defaults: context.defaults) }
+        guard let inode = item.inode, try mount.catalog.read({ try $0.mayBeDamaged(inode) }) else { return false }
+        let path = mount.path(of: item)
+        let copy = try mount.catalog.write { try $0.partUnsynced(item.id, defaults: mount.defaults) }
         guard let copy else { return false }
-        context.relabel(inode)
-        context.logger.warning(
+        mount.relabel(inode)
+        mount.logger.warning(
             "what was written was not synced when the machine went off, and may be damaged: it is kept beside the store's",
             metadata: ["item": "\(path)", "keptAs": "\(copy)"])
         return true

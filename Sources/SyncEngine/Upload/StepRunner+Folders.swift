@@ -11,12 +11,12 @@ extension StepRunner {
 
     /// Whether a new folder gets its mode or date later; if so, notes first that they are still to be sent.
     func fillsLater(_ item: ItemRecord, _ inode: InodeRecord) throws -> Bool {
-        guard context.client.updatesMetadata else { return false }
+        guard client.updatesMetadata else { return false }
         let isOpen = UInt16(truncatingIfNeeded: inode.mode) & Self.ownersAll == Self.ownersAll
         // A date that no program has set is the last entry's, and the store sets such a date itself.
-        guard try !isOpen || item.metadataRevision != 0 && context.catalog.read({ try $0.hasNewChildren(item.id) })
+        guard try !isOpen || item.metadataRevision != 0 && mount.catalog.read({ try $0.hasNewChildren(item.id) })
         else { return false }
-        try context.catalog.write { try $0.metadataIsUnsent(item.id) }
+        try mount.catalog.write { try $0.metadataIsUnsent(item.id) }
         return true
     }
 
@@ -27,21 +27,21 @@ extension StepRunner {
     /// - Returns: whether a folder has become writable.
     @discardableResult
     func openFolders(of planned: Planner.Planned, where isMeant: (ItemRecord) -> Bool) async throws -> Bool {
-        guard context.client.updatesMetadata else { return false }
+        guard client.updatesMetadata else { return false }
         var hasOpened = false
         for id in Set(planned.changedFolders) {
-            guard let folder = try context.catalog.read({ try $0.item(id) }), isMeant(folder),
+            guard let folder = try mount.catalog.read({ try $0.item(id) }), isMeant(folder),
                 let identifier = folder.identifier, let base = folder.baseVersion,
                 let mode = folder.remoteFacts.mode, mode & 0o300 != 0o300, folder.capabilities.contains(.writing)
             else { continue }
-            context.logger.debug("a folder is opened for a change", metadata: ["folder": "\(context.path(of: folder))"])
-            if folder.local != nil { try context.catalog.write { try $0.metadataIsUnsent(id) } }
+            mount.logger.debug("a folder is opened for a change", metadata: ["folder": "\(mount.path(of: folder))"])
+            if folder.local != nil { try mount.catalog.write { try $0.metadataIsUnsent(id) } }
             let open = ItemMetadata(
                 contentModificationDate: folder.remoteFacts.modified, posixPermissions: mode | Self.ownersAll)
-            let updated = try await context.client.updateMetadata(
-                identifier, to: open, baseVersion: base, at: context.path(of: folder))
+            let updated = try await client.updateMetadata(
+                identifier, to: open, baseVersion: base, at: mount.path(of: folder))
             try check(updated, to: folder)
-            try context.catalog.write {
+            try mount.catalog.write {
                 try $0.confirmContents(id, as: updated, contentRevision: -1, metadataRevision: -1)
             }
             if (updated.posixPermissions ?? 0) & 0o300 == 0o300 { hasOpened = true }
@@ -53,9 +53,9 @@ extension StepRunner {
     func resendFolder(of planned: Planner.Planned) throws {
         let item = planned.pending.item
         guard Refusal(item.failure) != nil, planned.step != .updateMetadata, let folder = item.local?.parent,
-            context.client.updatesMetadata
+            client.updatesMetadata
         else { return }
-        try context.catalog.write { try $0.metadataIsUnsent(folder) }
+        try mount.catalog.write { try $0.metadataIsUnsent(folder) }
     }
 }
 

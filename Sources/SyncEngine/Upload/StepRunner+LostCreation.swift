@@ -10,24 +10,26 @@ extension StepRunner {
     func findCreation(_ item: ItemRecord) async throws {
         guard let place = item.attempted else { return }
         let made = try await lookForCreation(item, at: place)
-        context.logger.debug(
+        mount.logger.debug(
             made == nil ? "the store did not make it" : "the store had made it",
-            metadata: ["item": "\(context.path(of: item))", "asked for": "\(place.name)"])
-        try context.catalog.write { writer in
+            metadata: ["item": "\(mount.path(of: item))", "asked for": "\(place.name)"])
+        try mount.catalog.write { writer in
             if let made {
                 let isOurs = try writer.confirmCreation(
                     item.id, as: made, contentRevision: -1, metadataRevision: -1, sent: place,
-                    defaults: context.defaults)
+                    defaults: mount.defaults)
                 if isOurs { return }
             }
-            try writer.forgetAttempt(item.id, at: place, defaults: context.defaults)
+            try writer.forgetAttempt(item.id, at: place, defaults: mount.defaults)
         }
     }
 
     private func lookForCreation(_ item: ItemRecord, at place: TreePlace) async throws -> Item? {
-        guard let folder = try context.catalog.read({ try $0.item(place.parent)?.identifier }) else { return nil }
+        guard let folder = try mount.catalog.read({ try $0.item(place.parent)?.identifier }) else { return nil }
         do {
-            let there = try await FolderListing(context: context).pages(of: folder).first { $0.filename == place.name }
+            let there = try await listing.pages(of: folder).first {
+                $0.filename == place.name
+            }
             guard var there, try await isOurs(there, item) else { return nil }
             there.parentIdentifier = folder
             return there
@@ -41,8 +43,11 @@ extension StepRunner {
     private func isOurs(_ there: Item, _ item: ItemRecord) async throws -> Bool {
         switch (item.kind, there.kind) {
         case (.document, .document):
-            return try await RemoteComparison(context: context).matches(there, anyOf: item.sent)
-        case (.folder, .folder): return try await FolderListing(context: context).pages(of: there.identifier).isEmpty
+            return try await comparison.matches(
+                there, anyOf: item.sent)
+        case (.folder, .folder):
+            return try await listing.pages(of: there.identifier)
+                .isEmpty
         case (.symbolicLink(let mine), .symbolicLink(let theirs)): return mine == theirs
         default: return false
         }

@@ -33,17 +33,17 @@ extension StepRunner {
 
     /// Nil when a writer is at work.
     func prepare(_ item: ItemRecord) async throws -> Prepared? {
-        guard let inodeID = item.inode, context.volume?.isBeingWritten(inodeID) != true else { return nil }
-        let (opened, content) = try context.openCurrent(inodeID)
-        let (row, inode) = try context.catalog.read { (try $0.item(item.id), try $0.inode(inodeID)) }
+        guard let inodeID = item.inode, mount.volume?.isBeingWritten(inodeID) != true else { return nil }
+        let (opened, content) = try mount.openCurrent(inodeID)
+        let (row, inode) = try mount.catalog.read { (try $0.item(item.id), try $0.inode(inodeID)) }
         guard let row, row.inode == inodeID, row.local == item.local, inode.generation == opened.generation else {
             return nil
         }
         if let journal = try journal(of: row, content) {
-            try context.catalog.write {
+            try mount.catalog.write {
                 try $0.recordHeld(
                     item.id, message: "\(journal) holds a part of it; it is sent when its programs have closed it",
-                    retryAt: FileTime.now.adding(seconds: context.times.firstRetry))
+                    retryAt: FileTime.now.adding(seconds: mount.times.firstRetry))
             }
             return nil
         }
@@ -53,26 +53,26 @@ extension StepRunner {
                 try freeName(row)
                 throw FileProviderError(
                     .noSuchItem,
-                    "\(context.path(of: row)): the store replaced the version that this was made from, and parts of it were "
+                    "\(mount.path(of: row)): the store replaced the version that this was made from, and parts of it were "
                         + "never downloaded; what was written here is kept (unmounted, hydrant rescue brings it out)")
             }
             // A program changed a part of a placeholder: download the rest first.
             let target = DownloadTarget(
-                inode: inodeID, identifier: identifier, version: version.content, name: context.path(of: row))
+                inode: inodeID, identifier: identifier, version: version.content, name: mount.path(of: row))
             try await downloader.provide(0..<content.baseSize, of: content, for: target)
         }
         // With passthrough, the kernel writes to the local file past us, as far as the disk allows.
         if try content.status().size > Item.largestSize {
             throw FileProviderError(
                 .unsupported,
-                "\(context.path(of: row)): has more than \(Item.largestSize) bytes (8 PiB); make it smaller")
+                "\(mount.path(of: row)): has more than \(Item.largestSize) bytes (8 PiB); make it smaller")
         }
         let snapshot = try await snapshot(of: content)
         // The snapshot has synced the bytes; with a note of that they are not in doubt after a power loss.
-        let durable = (try? context.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
+        let durable = (try? mount.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
         let source = SnapshotSource(snapshot: snapshot)
         let digest = try source.digest()
-        let unchanged = try context.catalog.write { writer in
+        let unchanged = try mount.catalog.write { writer in
             guard let now = try writer.item(item.id), now.contentRevision == row.contentRevision,
                 now.identifier != nil || now.local == item.local
             else { return false }
@@ -80,10 +80,10 @@ extension StepRunner {
             if let durable { try writer.noteSynced(inodeID, durable) }
             return true
         }
-        guard unchanged, context.volume?.isBeingWritten(inodeID) != true else { return nil }
+        guard unchanged, mount.volume?.isBeingWritten(inodeID) != true else { return nil }
         // The upload replaces the version that a part of the contents came from. So it must be durable first that all
         // parts are here: after a power loss nobody could download them again.
-        if row.identifier != nil { try context.makeDurable(.now) }
+        if row.identifier != nil { try uploads.makeDurable(.now) }
         return Prepared(
             source: source, digest: digest, metadata: try metadata(of: inode, row),
             contentRevision: row.contentRevision,
@@ -93,25 +93,25 @@ extension StepRunner {
     /// An item that cannot be sent gives up its name to the store's item of that name.
     private func freeName(_ row: ItemRecord) throws {
         guard let place = row.local,
-            try context.catalog.read({ try $0.remoteOccupant(of: place, otherThan: row.id) }) != nil
+            try mount.catalog.read({ try $0.remoteOccupant(of: place, otherThan: row.id) }) != nil
         else { return }
-        try context.catalog.write { try $0.giveWay(row.id, to: nil, defaults: context.defaults) }
-        context.relabel(row.inode)
+        try mount.catalog.write { try $0.giveWay(row.id, to: nil, defaults: mount.defaults) }
+        mount.relabel(row.inode)
         guard let inode = row.inode else { return }
         let what = "another has the name in the store; this one gave way"
-        context.tellConflict(inode, at: context.path(of: inode), what)
+        reports.conflict(inode, at: mount.path(of: inode), what)
     }
 
     /// A program had a placeholder open for writing when the store deleted it, and wrote nothing. So there is nothing
     /// to send, and the local name is deleted too: it may be another document's in the store.
     private func wasOnlyOpened(_ row: ItemRecord, _ inode: InodeRecord, _ content: ContentFile) throws -> Bool {
         guard row.identifier == nil, content.bytesPresent == 0, inode.size == inode.baseSize, inode.size > 0,
-            inode.writing == nil, context.volume?.isOpen(inode.id) != true
+            inode.writing == nil, mount.volume?.isOpen(inode.id) != true
         else { return false }
-        context.logger.info(
+        mount.logger.info(
             "a document that the store deleted was open and never written: it goes here too",
-            metadata: ["item": "\(context.path(of: row))"])
-        try context.catalog.write { writer in
+            metadata: ["item": "\(mount.path(of: row))"])
+        try mount.catalog.write { writer in
             guard try writer.item(row.id)?.contentRevision == row.contentRevision else { return }
             try writer.removeEveryName(of: inode.id)
         }
@@ -122,15 +122,15 @@ extension StepRunner {
     private func journal(of row: ItemRecord, _ content: ContentFile) throws -> Filename? {
         guard DatabaseFiles.isDatabase(content), let local = row.local else { return nil }
         for name in DatabaseFiles.pending(for: local.name) {
-            let found = try context.catalog.read { reader in
+            let found = try mount.catalog.read { reader in
                 try reader.item(local.parent)?.inode.flatMap { try reader.child(of: $0, named: name) }
             }
             guard let found, found.kind == .document else { continue }
             let id = GenerationID(inode: found.id.rawValue, number: found.generation)
             // The catalog does not know the size of a file that is being written.
-            guard let status = context.store.status(id), status.size > 0 else { continue }
+            guard let status = mount.store.status(id), status.size > 0 else { continue }
             let isJournal = name.bytes.suffix(8).elementsEqual("-journal".utf8)
-            if try !isJournal || DatabaseFiles.isHot(journal: context.openCurrent(found.id).content) { return name }
+            if try !isJournal || DatabaseFiles.isHot(journal: mount.openCurrent(found.id).content) { return name }
         }
         return nil
     }
@@ -140,7 +140,7 @@ extension StepRunner {
         let isKnown = item.identifier == nil || item.remoteFacts.extendedAttributes != nil
         return ItemMetadata(
             contentModificationDate: inode.modified, posixPermissions: UInt16(inode.mode & 0o1777),
-            extendedAttributes: isKnown ? try context.catalog.read { try $0.userAttributes(of: inode.id) } : nil,
+            extendedAttributes: isKnown ? try mount.catalog.read { try $0.userAttributes(of: inode.id) } : nil,
             setID: inode.setID)
     }
 }

@@ -5,7 +5,7 @@ import Locking
 extension StepRunner {
     func explanation(_ error: SyncError) -> String {
         guard case .provider(let failure) = error, failure.code == .insufficientQuota else { return error.description }
-        let use = context.storeUse.withLock { $0 }
+        let use = quota.last
         let numbers = use.flatMap { use in use.total.map { " (\(use.used) of \($0) bytes are used)" } } ?? ""
         return "the store has no room for it\(numbers): \(error.description)"
     }

@@ -20,7 +20,7 @@ extension StepRunner {
 
     func refusal(_ item: ItemRecord, _ why: String) -> SyncError {
         .untrusted(
-            "\(context.path(of: item)): the provider's answer cannot be right: \(why)")
+            "\(mount.path(of: item)): the provider's answer cannot be right: \(why)")
     }
 
     /// The provider's present version of an item.

@@ -8,10 +8,10 @@ extension StepRunner {
     func create(
         _ item: ItemRecord, _ template: ItemTemplate, _ source: SnapshotSource?
     ) async throws(FileProviderError) -> Item {
-        let path = context.path(of: item)
-        guard let source else { return try await context.client.createItem(template, contents: nil, at: path) }
+        let path = mount.path(of: item)
+        guard let source else { return try await client.createItem(template, contents: nil, at: path) }
         return try await sending(item, source) { source async throws(FileProviderError) in
-            try await context.client.createItem(template, contents: source, at: path)
+            try await client.createItem(template, contents: source, at: path)
         }
     }
 
@@ -20,9 +20,9 @@ extension StepRunner {
         _ item: ItemRecord, _ source: SnapshotSource,
         _ call: (any ContentSource) async throws(FileProviderError) -> Item
     ) async throws(FileProviderError) -> Item {
-        let transfers = context.transfers
+        let transfers = transfers
         let transfer = transfers.begin(
-            .upload, path: context.path(of: item), identifier: item.identifier, total: source.size)
+            .upload, path: mount.path(of: item), identifier: item.identifier, total: source.size)
         defer { transfers.end(transfer) }
         let result: Result<Item, FileProviderError>
         do {
@@ -31,10 +31,10 @@ extension StepRunner {
         } catch { result = .failure(error) }
         // Whatever the provider replied: the bytes it got are of no one moment.
         if source.snapshot.hasChanged {
-            context.logger.info(
+            mount.logger.info(
                 "a document was changed while it was sent: its upload begins again",
-                metadata: ["item": "\(context.path(of: item))"])
-            throw FileProviderError(.cancelled, "\(context.path(of: item)): changed while it was sent")
+                metadata: ["item": "\(mount.path(of: item))"])
+            throw FileProviderError(.cancelled, "\(mount.path(of: item)): changed while it was sent")
         }
         return try result.get()
     }

@@ -7,9 +7,19 @@ import Trees
 
 /// Takes one step at the provider and records the outcome in the catalog.
 struct StepRunner: Sendable {
-    let context: SyncContext
+    let mount: MountState
+    let client: StoreClient
+    let remote: RemoteState
+    let uploads: UploadState
+    let reports: EventReports
+    let transfers: Transfers
+    let given: GivenThumbnails
+    let quota: QuotaKeeper
     let downloader: Downloader
     let fetcher: FolderFetcher
+
+    var comparison: RemoteComparison { RemoteComparison(mount: mount, client: client, transfers: transfers) }
+    var listing: FolderListing { FolderListing(mount: mount, client: client, remote: remote) }
 
     enum Outcome: Sendable {
         /// The trees have changed: plan again.
@@ -24,13 +34,13 @@ struct StepRunner: Sendable {
     func run(_ planned: Planner.Planned) async -> Outcome {
         let item = planned.pending.item
         // A program still reads the old version, and not all of its bytes are here.
-        if context.isHeld(item.identifier), planned.step == .delete || planned.step == .uploadContents {
+        if mount.isHeld(item.identifier), planned.step == .delete || planned.step == .uploadContents {
             return .postponed
         }
         // While the rest of a document is downloaded before its upload, the store's answers about it are valid.
         let begun = planned.step == .uploadContents ? nil : item.identifier
-        context.ownChanges.begin(begun)
-        defer { context.ownChanges.end(begun) }
+        remote.ownChanges.begin(begun)
+        defer { remote.ownChanges.end(begun) }
         do {
             if try putBackHeld(item) { return .done }
             try await openFolders(of: planned) { $0.metadataRevision != 0 }
@@ -51,7 +61,7 @@ struct StepRunner: Sendable {
     private func take(_ planned: Planner.Planned) async throws -> Outcome {
         let item = planned.pending.item
         switch planned.step {
-        case .forget: try context.catalog.write { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+        case .forget: try mount.catalog.write { try $0.confirmDeletion(item.id, defaults: mount.defaults) }
         case .findCreation: try await findCreation(item)
         case .create: return try await create(planned.pending)
         case .uploadContents: return try await uploadContents(item)
@@ -60,12 +70,12 @@ struct StepRunner: Sendable {
         case .updateMetadata: return try await updateMetadata(item)
         case .delete: return try await delete(item)
         case .takeBackDeletion:
-            try context.catalog.write { try $0.takeBackDeletion(item.id, current: nil, defaults: context.defaults) }
+            try mount.catalog.write { try $0.takeBackDeletion(item.id, current: nil, defaults: mount.defaults) }
         case .takeBackMove:
-            context.logger.warning(
+            mount.logger.warning(
                 "a move is taken back: the store has moved the target into it",
-                metadata: ["item": "\(context.path(of: item))"])
-            try context.catalog.write { try $0.takeBackMove(item.id, defaults: context.defaults) }
+                metadata: ["item": "\(mount.path(of: item))"])
+            try mount.catalog.write { try $0.takeBackMove(item.id, defaults: mount.defaults) }
         }
         return .done
     }
@@ -79,28 +89,28 @@ struct StepRunner: Sendable {
         var code: FileProviderError.Code?
         if case .provider(let failure) = error { code = failure.code }
         let isAway = code.map { StoreConnection.isAway($0) } ?? false
-        let isAlone = isAway && context.loneFailures.failed(item.id) > 0
-        if !isAway { context.loneFailures.ended(item.id) }
-        let delay = RetryDelay.seconds(after: item.failure?.attempts ?? 0, code, context.times, isAlone: isAlone)
+        let isAlone = isAway && uploads.loneFailures.failed(item.id) > 0
+        if !isAway { uploads.loneFailures.ended(item.id) }
+        let delay = RetryDelay.seconds(after: item.failure?.attempts ?? 0, code, mount.times, isAlone: isAlone)
         let next = FailureTable.next(sending: code?.description, inSeconds: delay)
-        context.logger.warning(
+        mount.logger.warning(
             "a change could not be sent",
             metadata: [
-                "item": "\(context.path(of: item))", "step": "\(planned.step)", "error": "\(explanation(error))",
+                "item": "\(mount.path(of: item))", "step": "\(planned.step)", "error": "\(explanation(error))",
                 "next": "\(next)",
             ])
-        context.tellFailure(error, at: context.path(of: item), item.identifier, next: next)
+        reports.failure(error, at: mount.path(of: item), item.identifier, next: next)
         do {
-            try context.catalog.write {
+            try mount.catalog.write {
                 try $0.recordFailure(
                     item.id, code: code?.description ?? "local", message: explanation(error),
                     retryAt: FileTime.now.adding(seconds: delay))
             }
             return .failed(code)
         } catch {
-            context.logger.error(
+            mount.logger.error(
                 "that a change could not be sent cannot be recorded",
-                metadata: ["item": "\(context.path(of: item))", "error": "\(error)"])
+                metadata: ["item": "\(mount.path(of: item))", "error": "\(error)"])
             return .unrecorded(delay)
         }
     }
@@ -113,10 +123,10 @@ struct StepRunner: Sendable {
         guard let prepared = ready, let identifier = item.identifier, let base = item.baseVersion else {
             return .postponed
         }
-        context.ownChanges.begin(identifier)
-        defer { context.ownChanges.end(identifier) }
+        remote.ownChanges.begin(identifier)
+        defer { remote.ownChanges.end(identifier) }
         // The store's answers about the item were taken until now.
-        guard let now = try context.catalog.read({ try $0.item(item.id) }), now.baseVersion == base,
+        guard let now = try mount.catalog.read({ try $0.item(item.id) }), now.baseVersion == base,
             now.contentRevision == prepared.contentRevision
         else { return .postponed }
         if try keepDamagedApart(item) { return .done }
@@ -126,9 +136,9 @@ struct StepRunner: Sendable {
         }
         do {
             let changed = try await sending(item, prepared.source) { source async throws(FileProviderError) in
-                try await context.client.itemChanged(
+                try await client.itemChanged(
                     identifier, contents: source, metadata: prepared.metadata, baseVersion: base,
-                    at: context.path(of: item))
+                    at: mount.path(of: item))
             }
             try check(changed, to: item, size: prepared.source.size)
             try confirmContents(item, changed, prepared)
@@ -141,7 +151,7 @@ struct StepRunner: Sendable {
                 try confirmContents(item, current, prepared.found(as: current))
             } else if try await isOfAnEarlierAttempt(current, item) {
                 // Later local changes stay pending, based on this version.
-                try context.catalog.write {
+                try mount.catalog.write {
                     try $0.confirmContents(item.id, as: current, contentRevision: -1, metadataRevision: -1)
                 }
             } else {
@@ -152,15 +162,15 @@ struct StepRunner: Sendable {
     }
 
     private func confirmContents(_ item: ItemRecord, _ changed: Item, _ prepared: Prepared) throws {
-        try context.catalog.write {
+        try mount.catalog.write {
             try $0.confirmContents(
                 item.id, as: changed, contentRevision: prepared.contentRevision,
                 metadataRevision: prepared.metadataRevision)
-            if prepared.hasOtherMetadata { try $0.takeMetadata(item.id, defaults: context.defaults) }
-            try context.relabel(item.inode, in: $0)
+            if prepared.hasOtherMetadata { try $0.takeMetadata(item.id, defaults: mount.defaults) }
+            try mount.relabel(item.inode, in: $0)
         }
-        context.given.confirmed(item.id, prepared.contentRevision, as: changed.version.content)
-        context.repeatedConflicts.ended(item.inode)
+        given.confirmed(item.id, prepared.contentRevision, as: changed.version.content)
+        uploads.repeatedConflicts.ended(item.inode)
     }
 
     private func create(_ pending: PendingItem) async throws -> Outcome {
@@ -173,7 +183,7 @@ struct StepRunner: Sendable {
             prepared = try await prepare(item)
             if prepared == nil { return .postponed }
         }
-        let inode = try context.catalog.read { try $0.inode(inodeID) }
+        let inode = try mount.catalog.read { try $0.inode(inodeID) }
         var facts = try prepared?.metadata ?? metadata(of: inode, item)
         let isFilled = try item.kind.isFolder && fillsLater(item, inode)
         if isFilled { facts.posixPermissions? |= Self.ownersAll }
@@ -184,18 +194,19 @@ struct StepRunner: Sendable {
         if let prepared {
             if try await isTheStoresByNow(item, prepared) { return .done }
         } else {
-            guard try context.catalog.write({ try $0.recordAttempt(item.id, at: local) }) else { return .postponed }
+            guard try mount.catalog.write({ try $0.recordAttempt(item.id, at: local) }) else { return .postponed }
         }
-        let last = try context.catalog.read { try $0.lastItem() }
+        let last = try mount.catalog.read { try $0.lastItem() }
         do {
             var created = try await make(item, template, prepared)
             try check(created, to: item, size: prepared?.source.size)
             // If the item is elsewhere all the same, a listing will show it.
             created.parentIdentifier = parent
-            context.creations.note(created.identifier)
+            uploads.creations.note(created.identifier)
             // A listing met the item before the reply came, and may be newer than the reply.
             if try confirmCreation(item, created, prepared, keepsMetadata: isFilled, asked: last) {
-                await RemoteRefresh(context: context, fetcher: fetcher).refresh(created.identifier)
+                await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: fetcher).refresh(
+                    created.identifier)
             }
         } catch let error as FileProviderError {
             guard error.code == .filenameCollision, let existing = error.trustedItem else {
@@ -203,7 +214,7 @@ struct StepRunner: Sendable {
             }
             // The name now belongs to another item, which was moved there in the store: not ours, whatever its
             // contents.
-            if try context.catalog.read({ try $0.item(identifiedBy: existing.identifier)?.inode != nil }) {
+            if try mount.catalog.read({ try $0.item(identifiedBy: existing.identifier)?.inode != nil }) {
                 try keepBoth(item, existing)
                 return .done
             }
@@ -212,7 +223,7 @@ struct StepRunner: Sendable {
                 try confirmCreation(item, existing, prepared?.found(as: existing), isFound: true)
                 if item.kind.isFolder { try await fetcher.fetch(inodeID, joining: false) }
             } else if try await isOfAnEarlierAttempt(existing, item) {
-                let isConfirmed = try context.catalog.write {
+                let isConfirmed = try mount.catalog.write {
                     try $0.confirmCreation(item.id, as: existing, contentRevision: -1, metadataRevision: -1)
                 }
                 if !isConfirmed { throw refusal(item, "its identifier is that of another item") }
@@ -233,15 +244,15 @@ struct StepRunner: Sendable {
         _ item: ItemRecord, _ created: Item, _ prepared: Prepared?, isFound: Bool = false, keepsMetadata: Bool = false,
         asked: ItemID? = nil
     ) throws -> Bool {
-        context.ownChanges.made(created.identifier)
-        let (isConfirmed, wasMet) = try context.catalog.write {
+        remote.ownChanges.made(created.identifier)
+        let (isConfirmed, wasMet) = try mount.catalog.write {
             let wasMet = try $0.item(item.id)?.identifier != nil
             let isConfirmed = try $0.confirmCreation(
                 item.id, as: created, contentRevision: prepared?.contentRevision ?? item.contentRevision,
                 metadataRevision: prepared?.metadataRevision ?? (isFound || keepsMetadata ? -1 : item.metadataRevision),
-                sent: item.local, asked: asked, defaults: context.defaults)
-            if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: context.defaults) }
-            if isConfirmed { try context.relabel(item.inode, in: $0) }
+                sent: item.local, asked: asked, defaults: mount.defaults)
+            if prepared?.hasOtherMetadata ?? isFound { try $0.takeMetadata(item.id, defaults: mount.defaults) }
+            if isConfirmed { try mount.relabel(item.inode, in: $0) }
             return (isConfirmed, wasMet)
         }
         // A refusal, so that the step is not repeated at once and for ever.
@@ -249,9 +260,9 @@ struct StepRunner: Sendable {
             throw refusal(item, "its identifier is that of another item, or its folder is unknown")
         }
         if let prepared {
-            context.given.confirmed(item.id, prepared.contentRevision, as: created.version.content)
+            given.confirmed(item.id, prepared.contentRevision, as: created.version.content)
         }
-        context.repeatedConflicts.ended(item.inode)
+        uploads.repeatedConflicts.ended(item.inode)
         return wasMet
     }
 
@@ -260,12 +271,12 @@ struct StepRunner: Sendable {
         guard let parent = pending.parentIdentifier, let identifier = item.identifier, let base = item.baseVersion
         else { return .done }
         do {
-            let moved = try await context.client.moveItem(
-                identifier, to: parent, as: place.name, baseVersion: base, at: context.path(of: item))
+            let moved = try await client.moveItem(
+                identifier, to: parent, as: place.name, baseVersion: base, at: mount.path(of: item))
             try check(moved, to: item)
             let reidentified = moved.identifier != identifier
-            try context.catalog.write {
-                try $0.confirmMove(item.id, as: moved, sent: place, defaults: context.defaults)
+            try mount.catalog.write {
+                try $0.confirmMove(item.id, as: moved, sent: place, defaults: mount.defaults)
             }
             if reidentified, item.kind.isFolder, let inode = item.inode {
                 try await fetcher.fetch(inode, joining: false)
@@ -279,16 +290,16 @@ struct StepRunner: Sendable {
     /// Moves the item to an unused name, so that a cycle of moves can begin.
     private func moveAside(_ item: ItemRecord) async throws -> Outcome {
         guard let identifier = item.identifier, let base = item.baseVersion, let place = item.base,
-            let folder = try context.catalog.read({ try $0.item(place.parent)?.identifier })
+            let folder = try mount.catalog.read({ try $0.item(place.parent)?.identifier })
         else { return .done }
         let name = Filename("moving-\(item.id.rawValue)-\(FileTime.now.nanoseconds)")
         do {
-            let moved = try await context.client.moveItem(
-                identifier, to: folder, as: name, baseVersion: base, at: context.path(of: item))
+            let moved = try await client.moveItem(
+                identifier, to: folder, as: name, baseVersion: base, at: mount.path(of: item))
             try check(moved, to: item)
-            try context.catalog.write {
+            try mount.catalog.write {
                 try $0.confirmMove(
-                    item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: context.defaults)
+                    item.id, as: moved, sent: TreePlace(parent: place.parent, name: name), defaults: mount.defaults)
             }
         } catch let error as FileProviderError {
             // An earlier attempt whose reply was lost may have moved the item already.
@@ -302,12 +313,12 @@ struct StepRunner: Sendable {
             return .done
         }
         do {
-            let inode = try context.catalog.read { try $0.inode(inodeID) }
+            let inode = try mount.catalog.read { try $0.inode(inodeID) }
             let facts = try metadata(of: inode, item)
-            let updated = try await context.client.updateMetadata(
-                identifier, to: facts, baseVersion: base, at: context.path(of: item))
+            let updated = try await client.updateMetadata(
+                identifier, to: facts, baseVersion: base, at: mount.path(of: item))
             try check(updated, to: item)
-            try context.catalog.write {
+            try mount.catalog.write {
                 try $0.confirmContents(
                     item.id, as: updated, contentRevision: -1, metadataRevision: item.metadataRevision)
             }
@@ -320,7 +331,7 @@ struct StepRunner: Sendable {
     private func delete(_ item: ItemRecord) async throws -> Outcome {
         guard let identifier = item.identifier, let base = item.baseVersion ?? item.remoteVersion else { return .done }
         do {
-            try context.makeDurable(item.readyAt)
+            try uploads.makeDurable(item.readyAt)
             do throws(FileProviderError) { try await remove(item, identifier, base) } catch {
                 guard error.code == .versionMismatch else { throw error }
                 let current = try await current(error, identifier)
@@ -328,7 +339,7 @@ struct StepRunner: Sendable {
                 guard try await isLostUpload(current, item) else { throw error }
                 try await remove(item, identifier, current.version)
             }
-            try context.catalog.write { try $0.confirmDeletion(item.id, defaults: context.defaults) }
+            try mount.catalog.write { try $0.confirmDeletion(item.id, defaults: mount.defaults) }
         } catch let error as FileProviderError {
             return try await settle(.delete, item, error)
         }
@@ -339,9 +350,9 @@ struct StepRunner: Sendable {
     private func remove(_ item: ItemRecord, _ identifier: ItemIdentifier, _ base: ItemVersion)
         async throws(FileProviderError)
     {
-        try await context.client.deleteItem(
+        try await client.deleteItem(
             identifier, baseVersion: base,
-            toTrash: !context.creations.isRecent(identifier, seconds: context.times.briefLife),
-            at: context.path(of: item))
+            toTrash: !uploads.creations.isRecent(identifier, seconds: mount.times.briefLife),
+            at: mount.path(of: item))
     }
 }

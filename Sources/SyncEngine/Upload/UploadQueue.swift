@@ -9,7 +9,11 @@ import Trees
 /// There is no work list to lose: pending changes are the difference between the trees, read from the catalog each
 /// time.
 actor UploadQueue {
-    private let context: SyncContext
+    private let mount: MountState
+    private let client: StoreClient
+    private let uploads: UploadState
+    private let reports: EventReports
+    private let switches: SyncSwitches
     private let runner: StepRunner
     private var inFlight: [ItemID: Planner.Planned] = [:]
     /// Running steps that may take long.
@@ -38,8 +42,15 @@ actor UploadQueue {
     /// How often in a row the catalog could not be read.
     private var failures: Int64 = 0
 
-    init(context: SyncContext, runner: StepRunner) {
-        self.context = context
+    init(
+        mount: MountState, client: StoreClient, uploads: UploadState, reports: EventReports, switches: SyncSwitches,
+        runner: StepRunner
+    ) {
+        self.mount = mount
+        self.client = client
+        self.uploads = uploads
+        self.reports = reports
+        self.switches = switches
         self.runner = runner
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -94,25 +105,25 @@ actor UploadQueue {
 
     /// Pending changes cannot be read, which does not mean that there are none: looks again, ever less often.
     private func cannotLook(_ error: any Error) {
-        let seconds = min(30, RetryDelay.seconds(after: failures, nil, context.times))
+        let seconds = min(30, RetryDelay.seconds(after: failures, nil, mount.times))
         failures += 1
-        context.logger.error(
+        mount.logger.error(
             "cannot read from the catalog what is to be sent; nothing more is sent until that works again",
             metadata: ["error": "\(error)", "next": "again in \(seconds) s"])
-        context.tellFailure(SyncError(error), at: "", nil, next: "nothing is sent until the catalog can be read again")
+        reports.failure(SyncError(error), at: "", nil, next: "nothing is sent until the catalog can be read again")
         wakeLater(in: .seconds(seconds))
     }
 
     /// After the wall clock was set back, no change waits for as long as the clock was ahead.
     private func followClock() throws {
         let wasSetBack = clock.wasSetBack()
-        let times = context.times
-        let waits = try context.catalog.read {
+        let times = mount.times
+        let waits = try mount.catalog.read {
             try $0.waitsTooLong(settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry))
         }
         guard wasSetBack || waits else { return }
-        context.logger.notice("the clock was set back: what waited for a moment is sent now")
-        try context.catalog.write { try $0.settleNow(retrying: true) }
+        mount.logger.notice("the clock was set back: what waited for a moment is sent now")
+        try mount.catalog.write { try $0.settleNow(retrying: true) }
     }
 
     /// Sets a timer for the next end of a settle time or of a retry's wait.
@@ -121,7 +132,7 @@ actor UploadQueue {
         if most < mostSteps { return wakeLater(in: LocalActivity.window) }
         var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - .now }
         if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - .now) }
-        let upcoming = try context.catalog.read { try $0.nextMoment(after: moment.time) }
+        let upcoming = try mount.catalog.read { try $0.nextMoment(after: moment.time) }
         if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - FileTime.now.nanoseconds)) }
         if let wait = waits.min() { wakeLater(in: max(wait, .zero) + .milliseconds(1)) }
     }
@@ -131,7 +142,7 @@ actor UploadQueue {
         let end = ContinuousClock.now + wait
         if let timer, timer.end > .now, timer.end <= end { return }
         timer?.task.cancel()
-        let task = Task(executorPreference: context.workers) { [waker] in
+        let task = Task(executorPreference: mount.workers) { [waker] in
             if (try? await Task.sleep(for: wait)) != nil { waker.yield() }
         }
         timer = (task, end)
@@ -144,11 +155,11 @@ actor UploadQueue {
     }
 
     private func startSteps(at moment: Moment, _ most: Int) throws {
-        if context.pause.isOn || context.isMasked { return }
+        if switches.pause.isOn || switches.isMasked { return }
         if let pausedUntil, pausedUntil > moment.clock { return }
         guard inFlight.count < most else { return }
         postponed = postponed.filter { $0.value > moment.clock }
-        var moves = FolderMoves(catalog: context.catalog)
+        var moves = FolderMoves(catalog: mount.catalog)
         for planned in try plannedSteps(at: moment.time) {
             guard inFlight.count < most else { return }
             guard mayBegin(planned, &moves) else { continue }
@@ -162,7 +173,7 @@ actor UploadQueue {
                 large.insert(id)
             }
             inFlight[id] = planned
-            tasks[id] = Task(executorPreference: context.workers) {
+            tasks[id] = Task(executorPreference: mount.workers) {
                 let outcome = await self.runner.run(planned)
                 await self.finished(id, outcome)
             }
@@ -180,7 +191,7 @@ actor UploadQueue {
     }
 
     private var mostSteps: Int {
-        max(Self.usualSteps, context.client.uploadsAtOnce)
+        max(Self.usualSteps, client.uploadsAtOnce)
     }
 
     private func mayBegin(_ planned: Planner.Planned, _ moves: inout FolderMoves) -> Bool {
@@ -190,20 +201,20 @@ actor UploadQueue {
 
     private func isLarge(_ planned: Planner.Planned) -> Bool {
         guard planned.step.movesContents, let inode = planned.pending.item.inode else { return false }
-        let record = try? context.catalog.read { try $0.inode(inode) }
+        let record = try? mount.catalog.read { try $0.inode(inode) }
         return (record?.size ?? 0) > 1 << 20
     }
 
     private func plannedSteps(at moment: FileTime) throws -> [Planner.Planned] {
         var limit = 64
         while true {
-            let pending = try context.catalog.read {
+            let pending = try mount.catalog.read {
                 try $0.pending(at: moment, limit: limit, lasting: Refusal.codes)
             }
-            var moves = FolderMoves(catalog: context.catalog)
+            var moves = FolderMoves(catalog: mount.catalog)
             let steps = Planner.plan(pending).filter {
                 postponed[$0.pending.item.id] == nil && reserved[$0.pending.item.id] == nil
-                    && !context.isSentByOthers($0.pending.item) && mayBegin($0, &moves)
+                    && !uploads.isSentByOthers($0.pending.item) && mayBegin($0, &moves)
             }
             // All items of a page may wait for an item behind the page.
             if !steps.isEmpty { return steps }
@@ -246,26 +257,26 @@ actor UploadQueue {
     private func unstick(_ waiting: [PendingItem]) -> [Planner.Planned] {
         guard inFlight.isEmpty, postponed.isEmpty, reserved.isEmpty else { return [] }
         let step = Planner.breakDeadlock(among: waiting, at: .now)
-        return step.flatMap { context.isSentByOthers($0.pending.item) ? nil : [$0] } ?? []
+        return step.flatMap { uploads.isSentByOthers($0.pending.item) ? nil : [$0] } ?? []
     }
 
     /// Retries at once the changes that failed because the store was away, but not those that fail alone.
     func storeAnswers() {
         offlineSince = nil
         pausedUntil = nil
-        let later = context.loneFailures.storeReturned().mapValues { count in
+        let later = uploads.loneFailures.storeReturned().mapValues { count in
             FileTime.now.adding(
-                seconds: RetryDelay.seconds(after: Int64(count), nil, context.times, isAlone: true))
+                seconds: RetryDelay.seconds(after: Int64(count), nil, mount.times, isAlone: true))
         }
         do {
-            try context.catalog.write { writer in
+            try mount.catalog.write { writer in
                 for code in [FileProviderError.Code.serverUnreachable, .notAuthenticated] {
                     try writer.retryNow(failedWith: code.description, but: later)
                 }
             }
         } catch {
             // The changes are tried again when due.
-            context.logger.error(
+            mount.logger.error(
                 "the store answers again, and what waits for that is not tried at once", metadata: ["error": "\(error)"]
             )
         }
@@ -279,18 +290,18 @@ actor UploadQueue {
         tasks[id] = nil
         switch outcome {
         case .done:
-            context.loneFailures.ended(id)
+            uploads.loneFailures.ended(id)
             if offlineSince != nil { storeAnswers() }
             pausedUntil = nil
             // The step changed nothing: otherwise it would be repeated at once, for ever.
-            if let before, before == (try? context.catalog.read { try $0.item(id) }) {
+            if let before, before == (try? mount.catalog.read { try $0.item(id) }) {
                 postponed[id] = .now + .seconds(1)
             }
         case .postponed:
             postponed[id] = .now + .milliseconds(250)
         case .failed(.some(.serverUnreachable)):
             offlineSince = offlineSince ?? .now
-            pausedUntil = .now + .seconds(context.times.firstRetry)
+            pausedUntil = .now + .seconds(mount.times.firstRetry)
         case .failed:
             break
         case .unrecorded(let seconds):

@@ -1,13 +1,13 @@
 import FileProvider
 import Waiting
 
-extension SyncContext {
+extension StoreClient {
     /// How long a store that is known to be away has to answer.
     static let patienceWhenAway = Duration.milliseconds(80)
 
     /// Whether asking would only make a program wait: the store has accounts, so it is reached over a network, and it
     /// did not answer last time. (A store on this machine says at once that it is away.)
-    var isKnownToBeAway: Bool { connection.knownFailure != nil && client.hasAccounts }
+    var isKnownToBeAway: Bool { connection.knownFailure != nil && hasAccounts }
 
     /// The store was asked before the user signed in, so its refusal does not count: ask once more.
     func isOutdated(_ failure: SyncError, since asked: ContinuousClock.Instant) -> Bool {

@@ -1,46 +1,32 @@
 import FileProvider
 import ItemCatalog
 import Logging
-import Synchronization
-package import Trees
+import Trees
 
-/// Events about the outcome of provider calls.
-extension SyncContext {
-    /// A failure, final or temporary: the line gives the file, the cause and what happens next.
-    func tellFailure(
-        _ error: SyncError, at path: String, _ identifier: ItemIdentifier?, next: String, process: CausingProcess? = nil
-    ) {
-        events.add(
-            SyncEvent(
-                .error, path: path, identifier: identifier, process: process, code: FailureTable.code(of: error),
-                message: FailureTable.line(path, error.description, next)))
+/// What is known of the store's side besides the catalog, and the one way in which the store's answers get into the
+/// catalog.
+final class RemoteState: Sendable {
+    let ownChanges = OwnChanges()
+    let opened = OpenedDocuments()
+    let refused = RefusedEntries()
+    let listingMemory: ListingMemory
+    private let mount: MountState
+    private let events: EventLog
+    private let rechecks = Callback<(ChangeSignal, SyncError?)>()
+
+    init(_ mount: MountState, _ events: EventLog) {
+        self.mount = mount
+        self.events = events
+        listingMemory = ListingMemory(workers: mount.workers, catalog: mount.catalog)
     }
 
-    /// A program that may not download opened a document that is not here. When a program opens thousands, only the
-    /// first refusals of each period are reported.
-    package func tellRefusal(_ verdict: DownloadPolicy.Verdict, of inode: InodeID) {
-        refusals(inode)
-        guard policy.isTold(verdict) else { return }
-        let item = (try? catalog.read { try $0.item(of: inode) }).flatMap { $0 }
-        let program = verdict.program ?? verdict.process?.name ?? "?"
-        events.add(
-            SyncEvent(
-                .refused, path: item.map { path(of: $0) }, identifier: item?.identifier,
-                process: verdict.process, code: verdict.decision.rawValue,
-                message: "\(program) may not download documents; hydrant policy --allow changes that"))
+    /// Called with each signal that must be asked for again. Set once; must not block.
+    func onRecheck(_ body: @escaping @Sendable (ChangeSignal, SyncError?) -> Void) {
+        rechecks.set { body($0.0, $0.1) }
     }
 
-    /// A document was changed here and in the store.
-    func tellConflict(_ inode: InodeID?, at path: String, _ message: String) {
-        let item = inode.flatMap { inode in try? catalog.read { try $0.item(of: inode) } }
-        events.add(SyncEvent(.conflict, path: path, identifier: item?.identifier, message: message))
-    }
-
-    /// The path of an item by the provider's identifier, for an event.
-    func path(of identifier: ItemIdentifier) -> String? {
-        let item = try? catalog.read { try $0.item(identifiedBy: identifier) }
-        return item.flatMap { $0 }.map { path(of: $0) }
-    }
+    /// Asks for the signal again: it is not known yet what changed in the store.
+    func recheck(_ signal: ChangeSignal, _ error: SyncError? = nil) { rechecks((signal, error)) }
 
     // MARK: Remote changes
 
@@ -49,15 +35,15 @@ extension SyncContext {
 
     /// Runs a transaction that merges the store's answers, and adds events for the changes that show here.
     @discardableResult
-    func takeRemoteChange<T>(
+    func takeChange<T>(
         isFirstLook: Bool = false, _ body: (Catalog.Writer) throws -> T
     ) throws(CatalogError) -> T {
         var changes: [CatalogChange] = []
         var (held, returned) = (0, 0)
         var folders: [ItemIdentifier] = []
         // A closed document must not count as being written, because writing decides how it is merged.
-        volume?.endWritingNow()
-        let result = try catalog.write { writer in
+        mount.volume?.endWritingNow()
+        let result = try mount.catalog.write { writer in
             let result = try body(writer)
             changes = writer.changes
             (held, returned) = (writer.transaction.held, writer.transaction.returned)
@@ -76,11 +62,11 @@ extension SyncContext {
             let what =
                 "the store deleted \(held) items, too many to take them away without a question: they stay here until "
                 + "hydrant resolve --keep mine|theirs"
-            logger.warning("deletions are held", metadata: ["items": "\(held)"])
+            mount.logger.warning("deletions are held", metadata: ["items": "\(held)"])
             events.add(SyncEvent(.deletionsHeld, message: what))
         }
         if returned > 0 {
-            logger.info("what was deleted in the store is there again", metadata: ["items": "\(returned)"])
+            mount.logger.info("what was deleted in the store is there again", metadata: ["items": "\(returned)"])
             events.add(
                 SyncEvent(.deletionsReleased, message: "the store has \(returned) items again that it had deleted"))
         }
@@ -106,7 +92,7 @@ extension SyncContext {
 
     /// The path where the change shows; nil for a change that follows from others (the date of a folder).
     private func place(of change: CatalogChange) -> (String, ItemIdentifier?)? {
-        let found = try? catalog.read { reader -> (String, ItemIdentifier?)? in
+        let found = try? mount.catalog.read { reader -> (String, ItemIdentifier?)? in
             switch change {
             case .entry(let folder, let name, _):
                 guard let names = try reader.path(of: folder) else { return nil }
