@@ -185,7 +185,7 @@ struct FaultTests {
         let path =
             URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .path
-            + "/Sources/Daemon/Documentation.docc/WebDAV.md"
+            + "/Sources/hydrant/Documentation.docc/WebDAV.md"
         let found = try String(contentsOfFile: path, encoding: .utf8)
         let begin = try #require(found.range(of: "<!-- faults -->\n"))
         let end = try #require(found.range(of: "<!-- end of the faults -->\n"))
