@@ -119,7 +119,7 @@ import Testing
         let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().path
         let page = try String(
-            contentsOfFile: root + "/Sources/Daemon/Documentation.docc/WebDAV.md", encoding: .utf8)
+            contentsOfFile: root + "/Sources/hydrant/Documentation.docc/WebDAV.md", encoding: .utf8)
         for key in ConfigurationKey.allCases {
             #expect(page.contains("| `\(key.rawValue)` | \(key.kind.name) | \(key.meaning) |"), "\(key)")
         }

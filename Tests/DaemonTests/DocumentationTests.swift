@@ -94,7 +94,7 @@ struct DocumentationTests {
     @Test("What you can rely on: below each promise stand tests, and there are such tests")
     func promises() throws {
         let suites = try Self.suites()
-        let page = try GuideTests.text("Sources/Daemon/Documentation.docc/WhatYouCanRelyOn.md")
+        let page = try GuideTests.text("Sources/hydrant/Documentation.docc/WhatYouCanRelyOn.md")
         var count = 0
         for section in page.components(separatedBy: "\n## ").dropFirst() {
             // A promise is an item of a list; a section without any is one promise.

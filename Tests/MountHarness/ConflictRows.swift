@@ -9,7 +9,7 @@ extension ConflictRow {
     private static let tree: [Act] = [.write("f/a", "base"), .write("f/b", "other"), .read("f/a"), .read("f/b")]
 
     package static let groups: [(title: String, rows: [ConflictRow])] = [
-        ("Documents", documents), ("Names", names), ("What is made", creations), ("Folders", folders),
+        ("Documents", documents), ("Names", names), ("New items", creations), ("Folders", folders),
         ("Kinds, links, modes and attributes", kinds),
     ]
 

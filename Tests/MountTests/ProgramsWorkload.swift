@@ -3,7 +3,7 @@ import Foundation
 import MountHarness
 import Testing
 
-/// A whole piece of work that somebody does with real programs in the mount. Debouncer the store is the mount, byte
+/// A whole piece of work that somebody does with real programs in the mount. Afterwards the store is the mount, byte
 /// for byte; and the work is whole in the mount, in the store, and in a mount that has none of its bytes here.
 struct ProgramsWorkload: Sendable {
     static let modes: [MountOptions] = [

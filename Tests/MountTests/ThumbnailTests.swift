@@ -480,7 +480,7 @@ struct ThumbnailTests {
         let program = try String(
             contentsOf: root.appending(path: "Sources/Examples/PictureGiver/PictureGiver.swift"), encoding: .utf8)
         let page = try String(
-            contentsOf: root.appending(path: "Sources/Daemon/Documentation.docc/Thumbnails.md"), encoding: .utf8)
+            contentsOf: root.appending(path: "Sources/hydrant/Documentation.docc/Thumbnails.md"), encoding: .utf8)
         #expect(page.contains("```swift\n\(program)```"))
         try await withPictures { mount in
             _ = try mount.run(

@@ -76,7 +76,7 @@ struct ConflictRowTests {
     @Test func theDocumentationShowsTheTable() throws {
         let url = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Sources/Daemon/Documentation.docc/Conflicts.md", directoryHint: .notDirectory)
+            .appending(path: "Sources/hydrant/Documentation.docc/Conflicts.md", directoryHint: .notDirectory)
         let found = String(decoding: try Data(contentsOf: url), as: UTF8.self)
         let begin = try #require(found.range(of: "<!-- table -->\n"))
         let end = try #require(found.range(of: "<!-- end of the table -->\n"))

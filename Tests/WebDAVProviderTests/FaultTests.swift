@@ -12,8 +12,8 @@ import WebDAVHarness
 
 @testable import WebDAVProvider
 
-/// What networks and servers do, one row each: what whoever reads, looks or writes gets, and that the document on the server
-/// is the old or the new one, whole.
+/// Faults of networks and servers, one row each: the results of a read, a listing and an upload. The document on the server
+/// is always the old or the new one, whole.
 @Suite("WebDAV: faults", .timeLimit(.minutes(10)))
 struct FaultTests {
     enum Outcome: Equatable, CustomStringConvertible {
@@ -27,9 +27,9 @@ struct FaultTests {
             }
         }
 
-        /// What a program that waits for it gets.
+        /// The result of a read or a listing, for the page.
         var reader: String {
-            guard case .fails(let code) = self else { return "all is as it should be" }
+            guard case .fails(let code) = self else { return "succeeds" }
             let number = FailureTable.row(code).errno
             let names = [
                 ENOENT: "ENOENT", EHOSTUNREACH: "EHOSTUNREACH", EACCES: "EACCES", EDQUOT: "EDQUOT", EIO: "EIO",
@@ -38,8 +38,9 @@ struct FaultTests {
             return "`\(names[number] ?? "\(number)")`"
         }
 
+        /// The result of an upload, for the page.
         var writer: String {
-            guard case .fails(let code) = self else { return "is there" }
+            guard case .fails(let code) = self else { return "succeeds" }
             return FailureTable.hint(sending: code.description).map { "waits: \($0)" } ?? "waits, and is sent again"
         }
     }
@@ -185,7 +186,7 @@ struct FaultTests {
         let path =
             URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             .path
-            + "/Sources/Daemon/Documentation.docc/WebDAV.md"
+            + "/Sources/hydrant/Documentation.docc/WebDAV.md"
         let found = try String(contentsOfFile: path, encoding: .utf8)
         let begin = try #require(found.range(of: "<!-- faults -->\n"))
         let end = try #require(found.range(of: "<!-- end of the faults -->\n"))
@@ -194,7 +195,7 @@ struct FaultTests {
                 + "\($0.write.writer) |\n"
         }
         let right =
-            "| what comes | who reads | who reads, if it lasts | who looks into the folder | what is sent |\n"
+            "| fault | read | read, if the fault lasts | listing | upload |\n"
             + "|---|---|---|---|---|\n"
             + lines.joined()
         if ProcessInfo.processInfo.environment["HYDRANT_WRITE_DOCS"] != nil {

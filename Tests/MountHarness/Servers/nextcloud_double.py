@@ -279,7 +279,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.wfile.write(block)
 
     def blocks(self):
-        """The body, as it arrives. Debouncer `is_cut` tells whether it broke off."""
+        """The body, as it arrives. Afterwards `is_cut` tells whether it broke off."""
         self.is_read, self.is_cut, left, is_chunked = True, True, self.expected(0), "Transfer-Encoding" in self.headers
         with contextlib.suppress(OSError, ValueError):
             while is_chunked and (size := int(self.rfile.readline(99).split(b";")[0], 16)):
