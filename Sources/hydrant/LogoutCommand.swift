@@ -186,11 +186,11 @@ struct SignOut {
         if json { return print(Output.json(report)) }
         if let folder = report.putAside { print("the pending documents are in \(folder)") }
         guard !report.users.isEmpty else {
-            let what = forgets ? "nothing of it is left" : "none of its documents are left"
+            let what = forgets ? "none of its data is left" : "none of its documents are left"
             return print("\(name): signed out; \(what) on this machine")
         }
         print("\(name): signed out; these programs have documents open, which are removed when closed:")
         for line in MountUsers(processes: report.users).lines { print("  " + line) }
-        print("what they write until then goes to \(folder)")
+        print("changes that they save until then go to \(folder)")
     }
 }

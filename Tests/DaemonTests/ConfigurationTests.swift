@@ -44,7 +44,7 @@ struct ConfigurationTests {
             "\($0)".contains("another release") && "\($0)".contains("99") && !"\($0)".contains("\n")
         }
         for text in ["", "[]", "{}", #"{"version": "1"}"#] {
-            #expect { try DaemonHandover.decode(Data(text.utf8)) } throws: { "\($0)".contains("no configuration") }
+            #expect { try DaemonHandover.decode(Data(text.utf8)) } throws: { "\($0)".contains("not a configuration") }
         }
         let empty = Data(#"{"version": \#(DaemonConfiguration.currentVersion)}"#.utf8)
         #expect { try DaemonHandover.decode(empty) } throws: { "\($0)".contains("cannot be read") }

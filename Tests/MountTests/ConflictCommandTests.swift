@@ -96,7 +96,7 @@ struct ConflictCommandTests {
     func refused() async throws {
         try await Self.withConflict { mount, conflict in
             let none = try mount.hydrant(["resolve", mount.mountPoint + "/other.txt", "--keep", "mine"])
-            #expect(none.status == 1 && none.stderr.contains("in no conflict"))
+            #expect(none.status == 1 && none.stderr.contains("neither in conflict"))
             let writer = try mount.start("exec 3>> doc.txt; echo ready; exec sleep 600")
             try waitUntil(10, "it is open") { writer.stdout.contains("ready") }
             let busy = try mount.hydrant(["resolve", conflict.copy, "--keep", "mine"])

@@ -78,7 +78,7 @@ struct GrantedProgramTests {
                 """
             ).split(separator: "\n").map(String.init)
             #expect(answers.map(Self.isGranted) == [true, false, false], "\(answers)")
-            #expect(answers.last?.contains("is not the file of the name") == true)
+            #expect(answers.last?.contains("the calling program is not") == true)
         }
     }
 }

@@ -128,7 +128,7 @@ struct MountCommandTests {
             symlink("theirs/in", mount.scratch + "/link")
             for (state, reason) in [
                 ("theirs/in/state", "belongs to user 65534"), ("link/state", "belongs to user 65534"),
-                ("loose/state", "others than root may write to"),
+                ("loose/state", "users other than root may write to"),
             ] {
                 try Self.checkRefused(mount, command(state), names: reason)
                 #expect(!FileManager.default.fileExists(atPath: mount.scratch + "/" + state))
@@ -169,7 +169,7 @@ struct MountCommandTests {
             let result = try mount.hydrant([
                 "mount", "dir:\(other)/store", other + "/mnt", "--state-dir", mount.mountPoint + "/state",
             ])
-            #expect(result.status == 1 && result.stderr.contains("lies in the mount"), "\(result)")
+            #expect(result.status == 1 && result.stderr.contains("is in the mount"), "\(result)")
             try mount.unmount()
         }
     }

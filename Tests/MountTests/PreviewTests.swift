@@ -103,7 +103,7 @@ struct PreviewTests {
                     + ["data.bin", "false.txt", "broken.pdf", "notes.txt"].map { mount.mountPoint + "/" + $0 })
             #expect(result.status == 3 && result.stdout.contains("Grüße"), "\(result)")
             #expect(result.stderr.contains("data.bin: there is no preview of application/octet-stream"))
-            #expect(result.stderr.contains("false.txt: is not text, whatever its name says"))
+            #expect(result.stderr.contains("false.txt: is not text, although its name says so"))
             #expect(result.stderr.contains("broken.pdf: cannot be read as PDF"))
             #expect(result.stderr.split(separator: "\n").count == 3 && !result.stderr.contains("\u{1b}"), "\(result)")
             #expect(try mount.status("data.bin").state == .placeholder)

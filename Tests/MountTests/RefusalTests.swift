@@ -181,7 +181,7 @@ struct RefusalTests {
         try await Self.withStore(.lateUploads) { mount in
             try mount.run("echo more >> doc.txt; echo x > 'backup~'")
             for (path, text) in [
-                ("folder/one.txt", "no change"), ("none", "has no local change"), ("backup~", "this machine only"),
+                ("folder/one.txt", "no change"), ("none", "no such item"), ("backup~", "this machine only"),
                 ("folder", "no change of its own"), ("", "top folder"),
             ] {
                 let result = try mount.hydrant(

@@ -396,7 +396,7 @@ struct ScopedAccessTests {
             #expect(try mount.run("\"$HYDRANT\" access \(cat) -- cat {}") == "first\n")
             let other = try mount.hydrant(["access", cat, "--", "head", "{}"])
             #expect(other.status == 1)
-            #expect(other.stderr.contains("is granted to /"), "\(other.stderr)")
+            #expect(other.stderr.contains("only /"), "\(other.stderr)")
             // Another program that says it is that one: the kernel knows better.
             let python = try mount.python(
                 """
@@ -419,7 +419,7 @@ struct ScopedAccessTests {
             let held = try mount.shell(
                 "\"$HYDRANT\" access \(short) -- sh -c 'while cat \"$0\"; do sleep 0.1; done; exit 3' {}", limit: 20)
             #expect(held.status != 0 && held.stdout.contains("second"))
-            #expect(held.stderr.contains("the time of the grant is over"), "\(held.stderr)")
+            #expect(held.stderr.contains("the right has expired"), "\(held.stderr)")
             let late = try mount.hydrant(["access", short, "--", "true"])
             #expect(late.status == 1)
 
@@ -436,7 +436,7 @@ struct ScopedAccessTests {
             #expect(revoked.status == 0, "\(revoked.stderr)")
             let end = running.wait(limit: 10)
             #expect(end.stdout.hasSuffix("gone\n"))
-            #expect(end.stderr.contains("the grant was revoked"), "\(end.stderr)")
+            #expect(end.stderr.contains("the right was revoked"), "\(end.stderr)")
             #expect(try mount.hydrant(["access", loose, "--", "true"]).status == 1)
             // The bookmark itself still names the document.
             let found = try mount.hydrant(["bookmark", "resolve", loose])

@@ -215,7 +215,7 @@ struct HostileServerTests {
             proxy.inject(.reply("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), into: "PROPFIND", times: 9)
             error = await Self.look(provider)
             #expect(error?.code == .noSuchItem, "\(error as Any)")
-            #expect(error?.message.contains("the server has no such folder") == true, "\(error as Any)")
+            #expect(error?.message.contains("the server no longer has this folder") == true, "\(error as Any)")
         }
     }
 }
