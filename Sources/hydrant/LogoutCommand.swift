@@ -13,9 +13,9 @@ struct LogoutCommand: AsyncParsableCommand {
             The store keeps its documents. The domain stays in config.toml, and its bookmarks and rights are void \
             until the next mount; hydrant domain remove removes these too.
 
-            A mounted domain is unmounted: programs find and open nothing in it, and Hydrant removes at once what no \
-            program has open. Programs with open documents can read on what is here; Hydrant removes the rest when the \
-            last document is closed.
+            A mounted domain is unmounted: programs find and open nothing in it, and Hydrant removes at once the \
+            documents that no program has open. Programs with open documents can read on; Hydrant removes the rest \
+            when the last document is closed.
 
             Examples:
               hydrant logout work

@@ -172,7 +172,7 @@ struct NoteTests {
                 try mount.run("rm large.txt")
                 try terminal.until("large.txt", "closed")
                 try terminal.type("x")
-                try terminal.until("the note is gone; ^S saves it anew")
+                try terminal.until("the note is gone; ^S saves it again")
                 try terminal.send("C-s")
                 try terminal.until("normal", "saved")
                 #expect(try mount.run("head -n 1 large.txt") == "0123456789abcde\n")
@@ -202,9 +202,9 @@ struct NoteTests {
                 try terminal.until("typed x", "b.txt *", "closed")
                 for _ in 1...2 {
                     try terminal.send("C-q")
-                    try terminal.until("the note is gone; ^S saves it anew; ^Q again gives up")
+                    try terminal.until("the note is gone; ^S saves it again; ^Q again discards")
                     try terminal.send("Left")
-                    try terminal.until("closed", without: "gives up")
+                    try terminal.until("closed", without: "discards")
                 }
                 try terminal.send("C-s")
                 try terminal.until("b (conflicted", "saved", "normal")
@@ -245,7 +245,7 @@ struct NoteTests {
                 try terminal.send("C-q")
                 // (If nothing was typed before the other one had it, there is nothing to be saved.)
                 try waitUntil(20, "it gives up, or ends") {
-                    try terminal.screen().contains("gives up")
+                    try terminal.screen().contains("discards")
                         || FileManager.default.fileExists(atPath: mount.scratch + "/status")
                 }
                 try? terminal.send("C-q")

@@ -199,7 +199,7 @@ struct UnmountTests {
             // (On a loaded machine it may find a moment to end in order.)
             let ends = ["was killed", "was terminated"]
             #expect(result.succeeded && ends.contains { result.stdout.contains($0) }, "\(result)")
-            #expect(result.stdout.contains("did not say what is pending"))
+            #expect(result.stdout.contains("did not list the pending changes"))
             #expect(!mount.isMounted && !MountedStore.isAlive(pid))
             Self.end(holder)
             try mount.mount()
